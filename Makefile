@@ -1,0 +1,165 @@
+# Everything from a fresh clone: each target first makes what it needs, so that `make demo` and `make test` need no preparation.
+#
+#   make demo     a busy trie, and a consistent cut of it in Spark             (ARGS="--threads 4 --messages 100000")
+#   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter if there is one
+#   make lint     ruff, ruff format --check, mypy --strict
+#   make stress   the tries under real threads, and all that they saw judged   (ARGS="--duration 60 --threads 8")
+#   make bench    the benchmarks                                               (ARGS="--quick")
+#   make docs     the manual, into docs/_build
+#   make build    bring the compiled modules up to date with their sources
+#   make clean    remove all that the above have made
+#
+# PYTHON=... and FREE_THREADED_PYTHON=... name interpreters that are not found by themselves.
+
+.DEFAULT_GOAL := help
+ifndef SIDE_BY_SIDE
+.NOTPARALLEL:
+endif
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found lint format stress bench docs build clean java
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
+SOURCES := setup.py $(wildcard $(foreach room,ctrie subtrie,$(room)/*.py $(room)/*.pyx $(room)/*.pxd $(room)/*.h))
+
+# Only pyspark comes as source (it is pure Python): building pyarrow, pandas or numpy would take half an hour and then fail.
+PIP_INSTALL = pip install --disable-pip-version-check --only-binary :all: --no-binary pyspark \
+	$(shell test -t 2 || echo --quiet --progress-bar off)
+# A virtual environment is all that the project runs in; what the caller's shell says about others would only break it.
+unexport PYTHONPATH PYTHONHOME SPARK_HOME PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
+export PYTHONNOUSERSITE := 1
+
+help:
+	@sed -n 's/^# \{0,1\}//; 1,/^PYTHON/ { /^ .*make /p }' Makefile
+
+# --- What people ask for ----------------------------------------------------------------------------------------------
+
+demo: java .venv/built
+	.venv/bin/python -m subtrie demo $(ARGS)
+
+# The two halves run side by side, since neither keeps two cores busy; the second one shows what it printed when it is done.
+test: java .venv/installed
+	@mkdir -p build
+	@$(MAKE) --no-print-directory --jobs 2 SIDE_BY_SIDE=yes lint-and-test-gil test-free-threaded-quietly
+
+lint-and-test-gil:
+	@$(MAKE) --no-print-directory SIDE_BY_SIDE= lint test-gil
+	@echo "== This half passed; the free-threaded one shows its output when it is done (build/test-free-threaded.log)"
+
+test-free-threaded-quietly:
+	@$(MAKE) --no-print-directory SIDE_BY_SIDE= test-free-threaded >build/test-free-threaded.log 2>&1; status=$$?; \
+	cat build/test-free-threaded.log; exit $$status
+
+test-gil: java .venv/built
+	$(call test_both_twins,.venv)
+
+# The interpreter is looked for here and not when make starts, since the helper of a sibling folder may have to build one first.
+test-free-threaded: java
+	@python="$${FREE_THREADED_PYTHON:-$$(command -v python3.14t || command -v python3.13t || true)}"; \
+	helper=../shared/bin/free-threaded-python; \
+	if [ -z "$$python" ] && [ -x $$helper ]; then python=$$($$helper) || exit 1; fi; \
+	if [ -z "$$python" ]; then \
+		echo "== Tests: no free-threaded Python found, so that half was left out; to include it, install python3.13t or" \
+			"python3.14t (for instance: uv python install 3.14t) or set FREE_THREADED_PYTHON to the path of one."; \
+	else \
+		$(MAKE) --no-print-directory test-free-threaded-found FREE_THREADED_PYTHON="$$python"; \
+	fi
+
+test-free-threaded-found: .venv-t/built
+	$(call test_both_twins,.venv-t)
+
+# What takes long or needs Spark says nothing new about the interpreted twin.
+define test_both_twins
+@echo "== Tests: $$($(1)/bin/python -VV), compiled twin"
+@CTRIE_TWIN=compiled CTRIE_EXPECT_TWIN=compiled $(1)/bin/python -m pytest $(ARGS)
+@echo "== Tests: $$($(1)/bin/python -VV), interpreted twin"
+@CTRIE_TWIN=interpreted CTRIE_EXPECT_TWIN=interpreted $(1)/bin/python -m pytest -m "not slow and not spark" $(ARGS)
+endef
+
+lint: .venv/built
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+
+format: .venv/built
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+# On the free-threaded interpreter once `make test` has found one, since that is where threads meet.
+STRESSED := $(if $(wildcard .venv-t/built),.venv-t,.venv)
+stress: $(STRESSED)/built
+	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
+
+bench: java .venv/built
+	.venv/bin/python -m benchmarks $(ARGS)
+
+docs: .venv/docs .venv/built
+	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
+	@echo "The manual is at docs/_build/index.html"
+
+build: .venv/built
+
+clean:
+	rm -rf .venv .venv-t build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf artifacts derby.log metastore_db spark-warehouse
+	rm -f ctrie/*.so subtrie/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- The environments -------------------------------------------------------------------------------------------------
+# `installed` is as new as pyproject.toml. `built` is as new as every source that is compiled, since a stale extension would
+# hide the edited source beside it; after a failed compile it is not made, so that the next target tries again.
+
+# The extensions are left to `built`, where their messages are seen: pip hides them.
+define install
+CTRIE_REQUIRE_EXTENSIONS= CTRIE_NO_EXTENSIONS=1 $(@D)/bin/python -m $(PIP_INSTALL) --editable '.[$(EXTRAS)]'
+@touch $@
+endef
+
+# `bitmaps` and `portable` have no builds for free-threaded interpreters.
+.venv/installed: EXTRAS := spark,stress,bench,bitmaps,portable,test,lint
+.venv-t/installed: EXTRAS := spark,stress,bench,test
+
+.venv/installed .venv-t/installed: %/installed: pyproject.toml | %/bin/pip
+	@echo "== Setting up $* for $$($*/bin/python -V); a few minutes, once"
+	@$(install)
+
+.venv/bin/pip:
+	@$(call require_python,$(PYTHON))
+	@'$(PYTHON)' -m venv --clear .venv
+
+.venv-t/bin/pip:
+	@$(call require_python,$(FREE_THREADED_PYTHON))
+	@'$(FREE_THREADED_PYTHON)' -c 'import sys; sys.exit(getattr(sys, "_is_gil_enabled", lambda: True)())' \
+		|| { echo "$(FREE_THREADED_PYTHON) is not a free-threaded Python" >&2; exit 1; }
+	@'$(FREE_THREADED_PYTHON)' -m venv --clear .venv-t
+
+.venv/built .venv-t/built: %/built: %/installed $(SOURCES)
+	@echo "== Compiling for $$($*/bin/python -V)"
+	@$*/bin/python setup.py --quiet build_ext --inplace --parallel "$$(getconf _NPROCESSORS_ONLN)"
+	@if CTRIE_TWIN=compiled $*/bin/python -c 'import ctrie' 2>/dev/null; then touch $@; fi
+
+.venv/docs: EXTRAS := docs
+.venv/docs: .venv/installed
+	@$(install)
+
+# --- What only the machine can provide --------------------------------------------------------------------------------
+
+require_python = '$(1)' -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "Python 3.11 or newer, with its venv module, is needed (found: $(or $(1),none)). Install it, for instance" >&2; \
+	echo "    Debian, Ubuntu:  sudo apt-get install python3.11 python3.11-venv python3.11-dev" >&2; \
+	echo "    Fedora:          sudo dnf install python3.11 python3.11-devel" >&2; \
+	echo "    macOS:           brew install python@3.11" >&2; \
+	echo "or name one: make PYTHON=/path/to/python3.11 ..." >&2; \
+	exit 1; }
+
+java:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	version=$$("$$java" -version 2>&1 | sed -n 's/.* version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p'); \
+	if [ "$${version:-0}" -lt 17 ]; then \
+		echo "Java 17 or newer is needed, for Apache Spark ($$java: $${version:+version }$${version:-not found})." \
+			"Install it, for instance" >&2; \
+		echo "    Debian, Ubuntu:  sudo apt-get install openjdk-17-jre-headless" >&2; \
+		echo "    Fedora:          sudo dnf install java-21-openjdk-headless" >&2; \
+		echo "    macOS:           brew install openjdk@17" >&2; \
+		echo "or set JAVA_HOME to the folder of one that is installed, and run make again." >&2; \
+		exit 1; \
+	fi

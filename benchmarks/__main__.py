@@ -1,0 +1,74 @@
+"""The command line of the benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.status import Status
+
+from benchmarks import plots, results, runner, tables
+from benchmarks.machine import describe, gil
+from benchmarks.model import Benchmark, check
+from benchmarks.report import write_report
+from benchmarks.suite import all_benchmarks
+
+FOLDER = Path("docs/benchmarks")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run benchmarks and write their results."""
+    benchmarks = all_benchmarks()
+    options = _options(benchmarks, arguments)
+    console = Console()
+    if options.list:
+        for benchmark in benchmarks.values():
+            console.print(f"[bold]{benchmark.name:12}[/] {benchmark.title}", highlight=False)
+        return 0
+    chosen = [benchmarks[name] for name in options.names] or list(benchmarks.values())
+    if options.quick:
+        with TemporaryDirectory() as folder:
+            _run_all(chosen, Path(folder), console, quick=True)
+    else:
+        _run_all(chosen, options.output, console, quick=False)
+        write_report(options.output)
+        console.print(f"Results, plots and tables are in {options.output}.")
+    return 0
+
+
+def _options(benchmarks: dict[str, Benchmark], arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help="which ones; all of them if none is named")
+    parser.add_argument("--list", action="store_true", help="say which there are, and stop")
+    parser.add_argument("--quick", action="store_true", help="small sizes, nothing kept: only see that all works")
+    parser.add_argument("--output", type=Path, default=FOLDER, help="folder for the results (%(default)s)")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in benchmarks]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]}; there are: {', '.join(benchmarks)}")
+    return options
+
+
+def _run_all(chosen: list[Benchmark], folder: Path, console: Console, quick: bool) -> None:
+    for benchmark in chosen:
+        machine = describe()
+        with console.status(benchmark.name) as status:
+            measured = runner.run(benchmark, quick, partial(_say, status, benchmark.name))
+        check(gil() == machine["gil"], "the GIL has been switched on meanwhile")
+        run = results.finished(benchmark, machine, measured)
+        results.save(run, folder)
+        plots.draw(run, folder)
+        console.print(f"\n[bold]{benchmark.title}[/]", highlight=False, soft_wrap=True)
+        console.print(tables.table(run), highlight=False, markup=False, soft_wrap=True)
+
+
+def _say(status: Status, name: str, doing: str) -> None:
+    status.update(f"{name}: {doing}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

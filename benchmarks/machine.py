@@ -1,0 +1,54 @@
+"""What was measured on: enough to judge the figures, nothing that names the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("ctrie", "cereggii", "immutables", "paho-mqtt", "pyroaring", "sortedcontainers")
+
+
+def describe() -> dict[str, object]:
+    """Return processor, memory, interpreter and versions."""
+    import ctrie
+
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "load_before": round(os.getloadavg()[0], 2),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "gil": gil(),
+        "twin": ctrie.twin,
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+    }
+
+
+def gil() -> bool:
+    """Say whether threads take turns."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+def tag() -> str:
+    """Name the interpreter shortly: files of results carry it."""
+    threading = "t" if "free-threading" in sys.version else ""
+    return f"cp{sys.version_info.major}{sys.version_info.minor}{threading}"
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

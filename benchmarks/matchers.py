@@ -1,0 +1,137 @@
+"""Who competes in matching topics: one adapter each, all with the methods of `subtrie.matcher.Matcher`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+from benchmarks.model import check, same
+from subtrie import AMQP, MQTT, Dialect, SubscriptionTrie
+from subtrie.filtering import FilteringMatcher
+from subtrie.inverted import InvertedMatcher
+from subtrie.locked import LockedTrie
+from subtrie.naive import NaiveMatcher
+from subtrie.optimised import OptimisedMatcher
+
+
+class TrieUnderLock:
+    """The subscription trie shared as a structure is that is not thread-safe: every call under one lock."""
+
+    def __init__(self) -> None:
+        self._trie = SubscriptionTrie()
+        self._lock = Lock()
+
+    def subscribe(self, filter: str, subscriber: Any) -> bool:
+        with self._lock:
+            return self._trie.subscribe(filter, subscriber)
+
+    def unsubscribe(self, filter: str, subscriber: Any) -> bool:
+        with self._lock:
+            return self._trie.unsubscribe(filter, subscriber)
+
+    def match(self, topic: str) -> tuple[Any, ...]:
+        with self._lock:
+            return self._trie.match(topic)
+
+
+class Paho:
+    """paho's MQTTMatcher: one value for each filter, here the subscribers in a dict, and no lock of its
+    own."""
+
+    def __init__(self) -> None:
+        self._matcher = import_module("paho.mqtt.matcher").MQTTMatcher()
+
+    def subscribe(self, filter: str, subscriber: Any) -> bool:
+        try:
+            subscribers = self._matcher[filter]
+        except KeyError:
+            subscribers = self._matcher[filter] = {}
+        if subscriber in subscribers:
+            return False
+        subscribers[subscriber] = None
+        return True
+
+    def unsubscribe(self, filter: str, subscriber: Any) -> bool:
+        try:
+            subscribers = self._matcher[filter]
+        except KeyError:
+            return False
+        if subscriber not in subscribers:
+            return False
+        del subscribers[subscriber]
+        if not subscribers:
+            del self._matcher[filter]
+        return True
+
+    def match(self, topic: str) -> tuple[Any, ...]:
+        found: dict[Any, None] = {}
+        for subscribers in self._matcher.iter_match(topic):
+            found |= subscribers
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A competitor and the dialect that it speaks."""
+
+    name: str
+    make: Callable[[], Any]
+    dialect: Dialect = AMQP
+    is_slow: bool = False
+    """Whether it takes so long for each match that it gets fewer of them."""
+
+    def text(self, amqp: str) -> str:
+        """Translate a filter or topic of our workloads."""
+        if self.dialect is AMQP:
+            return amqp
+        words = amqp.split(AMQP.separator)
+        return self.dialect.join([self.dialect.one_word if word == AMQP.one_word else word for word in words])
+
+    def texts(self, amqp: Iterable[str]) -> list[str]:
+        """Translate many."""
+        return [self.text(text) for text in amqp]
+
+
+TRIE = Entrant("SubscriptionTrie", SubscriptionTrie)
+UNDER_LOCK = Entrant("SubscriptionTrie under a lock", TrieUnderLock)
+LOCKED = Entrant("locked trie (S8)", LockedTrie)
+NAIVE = Entrant("naive (S1)", NaiveMatcher, is_slow=True)
+INVERTED = Entrant("inverted bitmap (S2)", InvertedMatcher)
+OPTIMISED = Entrant("optimised bitmap (S3)", OptimisedMatcher)
+FILTERING = Entrant("filtering (S5)", FilteringMatcher, is_slow=True)
+PAHO = Entrant("paho MQTTMatcher", Paho, MQTT)
+
+
+def present(entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Leave out those that are not installed, with a word."""
+    found = []
+    for entrant in entrants:
+        try:
+            entrant.make()
+        except ImportError as missing:
+            print(f"{entrant.name} left out: {missing}")
+        else:
+            found.append(entrant)
+    return found
+
+
+def filled(entrant: Entrant, filters: Iterable[str], subscriber: Callable[[int], Any] = int) -> Any:
+    """Return a matcher with filters, the number of each or what stands for it as its subscriber."""
+    matcher = entrant.make()
+    for number, filter in enumerate(filters):
+        matcher.subscribe(entrant.text(filter), subscriber(number))
+    return matcher
+
+
+def verify(entrant: Entrant, matcher: Any, filters: Sequence[str], topics: Iterable[str]) -> None:
+    """Check a matcher filled with filters and their numbers against comparing each of them."""
+    words = [AMQP.split_filter(filter) for filter in filters]
+    for topic in topics:
+        split = AMQP.split_topic(topic)
+        expected = [number for number, filter in enumerate(words) if AMQP.matches(filter, split)]
+        found = matcher.match(entrant.text(topic))
+        same(found, expected, f"{entrant.name}: {topic}")
+        check(len(found) == len(expected), f"{entrant.name}: {topic} has a subscriber twice")

@@ -1,0 +1,74 @@
+"""Raw results as JSON: what was measured, every repeat, and on what."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import tag
+from benchmarks.model import Benchmark, Result
+
+
+@dataclass(frozen=True)
+class Run:
+    """The results of one benchmark on one interpreter."""
+
+    benchmark: str
+    title: str
+    operation: str
+    unit: str
+    baseline: str | None
+    x_label: str | None
+    plot: str
+    note: str
+    tag: str
+    taken: str
+    machine: dict[str, Any]
+    results: list[Result]
+
+    @property
+    def stem(self) -> str:
+        """The name of its files."""
+        return f"{self.benchmark}-{self.tag}"
+
+
+def finished(benchmark: Benchmark, machine: dict[str, Any], results: list[Result]) -> Run:
+    """Put results together with what explains them."""
+    return Run(
+        benchmark=benchmark.name,
+        title=benchmark.title,
+        operation=benchmark.operation,
+        unit=benchmark.unit,
+        baseline=benchmark.baseline,
+        x_label=benchmark.x_label,
+        plot=benchmark.plot,
+        note=benchmark.note,
+        tag=tag(),
+        taken=datetime.now(UTC).date().isoformat(),
+        machine=machine,
+        results=results,
+    )
+
+
+def save(run: Run, folder: Path) -> None:
+    """Write a run as JSON, one line for each series at each x."""
+    record = asdict(run)
+    results = record.pop("results")
+    head = json.dumps(record, indent=1)[:-2]
+    lines = ",\n".join("  " + json.dumps(result) for result in results)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{run.stem}.json").write_text(f'{head},\n "results": [\n{lines}\n ]\n}}\n')
+
+
+def load(path: Path) -> Run:
+    """Read a run that `save` wrote."""
+    record = json.loads(path.read_text())
+    return Run(**record | {"results": [Result(**result) for result in record["results"]]})
+
+
+def load_all(folder: Path) -> list[Run]:
+    """Read all runs of a folder, in the order of their names."""
+    return [load(path) for path in sorted(folder.glob("*.json"))]

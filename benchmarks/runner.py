@@ -1,0 +1,55 @@
+"""Runs benchmarks: warm-up, then the contenders of a group in turn, repeat after repeat."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from benchmarks.model import Benchmark, Contender, Group, Result
+
+
+def run(benchmark: Benchmark, quick: bool, progress: Callable[[str], None]) -> list[Result]:
+    """Measure all contenders of a benchmark.
+
+    :param quick: do the small version, once, only to see that everything works
+    :param progress: told what is being done
+    """
+    warm_ups, repeats = (0, 1) if quick else (benchmark.warm_ups, benchmark.repeats)
+    results = []
+    progress("building")
+    for group in benchmark.groups(quick):
+        results += _run_group(group, warm_ups, repeats, progress)
+        group.clear()  # before the next one is built: two of them may not fit into memory
+        progress("building")
+    return results
+
+
+def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[str], None]) -> list[Result]:
+    values: list[list[float]] = [[] for _ in group]
+    with _settled_heap():
+        for turn in range(warm_ups + repeats):
+            for contender, kept in zip(group, values, strict=True):
+                progress(f"{_label(contender)}: {turn + 1}/{warm_ups + repeats}")
+                value = contender.measure() / contender.operations
+                if turn >= warm_ups:
+                    kept.append(value)
+    return [Result(contender.series, contender.x, kept) for contender, kept in zip(group, values, strict=True)]
+
+
+@contextmanager
+def _settled_heap() -> Iterator[None]:
+    """Keep the collector on, but away from what is there already.
+
+    Otherwise each contender would pay for traversing what all the others have built.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _label(contender: Contender) -> str:
+    return contender.series if contender.x is None else f"{contender.series} at {contender.x:,.0f}"

@@ -1,0 +1,70 @@
+"""Growth: what a match costs as filters, words of a level and subscribers of a filter grow more."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from benchmarks.matchers import LOCKED, OPTIMISED, PAHO, TRIE, filled, present
+from benchmarks.model import Benchmark, Contender, Group, check, timed
+from benchmarks.suite.throughput import call_each
+from benchmarks.workloads import growing_filters
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_000}
+"""How far each one goes: the others take too much memory or time."""
+MATCHES = 20_000
+
+
+def _groups(quick: bool) -> Iterator[Group]:
+    sizes = (100, 1_000) if quick else SIZES
+    group: Group = []
+    for size in sizes:
+        numbers = _sample(size)
+        filters = list(growing_filters(size))
+        topics = [filters[number].replace("*", "w7") for number in numbers]
+        for entrant in present([entrant for entrant, largest in LARGEST.items() if size <= largest]):
+            matcher = filled(entrant, filters)
+            own = entrant.texts(topics)
+            for number, topic in zip(numbers[:500], own, strict=False):
+                check(number in matcher.match(topic), f"{entrant.name} at {size:,}: {topic}")
+            group.append(_contender(entrant.name, matcher.match, own, size))
+        if size <= 1_000_000:
+            group += _wide(size, numbers)
+    yield group
+
+
+def _sample(size: int) -> list[int]:
+    """Choose which of so many filters are matched."""
+    return random.Random(size).choices(range(size), k=MATCHES)
+
+
+def _wide(size: int, numbers: Sequence[int]) -> Iterator[Contender]:
+    """Yield a trie with that many words on one level, and one with that many subscribers on one filter."""
+    level = filled(TRIE, (f"top.word{number}" for number in range(size)))
+    topics = [f"top.word{number}" for number in numbers]
+    check(all(level.match(topics[i]) == (numbers[i],) for i in range(100)), f"a level of {size:,} words")
+    yield _contender(f"{TRIE.name}: one level of so many words", level.match, topics, size)
+    fan = filled(TRIE, ("one.filter" for _ in range(size)))
+    check(len(fan.match("one.filter")) == size, f"{size:,} subscribers of one filter")
+    calls = ["one.filter"] * MATCHES
+    yield _contender(f"{TRIE.name}: so many subscribers of one filter, has_match", fan.has_match, calls, size)
+
+
+def _contender(series: str, call: Callable[[str], Any], topics: Sequence[str], size: int) -> Contender:
+    return Contender(series, partial(timed, partial(call_each, call, topics)), len(topics), size)
+
+
+BENCHMARKS = [
+    Benchmark(
+        name="growth",
+        title="Cost of a match that hits, by the number of filters",
+        operation="match",
+        groups=_groups,
+        x_label="filters, words or subscribers",
+        plot="growth",
+        note="Filters of five words, 100 different ones a level, every 10th with one wildcard.",
+    )
+]

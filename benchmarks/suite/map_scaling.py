@@ -1,0 +1,63 @@
+"""The Ctrie as a map that several threads use at once, against other ways of sharing one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from benchmarks import jvm
+from benchmarks.maps import jvm_is_there, present, shuffled_keys
+from benchmarks.model import Benchmark, Contender, Group, check
+from benchmarks.threads import THREADS, Work, timed_in_threads
+
+_KINDS = {"get": "get only", "mixed": "get and set in turn"}
+
+
+def _groups(kind: str, quick: bool) -> Iterator[Group]:
+    size, uses = (1_000, 1_000) if quick else (100_000, 100_000)
+    threads, warm_up = (THREADS[:2], 0) if quick else (THREADS, jvm.WARM_UP)
+    group: Group = []
+    for entrant in present():
+        map = entrant.make(dict.fromkeys(shuffled_keys(size, seed=1), 0))
+        check(all(map.get(key) == 0 for key in shuffled_keys(size, seed=2)), f"{entrant.name} lacks keys")
+        for t in threads:
+            measure = partial(timed_in_threads, t, partial(_work, map, kind, size, uses))
+            group.append(Contender(entrant.name, measure, t * uses, t))
+    if jvm_is_there():
+        group += [
+            Contender(jvm.NAME, partial(jvm.seconds, kind, size, uses, t, 1, warm_up), t * uses, t) for t in threads
+        ]
+    yield group
+
+
+def _work(map: Any, kind: str, size: int, uses: int, thread: int) -> Work:
+    keys = shuffled_keys(size, seed=thread)[:uses]
+    return partial(_get_each if kind == "get" else _get_and_set, map, keys)
+
+
+def _get_each(map: Any, keys: Sequence[str]) -> None:
+    get = map.get
+    for key in keys:
+        get(key)
+
+
+def _get_and_set(map: Any, keys: Sequence[str]) -> None:
+    get = map.get
+    for read, written in zip(keys[::2], keys[1::2], strict=True):
+        get(read)
+        map[written] = 0
+
+
+BENCHMARKS = [
+    Benchmark(
+        name=f"map-scaling-{kind}",
+        title=f"One map of 100,000 keys shared by several threads: {title}",
+        operation="operation",
+        groups=partial(_groups, kind),
+        x_label="threads",
+        plot="scaling",
+        repeats=5,
+    )
+    for kind, title in _KINDS.items()
+]

@@ -1,0 +1,75 @@
+"""Tail: how long single matches take while others subscribe in a burst."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier, Event
+from typing import Any
+
+from benchmarks.matchers import LOCKED, TRIE, UNDER_LOCK, Entrant, filled, verify
+from benchmarks.model import Benchmark, Contender, Group, OneRun, check
+from benchmarks.workloads import growing_filters, throughput_filters, throughput_topics
+
+READERS = 2
+QUANTILES = {"median": 0.5, "99 %": 0.99, "99.9 %": 0.999, "longest": 1.0}
+
+
+def _groups(quick: bool) -> Iterator[Group]:
+    filters = throughput_filters()
+    burst = list(growing_filters(500 if quick else 100_000))
+    group: Group = []
+    for entrant in (TRIE, UNDER_LOCK, LOCKED):
+        verify(entrant, filled(entrant, filters), filters, throughput_topics(filters, 50))
+        latencies = OneRun(partial(_quantiles, entrant, filters, burst))
+        group += [Contender(f"{entrant.name}: {name}", latencies.next, 1) for name in QUANTILES]
+    yield group
+
+
+def _quantiles(entrant: Entrant, filters: Sequence[str], burst: Sequence[str]) -> list[float]:
+    """Return quantiles of the seconds that a match takes while one thread subscribes the burst."""
+    matcher = filled(entrant, filters)
+    together, done = Barrier(READERS + 1), Event()
+    with ThreadPoolExecutor(READERS + 1) as pool:
+        readers = [pool.submit(_read, matcher, filters, together, done, seed) for seed in range(READERS)]
+        writer = pool.submit(_write, matcher, burst, together, done)
+        check(writer.result() == len(burst), f"{entrant.name}: a subscription was there already")
+        seconds = sorted(second for reader in readers for second in reader.result())
+    return [seconds[min(int(share * len(seconds)), len(seconds) - 1)] for share in QUANTILES.values()]
+
+
+def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> list[float]:
+    topics = throughput_topics(filters, 1_000, seed)
+    match, clock = matcher.match, time.perf_counter
+    seconds: list[float] = []
+    together.wait()
+    while not (seconds and done.is_set()):
+        for topic in topics:
+            start = clock()
+            match(topic)
+            seconds.append(clock() - start)
+    return seconds
+
+
+def _write(matcher: Any, burst: Sequence[str], together: Barrier, done: Event) -> int:
+    subscribe = matcher.subscribe
+    together.wait()
+    try:
+        return sum(subscribe(filter, number) for number, filter in enumerate(burst))
+    finally:
+        done.set()
+
+
+BENCHMARKS = [
+    Benchmark(
+        name="tail",
+        title=f"Latency of a match by {READERS} threads while 100,000 filters are subscribed in a burst",
+        operation="match",
+        groups=_groups,
+        unit="us",
+        repeats=5,
+        note="With a GIL a match may also wait for its turn: the interpreter's switch interval is 5 ms.",
+    )
+]

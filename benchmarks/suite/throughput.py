@@ -1,0 +1,66 @@
+"""Throughput: what a match costs on one thread, beside the cheapest thing that Python can do with a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from benchmarks.matchers import (
+    FILTERING,
+    INVERTED,
+    LOCKED,
+    NAIVE,
+    OPTIMISED,
+    PAHO,
+    TRIE,
+    filled,
+    present,
+    verify,
+)
+from benchmarks.model import Benchmark, Contender, Group, same, timed
+from benchmarks.workloads import DIGITS, throughput_filters, throughput_topics
+
+LOOP = "loop: split, d.get(word)"
+PROBE = "loop: d.get(topic)"
+
+
+def _groups(quick: bool) -> Iterator[Group]:
+    filters = throughput_filters(count=100 if quick else 1_000)
+    topics = throughput_topics(filters, 2_000 if quick else 100_000)
+    group = [
+        Contender(LOOP, partial(timed, partial(split_and_get, dict.fromkeys(DIGITS), topics)), len(topics)),
+        Contender(PROBE, partial(timed, partial(call_each, dict.fromkeys(topics).get, topics)), len(topics)),
+    ]
+    for entrant in present([TRIE, INVERTED, OPTIMISED, LOCKED, PAHO, FILTERING, NAIVE]):
+        matcher = filled(entrant, filters)
+        verify(entrant, matcher, filters, topics[:: len(topics) // 200])
+        own = entrant.texts(topics[:: 500 if entrant.is_slow else 1])
+        group.append(Contender(entrant.name, partial(timed, partial(call_each, matcher.match, own)), len(own)))
+        if entrant is TRIE:
+            for one, many in zip(map(matcher.match, own), matcher.match_many(own), strict=True):
+                same(one, many, "match_many")
+            group.append(Contender("match_many", partial(timed, partial(matcher.match_many, own)), len(own)))
+    yield group
+
+
+def call_each(call: Callable[[str], object], topics: Iterable[str]) -> None:
+    for topic in topics:
+        call(topic)
+
+
+def split_and_get(words: dict[str, None], topics: Iterable[str]) -> None:
+    for topic in topics:
+        for word in topic.split("."):
+            words.get(word)
+
+
+BENCHMARKS = [
+    Benchmark(
+        name="throughput",
+        title="Throughput workload, one thread: 1,000 filters, about 3 matches a message",
+        operation="message",
+        groups=_groups,
+        baseline=LOOP,
+        note="Slow matchers get every 500th message.",
+    )
+]

@@ -1,0 +1,113 @@
+"""What all tests share, those in docstrings included: which of them run where, Spark, and hypothesis."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+from _pytest.doctest import DoctestModule
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parent
+INTERPRETED = os.environ.get("CTRIE_TWIN") == "interpreted"
+FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
+
+# Docstrings of a compiled module are found through its source; what is imported is the extension beside it.
+os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
+
+# Bodies that cannot be imported here: the portable slot needs the `atomics` package, which has no build for
+# free-threaded interpreters, and what stands in for a compiled-only module needs interpreted ones around it.
+collect_ignore_glob = [
+    *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
+    *([] if INTERPRETED else ["*/_*_interpreted.py"]),
+]
+
+# Spark's Python workers must run in this environment, not in whichever python3 comes first.
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+# Failures come with the blob that replays them. `--hypothesis-profile=thorough` looks twenty times longer.
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
+hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("ci"), max_examples=2_000)
+hypothesis.settings.load_profile("ci")
+
+
+def pytest_report_header() -> str:
+    twin = "interpreted" if INTERPRETED else "compiled, where built"
+    return f"ctrie: {twin}; GIL {'off' if FREE_THREADED else 'on'}"
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Find the examples in the docstrings of `.pyx` sources too."""
+    if file_path.suffix == ".pyx" and not INTERPRETED:
+        return DoctestModule.from_parent(parent, path=file_path)
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` is applied
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if uses_spark(item):
+            item.add_marker("spark")
+    elsewhere = [item for item in items if not belongs_here(item)]
+    if elsewhere:
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = [item for item in items if belongs_here(item)]
+
+
+def belongs_here(item: pytest.Item) -> bool:
+    if item.get_closest_marker("freethreaded") and not FREE_THREADED:
+        return False
+    return not (item.get_closest_marker("compiled") and INTERPRETED)
+
+
+def uses_spark(item: pytest.Item) -> bool:
+    doctest = getattr(item, "dtest", None)
+    if doctest is not None:
+        return any("spark" in example.source for example in doctest.examples)
+    return "spark" in getattr(item, "fixturenames", ())
+
+
+def pytest_collection_finish() -> None:
+    """Refuse to test an extension that is older than its source: that would be a test of yesterday's code."""
+    stale = [source for module in list(sys.modules.values()) for source in newer_sources(module)]
+    if stale:
+        names = ", ".join(str(source.relative_to(ROOT)) for source in stale)
+        pytest.exit(f"edited since it was compiled: {names}. Run `make build` first.", returncode=4)
+
+
+def newer_sources(module: ModuleType) -> Iterator[Path]:
+    library = Path(getattr(module, "__file__", None) or "")
+    if library.parent.parent == ROOT and library.name.endswith(tuple(EXTENSION_SUFFIXES)):
+        for suffix in (".py", ".pyx", ".pxd"):
+            source = library.with_name(library.name.partition(".")[0] + suffix)
+            if source.exists() and source.stat().st_mtime > library.stat().st_mtime:
+                yield source
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A small local Spark session."""
+    from pyspark.sql import SparkSession
+
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(ROOT / "build" / "spark-warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    yield session
+    session.stop()

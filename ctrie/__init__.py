@@ -1,0 +1,19 @@
+"""Concurrent tries for Python: a hash map and a set that threads share without locks, with snapshots in O(1).
+
+`Ctrie` is the map, `CtrieSet` the set, `AtomicReference` the compare-and-set primitive. The package runs compiled
+(`twin == "compiled"`) where its extensions were built, else interpreted from the same source; the environment variable
+CTRIE_TWIN=interpreted asks for the latter, for debugging and coverage.
+"""
+
+from ctrie import _twin
+
+_twin.choose()
+
+from ctrie._ctrie import COMPILED, Ctrie  # noqa: E402
+from ctrie._set import CtrieSet  # noqa: E402
+from ctrie._slot import AtomicReference, drain  # noqa: E402
+
+twin = "compiled" if COMPILED else "interpreted"
+_twin.confirm(twin)
+
+__all__ = ["AtomicReference", "Ctrie", "CtrieSet", "drain", "twin"]

@@ -1,0 +1,46 @@
+# C types for _ctrie.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ctrie._native cimport Slot
+from ctrie._nodes cimport Edit, INode, Root, SNode
+
+cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
+cdef object _ABSENT, _MASK64
+cdef Root _UNMADE
+
+
+@cython.no_gc
+cdef class MapEdit(Edit):
+    cdef object key
+    cdef object value
+    cdef int mode
+    cdef SNode expected
+    cdef object equal
+
+    cdef bint same(self, SNode sn) except -1
+    cdef SNode create(self)
+    @cython.locals(mode=int)
+    cdef SNode change(self, SNode sn)
+
+
+cdef class Ctrie:
+    cdef Root _root
+    cdef object _hash
+    cdef object _equal
+    cdef Slot _creations
+    cdef object __weakref__
+
+    cdef uint64_t _hash_of(self, object key) except? 0
+    cdef object _writable(self)
+    cdef SNode _edit(self, int mode, object key, object value, SNode expected)
+    cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
+    @cython.locals(edit=MapEdit)
+    cdef MapEdit _map_edit(self, int mode, object key, uint64_t hash, object value, SNode expected)
+    @cython.locals(hash=uint64_t, sn=SNode)
+    cdef bint _edit_if(self, int mode, object key, object old, object new) except -1
+    cdef Root _creations_root(self)
+    @cython.locals(other=Ctrie)
+    cdef Ctrie _with_root(self, Root root)
+
+cdef Root _frozen(Ctrie trie)

@@ -1,0 +1,581 @@
+"""`Ctrie`: the concurrent trie of `_nodes` as a mutable mapping."""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from types import GenericAlias
+from typing import Any
+
+from ctrie._creation import Creation
+from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, pairs_of
+
+if not cython.compiled:
+    from ctrie._nodes import (
+        Edit,
+        Root,
+        SNode,
+        clear_root,
+        edit_trie,
+        empty_root,
+        find,
+        find_value,
+        first_snode,
+        fork_root,
+        freeze_root,
+        is_empty,
+        mix,
+        new_snode,
+        put_quickly,
+    )
+    from ctrie._slot import Slot, compare_and_set, initialise, load
+else:
+    from cython.cimports.ctrie._descent import find, find_value, put_quickly
+    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
+    from cython.cimports.ctrie._nodes import (
+        Edit,
+        Root,
+        SNode,
+        clear_root,
+        edit_trie,
+        empty_root,
+        first_snode,
+        fork_root,
+        freeze_root,
+        is_empty,
+        mix,
+        new_snode,
+    )
+
+from ctrie._nodes import check_level, differences, parts, shape, snodes
+
+PUT = 0
+PUT_IF_ABSENT = 1
+REPLACE = 2
+REPLACE_SAME = 3
+REMOVE = 4
+REMOVE_SAME = 5
+
+_ABSENT = object()
+_MASK64 = 0xFFFFFFFFFFFFFFFF
+COMPILED = bool(cython.compiled)
+
+# The root of a Ctrie between __new__ and __init__: read-only, so that nothing can be lost in it.
+_UNMADE: Root = freeze_root(empty_root())
+
+
+class MapEdit(Edit):
+    """One change of the S-node of one key. The modes ..._SAME act only if the S-node is still `expected`: whatever
+    has compared its value has compared this one, so no value is ever compared twice or under contention."""
+
+    __slots__ = ("equal", "expected", "key", "mode", "value")
+    key: Any
+    value: Any
+    mode: int
+    expected: SNode | None
+    equal: Callable[[Any, Any], Any] | None
+
+    def same(self, sn: SNode) -> bool:
+        if self.settled:
+            return False  # only clearing tombs away: no need to trouble the user's __eq__ again
+        if sn.key is self.key:
+            return True
+        return bool(sn.key == self.key) if self.equal is None else bool(self.equal(sn.key, self.key))
+
+    def create(self) -> SNode | None:
+        return new_snode(self.key, self.hash, self.value) if self.mode <= PUT_IF_ABSENT else None
+
+    def change(self, sn: SNode) -> SNode | None:
+        mode = self.mode
+        if mode in (PUT, REPLACE) or (mode == REPLACE_SAME and sn is self.expected):
+            return new_snode(sn.key, self.hash, self.value)  # as in a dict, the first key object stays
+        if mode == REMOVE or (mode == REMOVE_SAME and sn is self.expected):
+            return None
+        return sn
+
+
+class Ctrie:
+    """A concurrent hash map that any number of threads use without locks, with snapshots in constant time.
+
+    `Ctrie(mapping_or_pairs=(), /, *, hash=None, equal=None)` is a `MutableMapping` and behaves as a dict, except that
+    it may be read and written by many threads at once, and that whatever looks at all of it (iteration, `len`,
+    `items`, `==`, `copy`, pickling) looks at one instant. `None` is an ordinary key and value. `hash` (key -> int)
+    and `equal` (key, key -> bool) replace the keys' own; equal keys must have equal hashes.
+
+    Operations on one key take O(log n) steps with base 32, are linearizable and lock-free. A snapshot is O(1); the
+    first writes after it copy the nodes that they pass. Iteration has no particular order.
+
+    Methods for one key: `get`, `m[k]`, `m[k] = v`, `del m[k]`, `k in m`, `setdefault`, `pop`, `put_if_absent`,
+    `replace`, `replace_if`, `remove_if`, `compute`, `get_or_create`
+    Methods for all of it: iteration, `len`, `keys`, `values`, `items`, `update`, `clear`, `popitem`, `|`, `==`
+    Methods for an instant: `snapshot`, `readonly_snapshot`, `diff`, `split`
+    Method for tests: `check`
+
+    Source: Prokopec, Bronson, Bagwell, Odersky: Concurrent Tries with Efficient Non-Blocking Snapshots, PPoPP 2012.
+
+    >>> m = Ctrie({"a": 1})
+    >>> before = m.readonly_snapshot()
+    >>> m["b"] = 2
+    >>> m.put_if_absent("a", 3)
+    1
+    >>> sorted(m.items()), sorted(before.items())
+    ([('a', 1), ('b', 2)], [('a', 1)])
+    """
+
+    __slots__ = ("__weakref__", "_creations", "_equal", "_hash", "_root")
+    _root: Root
+    _hash: Callable[[Any], int] | None
+    _equal: Callable[[Any, Any], Any] | None
+    _creations: Slot  # of get_or_create: None, or the Root of a trie of key -> Creation
+
+    __class_getitem__: Any = classmethod(GenericAlias)
+    __hash__ = None  # type: ignore[assignment]
+
+    if cython.compiled:
+
+        def __cinit__(self, *_: object, **__: object) -> None:
+            self._root = _UNMADE
+            self._creations = Slot.__new__(Slot)
+    else:
+
+        def __new__(cls, *_: object, **__: object) -> Ctrie:
+            self = object.__new__(cls)
+            self._root = _UNMADE
+            self._creations = Slot.__new__(Slot)
+            initialise(self._creations, None)
+            self._hash = self._equal = None
+            return self
+
+    def __init__(
+        self,
+        mapping_or_pairs: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = (),
+        /,
+        *,
+        hash: Callable[[Any], int] | None = None,
+        equal: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        for name, function in (("hash", hash), ("equal", equal)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} must be callable or None, not {type(function).__name__}")
+        self._hash = hash
+        self._equal = equal
+        if self._root is _UNMADE:
+            self._root = empty_root()
+        self.update(mapping_or_pairs)
+
+    # ------------------------------------------------------------------------------------------------ one key: read
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the value of `key`, or `default`. Never blocks, and never writes but to help a pending write.
+
+        >>> Ctrie({1: "one"}).get(2, "many")
+        'many'
+        """
+        return find_value(self._root, key, self._hash_of(key), self._equal, default)
+
+    def __getitem__(self, key: Any) -> Any:
+        value = find_value(self._root, key, self._hash_of(key), self._equal, _ABSENT)
+        if value is _ABSENT:
+            raise KeyError(key)
+        return value
+
+    def __contains__(self, key: Any) -> bool:
+        return find(self._root, key, self._hash_of(key), self._equal) is not None
+
+    # ----------------------------------------------------------------------------------------------- one key: write
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._writable()
+        hash = self._hash_of(key)
+        if not put_quickly(self._root, key, hash, self._equal, value):
+            self._edit_hashed(PUT, key, hash, value, None)
+
+    def __delitem__(self, key: Any) -> None:
+        if self._edit(REMOVE, key, None, None) is None:
+            raise KeyError(key)
+
+    def put_if_absent(self, key: Any, value: Any, default: Any = None) -> Any:
+        """Store `value` unless `key` has one; return the value already there, else `default`.
+
+        A `default` of your own tells "absent before" from "None before".
+
+        >>> m = Ctrie()
+        >>> m.put_if_absent("a", 1), m.put_if_absent("a", 2)
+        (None, 1)
+        """
+        found = self._edit(PUT_IF_ABSENT, key, value, None)
+        return default if found is None else found.value
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """Return the value of `key`, storing `default` first if there is none. Atomic."""
+        found = self._edit(PUT_IF_ABSENT, key, default, None)
+        return default if found is None else found.value
+
+    def replace(self, key: Any, value: Any) -> bool:
+        """Store `value` only if `key` has a value; tell whether it had.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.replace("a", 2), m.replace("b", 2)
+        (True, False)
+        """
+        return self._edit(REPLACE, key, value, None) is not None
+
+    def replace_if(self, key: Any, old: Any, new: Any) -> bool:
+        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); tell whether.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
+        (False, True, 3)
+        """
+        return self._edit_if(REPLACE_SAME, key, old, new)
+
+    def remove_if(self, key: Any, old: Any) -> bool:
+        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); tell whether.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
+        (False, True, 0)
+        """
+        return self._edit_if(REMOVE_SAME, key, old, None)
+
+    def pop(self, key: Any, default: Any = _ABSENT) -> Any:
+        """Remove `key` and return its value; if absent return `default`, or raise KeyError if none was given."""
+        found = self._edit(REMOVE, key, None, None)
+        if found is not None:
+            return found.value
+        if default is _ABSENT:
+            raise KeyError(key)
+        return default
+
+    def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None) -> Any:
+        """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
+
+        Atomic: nobody changes the value between the one that `fn` saw and the one that it returned. `fn` may be called
+        again when another thread was faster, so it should have no side effects. What it raises reaches the caller
+        and nothing is changed.
+
+        >>> m = Ctrie()
+        >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
+        (1, 2)
+        """
+        self._writable()
+        hash = self._hash_of(key)
+        # Progress: a round that does not return found that another thread has changed this key.
+        while True:
+            sn = find(self._root, key, hash, self._equal)
+            if sn is None:
+                value = fn(default)
+                if self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None) is None:
+                    return value
+            else:
+                value = fn(sn.value)
+                if self._edit_hashed(REPLACE_SAME, key, hash, value, sn) is sn:
+                    return value
+
+    def get_or_create(self, key: Any, factory: Callable[[], Any]) -> Any:
+        """Return the value of `key`, calling `factory()` to make it if there is none; at most once per key.
+
+        Threads that ask for a key in the making wait for it, so this one method is not lock-free. If `factory` raises,
+        its caller gets the exception, the map is unchanged, and one of those who waited tries with its own. A
+        `factory` that asks for its own key gets a RuntimeError instead of a deadlock; one that stores a value for
+        its key has that value kept.
+
+        >>> m = Ctrie()
+        >>> m.get_or_create("k", list) is m.get_or_create("k", list)
+        True
+        """
+        self._writable()
+        hash = self._hash_of(key)
+        while True:
+            sn = find(self._root, key, hash, self._equal)
+            if sn is not None:
+                return sn.value
+            mine = Creation()
+            making = self._creations_root()
+            announced = edit_trie(making, self._map_edit(PUT_IF_ABSENT, key, hash, mine, None))
+            if announced is not None:
+                announced.value.wait(key)
+                continue
+            try:
+                # An earlier creation may have ended between our look and our announcement.
+                sn = find(self._root, key, hash, self._equal)
+                if sn is not None:
+                    return sn.value
+                value = factory()
+                sn = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
+                return value if sn is None else sn.value
+            finally:
+                edit_trie(making, self._map_edit(REMOVE, key, hash, None, None))
+                mine.finish()
+
+    # ------------------------------------------------------------------------------------------------------- all keys
+
+    def __len__(self) -> int:
+        """O(n): counts the keys of one instant. `bool(m)` is O(1)."""
+        root = freeze_root(self._root)
+        count = 0
+        for _ in snodes(root):
+            count += 1
+        return count
+
+    def __bool__(self) -> bool:
+        return not is_empty(self._root)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._iter_keys()
+
+    def keys(self) -> KeysView[Any]:
+        """Return a set-like view of the keys that there are now. Unlike a dict's, it does not follow later changes."""
+        return KeysView(self.readonly_snapshot())
+
+    def values(self) -> ValuesView[Any]:
+        """Return a view of the values that there are now."""
+        return ValuesView(self.readonly_snapshot())
+
+    def items(self) -> ItemsView[Any, Any]:
+        """Return a set-like view of the (key, value) pairs that there are now."""
+        return ItemsView(self.readonly_snapshot())
+
+    def update(self, mapping_or_pairs: Any = (), /, **more: Any) -> None:
+        """Store every pair. Each one is atomic by itself; the whole is not."""
+        self._writable()
+        for key, value in pairs_of(mapping_or_pairs):
+            self._edit(PUT, key, value, None)
+        for name, value in more.items():
+            self._edit(PUT, name, value, None)
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Remove some (key, value) pair and return it; KeyError if there is none. Lock-free."""
+        self._writable()
+        # Progress: a round that does not return found that another thread has changed or removed this very key.
+        while True:
+            sn = first_snode(self._root)
+            if sn is None:
+                raise KeyError("popitem(): the Ctrie is empty")
+            if self._edit_hashed(REMOVE_SAME, sn.key, sn.hash, None, sn) is sn:
+                return sn.key, sn.value
+
+    def clear(self) -> None:
+        """Remove everything, at one instant. O(1), lock-free."""
+        self._writable()
+        clear_root(self._root)
+
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        union = self.snapshot()
+        union.update(other)
+        return union
+
+    def __ror__(self, other: Any) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        union = Ctrie(other, hash=self._hash, equal=self._equal)
+        union.update(self)
+        return union
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        mine = self.readonly_snapshot()
+        theirs = other.readonly_snapshot() if isinstance(other, Ctrie) else other
+        if len(mine) != len(theirs):
+            return False
+        for key, value in mine.items():
+            found = theirs.get(key, _ABSENT)
+            if found is _ABSENT or not (found is value or found == value):
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        return mapping_repr(self)
+
+    # ---------------------------------------------------------------------------------------------------- one instant
+
+    def snapshot(self) -> Ctrie:
+        """Return a Ctrie with the present content that can be changed independently of this one. O(1), lock-free."""
+        return self._with_root(fork_root(self._root))
+
+    def readonly_snapshot(self) -> Ctrie:
+        """Return a Ctrie with the present content that never changes: its mutators raise TypeError. O(1), lock-free.
+
+        >>> Ctrie().readonly_snapshot()["a"] = 1
+        Traceback (most recent call last):
+            ...
+        TypeError: this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed
+        """
+        return self._with_root(freeze_root(self._root))
+
+    def diff(self, older: Ctrie, absent: Any = None) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield (key, old, new) for every key whose value differs between `older` and this Ctrie.
+
+        `older` is a snapshot of this Ctrie (or of an ancestor); both are taken as they are at the call. A side that
+        lacks the key is given as `absent`. Values are compared as `in` compares. Takes time proportional to the number
+        of changes, since parts that both share are skipped.
+
+        >>> m = Ctrie({"a": 1, "b": 2})
+        >>> before = m.readonly_snapshot()
+        >>> m["a"] = 3; del m["b"]
+        >>> sorted(m.diff(before))
+        [('a', 1, 3), ('b', 2, None)]
+        """
+        if not isinstance(older, Ctrie):
+            raise TypeError(f"diff() takes a Ctrie, not {type(older).__name__}")
+        return self._iter_diff(_frozen(older), _frozen(self), absent)
+
+    def split(self, n: int) -> list[Iterator[tuple[Any, Any]]]:
+        """Return up to `n` iterators of (key, value) that between them yield one instant's content, each pair once.
+
+        For traversal by several threads, one iterator each. ValueError if `n` is less than 1.
+
+        >>> m = Ctrie((i, str(i)) for i in range(1000))
+        >>> sum(len(list(part)) for part in m.split(4))
+        1000
+        """
+        if n < 1:
+            raise ValueError(f"split() needs at least one part, not {n}")
+        root = freeze_root(self._root)
+        return [_pairs(root, nodes) for nodes in parts(root, n)]
+
+    def __copy__(self) -> Ctrie:
+        return self.readonly_snapshot() if self._root.readonly else self.snapshot()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ctrie:
+        from copy import deepcopy
+
+        copied = Ctrie(hash=self._hash, equal=self._equal)
+        memo[id(self)] = copied
+        for key, value in self.items():
+            copied[deepcopy(key, memo)] = deepcopy(value, memo)
+        return copied.readonly_snapshot() if self._root.readonly else copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (list(self.items()), self._hash, self._equal, bool(self._root.readonly))
+
+    def check(self) -> None:
+        """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
+
+        >>> Ctrie({1: 2}).check()
+        """
+        keys = [sn.key for sn in check_level(self._root)]
+        assert len(keys) == len(self), f"{len(keys)} S-nodes, but len() counts {len(self)}"
+        for key in keys:
+            assert key in self, f"{key!r} is stored but not found"
+
+    # ------------------------------------------------------------------------------------------------------- internals
+
+    def _hash_of(self, key: Any) -> int:
+        if self._hash is None:
+            return mix(hash(key))
+        raw = self._hash(key) & _MASK64
+        return mix(raw)
+
+    def _writable(self) -> None:
+        if self._root.readonly:
+            raise TypeError("this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed")
+
+    def _edit(self, mode: int, key: Any, value: Any, expected: SNode | None) -> SNode | None:
+        self._writable()
+        return self._edit_hashed(mode, key, self._hash_of(key), value, expected)
+
+    def _edit_hashed(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> SNode | None:
+        return edit_trie(self._root, self._map_edit(mode, key, hash, value, expected))
+
+    def _map_edit(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> MapEdit:
+        edit: MapEdit = MapEdit.__new__(MapEdit)
+        edit.mode = mode
+        edit.key = key
+        edit.hash = hash
+        edit.value = value
+        edit.expected = expected
+        edit.equal = self._equal
+        return edit
+
+    def _edit_if(self, mode: int, key: Any, old: Any, new: Any) -> bool:
+        self._writable()
+        hash = self._hash_of(key)
+        # Progress: a round that does not return found that another thread has changed this key.
+        while True:
+            sn = find(self._root, key, hash, self._equal)
+            if sn is None or not (sn.value is old or sn.value == old):
+                return False
+            if self._edit_hashed(mode, key, hash, new, sn) is sn:
+                return True
+
+    def _creations_root(self) -> Root:
+        root = load(self._creations)
+        if root is None:
+            # Success: this is the place for announcements. Failure: another thread has just made one.
+            compare_and_set(self._creations, None, empty_root())
+            root = load(self._creations)
+        return root  # type: ignore[no-any-return]
+
+    def _with_root(self, root: Root) -> Ctrie:
+        other: Ctrie = Ctrie.__new__(Ctrie)
+        other._root = root
+        other._hash = self._hash
+        other._equal = self._equal
+        return other
+
+    # The iterators read one instant, fixed here, not at the first next().
+
+    def _iter_keys(self) -> Iterator[Any]:
+        return _keys(freeze_root(self._root))
+
+    def _iter_values(self) -> Iterator[Any]:
+        return _values(freeze_root(self._root))
+
+    def _iter_items(self) -> Iterator[tuple[Any, Any]]:
+        return _pairs(freeze_root(self._root), None)
+
+    def _iter_diff(self, older: Root, newer: Root, absent: Any) -> Iterator[tuple[Any, Any, Any]]:
+        return _changes(older, newer, self._equal, absent)
+
+    def _shape(self) -> tuple[Any, ...]:
+        return shape(self._root)
+
+
+def _frozen(trie: Ctrie) -> Root:
+    return freeze_root(trie._root)
+
+
+def _keys(root: Root) -> Iterator[Any]:
+    for sn in snodes(root):
+        yield sn.key
+
+
+def _values(root: Root) -> Iterator[Any]:
+    for sn in snodes(root):
+        yield sn.value
+
+
+def _pairs(root: Root, nodes: list[Any] | None) -> Iterator[tuple[Any, Any]]:
+    for sn in snodes(root, nodes):
+        yield sn.key, sn.value
+
+
+def _changes(older: Root, newer: Root, equal: Any, absent: Any) -> Iterator[tuple[Any, Any, Any]]:
+    for old, new in differences(older, newer, equal):
+        if new is None:
+            yield old.key, old.value, absent
+        elif old is None:
+            yield new.key, absent, new.value
+        elif not (old.value is new.value or old.value == new.value):
+            yield new.key, old.value, new.value
+
+
+def _restore(pairs: list[tuple[Any, Any]], hash: Any, equal: Any, readonly: bool) -> Ctrie:
+    """Unpickle."""
+    restored = Ctrie(pairs, hash=hash, equal=equal)
+    return restored.readonly_snapshot() if readonly else restored
+
+
+MutableMapping.register(Ctrie)

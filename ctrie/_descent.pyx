@@ -1,0 +1,186 @@
+"""The descent with borrowed pointers: the compiled body of `find`, `find_value` and `put_quickly` in _nodes.py, which is
+the text to read.
+
+On free-threaded builds a reader that counted references on its way down would write to the very nodes that all
+readers share. This one counts nothing until it has arrived; a pin keeps what it passes alive (reclaim.h). While pinned
+it runs no Python code and allocates nothing: to compare keys by `__eq__` it takes a reference, unpins, and compares.
+"""
+
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool, PyTypeObject
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport uint32_t, uint64_t
+
+from ctrie._arrays cimport inserted, popcount, replaced
+from ctrie._native cimport CTRIE_SLOT, pin, slot_read, unpin
+from ctrie._nodes cimport (
+    CNode, INode, LNode, MainNode, Root, SNode, TNode, cnode_from, gcas, gcas_complete, new_snode, rdcss_read_root,
+    same_key
+)
+
+cdef extern from *:
+    """
+    #define CTRIE_IS(node, type) (Py_TYPE(node) == (type))
+    """
+    bint CTRIE_IS(PyObject *node, PyTypeObject *type) nogil
+    PyObject *CTRIE_GEN(PyObject *inode) nogil
+    PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i) nogil
+    uint32_t CTRIE_BITMAP(PyObject *cn) nogil
+    uint64_t CTRIE_HASH(PyObject *sn) nogil
+    PyObject *CTRIE_KEY(PyObject *sn) nogil
+    PyObject *CTRIE_VALUE(PyObject *sn) nogil
+    PyObject *Py_None
+
+cdef PyTypeObject *INODE = <PyTypeObject *>INode
+cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
+cdef PyTypeObject *SNODE = <PyTypeObject *>SNode
+
+
+cdef PyObject *_descend(Root root, uint64_t hash) except? NULL:
+    """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, or NULL."""
+    cdef PyObject *node
+    cdef PyObject *main
+    cdef uint32_t bitmap, flag
+    cdef int lev
+    cdef INode inode
+    while True:
+        pin()
+        lev = 0
+        node = slot_read(CTRIE_SLOT(<PyObject *>root))
+        if not CTRIE_IS(node, INODE):
+            unpin()
+            rdcss_read_root(root)
+            continue
+        while True:
+            main = slot_read(CTRIE_SLOT(node))
+            if slot_read(CTRIE_SLOT(main)) != Py_None:
+                break
+            if not CTRIE_IS(main, CNODE):
+                return main
+            bitmap = CTRIE_BITMAP(main)
+            flag = <uint32_t>1 << ((hash >> lev) & 31)
+            if not bitmap & flag:
+                return NULL
+            node = CTRIE_CHILD(main, popcount(bitmap & (flag - 1)))
+            if not CTRIE_IS(node, INODE):
+                return node
+            lev += 5
+        # A GCAS is pending here: decide it, and begin again.
+        inode = <INode>node
+        kept = <object>main
+        unpin()
+        gcas_complete(root, inode, kept)
+
+
+cdef SNode _compare(object end, object key, uint64_t hash, object equal):
+    """Return the S-node of `key` among those that `end` holds."""
+    if isinstance(end, SNode):
+        return end if same_key(end, key, hash, equal) else None
+    if isinstance(end, LNode):
+        for sn in (<LNode>end).entries:
+            if same_key(sn, key, hash, equal):
+                return sn
+        return None
+    if (<TNode>end).sn is None or not same_key((<TNode>end).sn, key, hash, equal):
+        return None
+    return (<TNode>end).sn
+
+
+cdef SNode find(Root root, object key, uint64_t hash, object equal):
+    cdef PyObject *end = _descend(root, hash)
+    if end == NULL:
+        unpin()
+        return None
+    kept = <object>end
+    unpin()
+    return _compare(kept, key, hash, equal)
+
+
+cdef bint _same_without_python(PyObject *stored, object key, object equal) noexcept:
+    """Whether the keys are the same as far as that can be told without running Python code: identical, or two exact
+    strings or integers that are equal."""
+    return stored == <PyObject *>key or (
+        equal is None
+        and (
+            (PyUnicode_CheckExact(key) and PyUnicode_CheckExact(<object>stored))
+            or (PyLong_CheckExact(key) and PyLong_CheckExact(<object>stored))
+        )
+        and PyObject_RichCompareBool(<object>stored, key, Py_EQ) == 1
+    )
+
+
+cdef bint put_quickly(Root root, object key, uint64_t hash, object equal, object value) except -1:
+    """Store `value` where that takes no more than one new C-node: the key is there, or its branch is free, all in the
+    root's generation. False: nothing was done, and `edit_trie` has to do it. The same GCAS, without an Edit."""
+    cdef PyObject *node
+    cdef PyObject *main
+    cdef PyObject *gen
+    cdef uint32_t bitmap, flag
+    cdef int lev = 0
+    cdef Py_ssize_t pos
+    cdef bint there
+    cdef CNode cn, new
+    cdef SNode sn
+    pin()
+    node = slot_read(CTRIE_SLOT(<PyObject *>root))
+    if not CTRIE_IS(node, INODE):
+        unpin()
+        return False
+    gen = CTRIE_GEN(node)
+    while True:
+        main = slot_read(CTRIE_SLOT(node))
+        if slot_read(CTRIE_SLOT(main)) != Py_None or not CTRIE_IS(main, CNODE):
+            unpin()
+            return False
+        bitmap = CTRIE_BITMAP(main)
+        flag = <uint32_t>1 << ((hash >> lev) & 31)
+        pos = popcount(bitmap & (flag - 1))
+        there = bitmap & flag != 0
+        if not there or not CTRIE_IS(CTRIE_CHILD(main, pos), INODE):
+            break
+        node = CTRIE_CHILD(main, pos)
+        if CTRIE_GEN(node) != gen:
+            unpin()
+            return False
+        lev += 5
+    if there and (
+        CTRIE_HASH(CTRIE_CHILD(main, pos)) != hash
+        or not _same_without_python(CTRIE_KEY(CTRIE_CHILD(main, pos)), key, equal)
+    ):
+        unpin()
+        return False
+    inode = <INode>node
+    cn = <CNode>main
+    unpin()
+    if there:
+        sn = <SNode>cn.array[pos]
+        sn = new_snode(sn.key, hash, value)
+        new = cnode_from(cn, sn, cn.bitmap, replaced(cn.array, pos, sn), inode.gen)
+    elif cn.gen is inode.gen:
+        sn = new_snode(key, hash, value)
+        new = cnode_from(cn, sn, cn.bitmap | flag, inserted(cn.array, pos, sn), inode.gen)
+    else:
+        return False
+    return gcas(root, inode, cn, new)
+
+
+cdef object find_value(Root root, object key, uint64_t hash, object equal, object default):
+    cdef PyObject *end = _descend(root, hash)
+    cdef PyObject *stored
+    cdef SNode sn
+    if end == NULL:
+        unpin()
+        return default
+    if CTRIE_IS(end, SNODE):
+        if CTRIE_HASH(end) != hash:
+            unpin()
+            return default
+        stored = CTRIE_KEY(end)
+        if _same_without_python(stored, key, equal):
+            value = <object>CTRIE_VALUE(end)
+            unpin()
+            return value
+    kept = <object>end
+    unpin()
+    sn = _compare(kept, key, hash, equal)
+    return default if sn is None else sn.value

@@ -1,0 +1,66 @@
+from cpython.object cimport PyObject
+
+cdef extern from "native.h" nogil:
+    const bint SLOT_NEEDS_PIN
+    # Acquire load of a pointer that the caller may use only while pinned (on GIL builds: while no Python code runs).
+    PyObject *slot_read(PyObject **slot)
+    bint never_tracked(PyObject *value)
+
+cdef extern from *:
+    """
+    #if SLOT_NEEDS_PIN
+    #define ctrie_plain_cas(slot, expected, desired) 0
+    #else
+    #define ctrie_plain_cas(slot, expected, desired) slot_compare_and_set(slot, expected, desired)
+    #endif
+    #define CTRIE_SLOT(s) (&((struct __pyx_obj_5ctrie_7_native_Slot *)(s))->value)
+    """
+    PyObject **CTRIE_SLOT(PyObject *slot) nogil
+    bint ctrie_plain_cas(PyObject **slot, PyObject *expected, PyObject *desired)
+
+
+cdef class Slot:
+    # Touched only through the functions of native.h; declared as an object for the sake of the garbage collector.
+    cdef object value
+
+
+cdef object load_pinned(Slot slot)
+cdef bint cas_retiring(Slot slot, object expected, object desired) except -1
+cdef void pin() noexcept nogil
+cdef void unpin() noexcept nogil
+
+
+cdef inline object load(Slot slot):
+    if SLOT_NEEDS_PIN:
+        return load_pinned(slot)
+    return slot.value
+
+
+cdef inline bint compare_and_set(Slot slot, object expected, object desired) except -1:
+    if SLOT_NEEDS_PIN:
+        return cas_retiring(slot, expected, desired)
+    return ctrie_plain_cas(CTRIE_SLOT(<PyObject *>slot), <PyObject *>expected, <PyObject *>desired)
+
+
+cdef inline void initialise(Slot slot, object value):
+    # Only before the slot is published: nobody else can see it yet.
+    slot.value = value
+
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(PyObject *o)
+    bint PyObject_GC_IsTracked(PyObject *o)
+
+
+cdef inline void untrack(object node, object one, object other) noexcept:
+    # native.h says why.
+    if never_tracked(<PyObject *>one) and never_tracked(<PyObject *>other):
+        PyObject_GC_UnTrack(<PyObject *>node)
+
+
+cdef inline void untrack_branching(object cn, tuple array, object one, object other) noexcept:
+    # For a C-node whose branches are those of `one`, or `one` itself, and `other`: each is off the list for good or
+    # not at all, since nodes never change.
+    if not PyObject_GC_IsTracked(<PyObject *>one) and not PyObject_GC_IsTracked(<PyObject *>other):
+        PyObject_GC_UnTrack(<PyObject *>cn)
+        PyObject_GC_UnTrack(<PyObject *>array)

@@ -1,0 +1,108 @@
+"""The native body of the slot (reclaim.h explains it), and `AtomicReference`, which is a slot for users."""
+
+import atexit
+from types import GenericAlias
+
+from cpython.object cimport PyObject
+
+cdef extern from "reclaim.h" nogil:
+    bint slot_compare_and_set(PyObject **slot, PyObject *expected, PyObject *desired)
+    void reclaim_pin()
+    void reclaim_unpin()
+    void reclaim_drain()
+    Py_ssize_t reclaim_pending()
+    int reclaim_start() except -1
+
+cdef extern from "reclaim.h":
+    object slot_load(PyObject **slot)
+
+
+cdef object load_pinned(Slot slot):
+    return slot_load(CTRIE_SLOT(<PyObject *>slot))
+
+
+cdef bint cas_retiring(Slot slot, object expected, object desired) except -1:
+    return slot_compare_and_set(CTRIE_SLOT(<PyObject *>slot), <PyObject *>expected, <PyObject *>desired)
+
+
+cdef void pin() noexcept nogil:
+    reclaim_pin()
+
+
+cdef void unpin() noexcept nogil:
+    reclaim_unpin()
+
+
+cdef class Slot:
+    """The one kind of place that several threads may change: `load`, `compare_and_set`, and `initialise` before
+    anybody else can see it."""
+
+    def load(self):
+        return load(self)
+
+    def compare_and_set(self, expected, desired):
+        return compare_and_set(self, expected, desired)
+
+    def initialise(self, value):
+        initialise(self, value)
+
+
+cdef class AtomicReference:
+    """A reference to any object that threads read and replace atomically.
+
+    `AtomicReference(value=None)` starts with `value`. Both operations are O(1), linearizable, and lock-free; on
+    free-threaded builds a value that has been replaced is released once no reader can still be looking at it (see
+    `drain`).
+
+    >>> ref = AtomicReference("old")
+    >>> ref.compare_and_set("another", "new")
+    False
+    >>> ref.compare_and_set(ref.load(), "new")
+    True
+    >>> ref.load()
+    'new'
+    """
+
+    # Composition, not inheritance: `initialise` must not be within users' reach.
+    cdef Slot slot
+    cdef object __weakref__
+
+    __class_getitem__ = classmethod(GenericAlias)
+
+    def __cinit__(self, value=None):
+        self.slot = Slot.__new__(Slot)
+        initialise(self.slot, value)
+
+    def load(self):
+        """Return the present value. Linearizes at its one read of the slot. Wait-free."""
+        return load(self.slot)
+
+    def compare_and_set(self, expected, desired):
+        """Make `desired` the value if `expected` is the value now, and tell whether that happened.
+
+        The comparison is by identity (`is`), never by `==`. Linearizes at its one compare-and-set. Of any number of
+        concurrent calls that expect the same value at most one succeeds. Wait-free.
+        """
+        return compare_and_set(self.slot, expected, desired)
+
+    def __repr__(self):
+        return f"AtomicReference({load(self.slot)!r})"
+
+
+def drain():
+    """Release every replaced value that no reader can still be looking at, in all threads.
+
+    A no-op on GIL builds, where a replaced value is released at once. On free-threaded builds each thread keeps up to
+    some two hundred of them until it replaces more; call this to be rid of them now (tests do, and the interpreter
+    at exit). Runs the finalizers of what it releases. Returns the number that had to stay behind because other
+    threads kept reading or replacing: 0 when they are at rest.
+
+    >>> drain()
+    0
+    """
+    reclaim_drain()
+    return reclaim_pending()
+
+
+reclaim_start()
+atexit.register(drain)

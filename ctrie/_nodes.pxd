@@ -1,0 +1,197 @@
+# C types for _nodes.py; what the code means is written there.
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+
+from ctrie._native cimport Slot
+
+cdef extern from *:
+    # Views of nodes for borrowed traversal: no reference is counted, so the caller must be pinned.
+    """
+    #define CTRIE_GEN(inode) ((PyObject *)((struct __pyx_obj_5ctrie_6_nodes_INode *)(inode))->gen)
+    #define CTRIE_BITMAP(cn) (((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->bitmap)
+    #define CTRIE_CHILD(cn, i) PyTuple_GET_ITEM(((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->array, i)
+    #define CTRIE_ENTRIES(ln) (((struct __pyx_obj_5ctrie_6_nodes_LNode *)(ln))->entries)
+    #define CTRIE_TOMB(tn) ((PyObject *)((struct __pyx_obj_5ctrie_6_nodes_TNode *)(tn))->sn)
+    #define CTRIE_HASH(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->hash)
+    #define CTRIE_KEY(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->key)
+    #define CTRIE_VALUE(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->value)
+    """
+
+
+cdef int HASH_BITS, W
+cdef uint32_t BRANCH_MASK
+cdef uint64_t _MASK64, _MIX_1, _MIX_2
+cdef object UNDECIDED, COMMITTED, ABORTED
+cdef int DONE, RESTART, AGAIN
+
+@cython.locals(h=uint64_t)
+cpdef uint64_t mix(uint64_t raw) noexcept
+
+
+cdef class Gen:
+    pass
+
+
+cdef class MainNode(Slot):
+    pass
+
+
+cdef class FailedNode:
+    cdef MainNode wrapped
+
+
+cdef class INode(Slot):
+    cdef Gen gen
+
+
+@cython.freelist(64)
+cdef class SNode:
+    cdef readonly object key
+    cdef readonly uint64_t hash
+    cdef readonly object value
+
+    cdef SNode renewed(self, Root root, Gen gen)
+    cdef SNode without_level(self, INode level)
+
+
+cdef class CNode(MainNode):
+    cdef uint32_t bitmap
+    cdef tuple array
+    cdef Gen gen
+
+
+cdef class LNode(MainNode):
+    cdef tuple entries
+
+
+cdef class TNode(MainNode):
+    cdef SNode sn
+
+
+cdef class Root(Slot):
+    cdef bint readonly
+
+
+cdef class RDCSSDescriptor(Slot):
+    cdef INode old
+    cdef MainNode expected
+    cdef INode new
+
+
+@cython.locals(inode=INode)
+cdef INode new_inode(MainNode main, Gen gen)
+@cython.locals(sn=SNode)
+cdef SNode new_snode(object key, uint64_t hash, object value)
+@cython.locals(cn=CNode)
+cdef CNode new_cnode(uint32_t bitmap, tuple array, Gen gen)
+@cython.locals(cn=CNode)
+cdef CNode cnode_from(object one, object other, uint32_t bitmap, tuple array, Gen gen)
+@cython.locals(ln=LNode)
+cdef LNode new_lnode(tuple entries)
+@cython.locals(tn=TNode)
+cdef TNode new_tnode(SNode sn)
+@cython.locals(root=Root)
+cdef Root new_root(INode inode, bint readonly)
+cpdef Root empty_root()
+@cython.locals(fn=FailedNode)
+cdef FailedNode _failed(MainNode wrapped)
+
+@cython.locals(main=MainNode)
+cdef bint gcas(Root root, INode inode, MainNode old, MainNode new) except -1
+@cython.locals(main=MainNode)
+cdef MainNode gcas_read(Root root, INode inode)
+@cython.locals(failed=FailedNode, current=INode)
+cdef MainNode gcas_complete(Root root, INode inode, MainNode main)
+
+cdef INode rdcss_read_root(Root root, bint abort=*)
+@cython.locals(descriptor=RDCSSDescriptor, chosen=INode)
+cdef INode _rdcss_complete(Root root, bint abort)
+@cython.locals(descriptor=RDCSSDescriptor)
+cdef bint rdcss_root(Root root, INode old, MainNode expected, INode new) except -1
+@cython.locals(old=INode, main=MainNode)
+cdef INode snapshot_root(Root root)
+@cython.locals(old=INode)
+cdef Root fork_root(Root root)
+cdef Root freeze_root(Root root)
+@cython.locals(old=INode, gen=Gen)
+cdef object clear_root(Root root)
+
+cdef INode renewed_inode(Root root, INode inode, Gen gen)
+@cython.locals(ln=LNode, cn=CNode)
+cdef MainNode renewed(Root root, MainNode main, Gen gen)
+@cython.locals(copies=list, sn=SNode)
+cdef tuple _renewed_children(Root root, tuple children, Gen gen)
+@cython.locals(i=uint32_t, j=uint32_t)
+cdef MainNode two_snodes(SNode x, SNode y, int lev, Gen gen)
+@cython.locals(size=Py_ssize_t)
+cdef MainNode _contracted(CNode cn, int lev, bint first_of_trie)
+@cython.locals(entries=tuple)
+cdef MainNode _without_entry(LNode ln, Py_ssize_t pos)
+
+@cython.locals(tn=TNode, cn=CNode, ln=LNode, main=MainNode)
+cdef tuple branches(Root root, INode inode)
+cdef bint same_key(SNode sn, object key, uint64_t hash, object equal) except -1
+cdef SNode find(Root root, object key, uint64_t hash, object equal)
+@cython.locals(inode=INode, lev=int, main=MainNode, flag=uint32_t, cn=CNode)
+cdef SNode find_below(Root root, INode level, object key, uint64_t hash, object equal)
+
+
+cdef object find_value(Root root, object key, uint64_t hash, object equal, object default)
+cdef bint is_empty(Root root) except -1
+@cython.locals(here=tuple)
+cdef SNode first_snode(Root root)
+@cython.locals(pairs=list, both=uint32_t, flag=uint32_t)
+cdef list _branch_pairs(CNode older, CNode newer)
+
+
+@cython.no_gc
+cdef class Edit:
+    cdef uint64_t hash
+    cdef SNode found
+    cdef bint settled
+    cdef Gen gen
+    cdef INode inode
+    cdef int lev
+    cdef INode parent
+    cdef uint64_t parent_hash
+    cdef int parent_lev
+
+    cdef object rewind(self)
+    cdef bint same(self, SNode sn) except -1
+    cdef INode below(self, SNode sn)
+    cdef object advance(self)
+    cdef SNode create(self)
+    cdef SNode change(self, SNode sn)
+
+
+cdef SNode edit_trie(Root root, Edit edit)
+@cython.locals(main=MainNode, outcome=int)
+cdef int _attempt(Root root, Edit edit) except -1
+@cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, below=INode, new=SNode, left=CNode)
+cdef int _edit_cnode(Root root, Edit edit, CNode cn) except -1
+@cython.locals(sn=SNode, pos=Py_ssize_t, below=INode, new=SNode, added=SNode)
+cdef int _edit_lnode(Root root, Edit edit, LNode ln) except -1
+cdef SNode _created(Edit edit)
+@cython.locals(added=SNode, full=CNode, grown=CNode)
+cdef int _add_to_cnode(Root root, Edit edit, CNode cn, uint32_t flag, Py_ssize_t pos) except -1
+@cython.locals(added=SNode, full=CNode, both=INode)
+cdef int _split(Root root, Edit edit, CNode cn, Py_ssize_t pos) except -1
+cdef CNode _of_generation(Root root, Edit edit, CNode cn)
+cdef int _enter(Root root, Edit edit, MainNode main, INode inode, bint next_level) except -1
+cdef int _commit(Root root, Edit edit, MainNode old, MainNode new) except -1
+cdef int _remove(Root root, Edit edit, MainNode old, MainNode new) except -1
+@cython.locals(main=MainNode, left=MainNode)
+cdef object _bury(Root root, Edit edit, TNode tomb)
+@cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, new=SNode, left=CNode)
+cdef MainNode _cnode_without_tomb(Edit edit, CNode cn, TNode tomb, bint first_of_trie)
+@cython.locals(sn=SNode, pos=Py_ssize_t, new=SNode)
+cdef MainNode _lnode_without_tomb(Edit edit, LNode ln)
+
+@cython.locals(found=list, stack=list, sn=SNode, inode=INode, lev=int, path=uint64_t, known=uint64_t, main=MainNode)
+cpdef list check_level(Root root, INode first=*)
+@cython.locals(cn=CNode, ln=LNode)
+cdef object _check_main(MainNode main, int lev, bint first_of_trie)
+@cython.locals(tn=TNode, cn=CNode, ln=LNode)
+cdef list _groups(MainNode main)
+@cython.locals(start=INode, main=MainNode)
+cpdef tuple shape(Root root, INode inode=*)

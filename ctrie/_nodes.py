@@ -1,0 +1,887 @@
+"""The Ctrie: its nodes, and the two protocols by which threads change it without locks.
+
+After Prokopec, Bronson, Bagwell and Odersky, *Concurrent Tries with Efficient Non-Blocking Snapshots* (PPoPP 2012),
+whose names are kept. A key's 64-bit hash is read W = 5 bits at a time; each group picks one of 32 branches.
+
+    Root --> I-node --> C-node  [ S-node | I-node | ... ]      bitmap + array of at most 32 branches
+                            |                 |
+                      (key, value)            +--> C-node | T-node | L-node
+
+* I-node: the only node with a *present*: its slot holds a main node. Whatever changes, changes in one I-node.
+* Main nodes, immutable but for their own slot `prev` (see GCAS):
+  - C-node: branches, stamped with the generation for which its child I-nodes were made or renewed.
+  - T-node ("tomb"): the end of an I-node. It never changes again. It holds the one S-node that was left, or nothing
+    where a whole nested level has emptied, and waits for somebody to take it into the parent.
+  - L-node: S-nodes whose 64 hash bits all agree.
+* S-node: a key with its hash and value. A subclass may lead on to the I-node of a nested trie (a *level*); the
+  engine below walks such levels, and `subtrie` is built on that.
+
+GCAS, "generation compare-and-set", changes an I-node's main node only if the root is still of the I-node's
+generation. The new main names the old one in `prev` and is put in place (*pending*); then the root is read, and the
+writer or whoever helps it either clears `prev` (*committed*) or puts a FailedNode there and the old main back.
+
+Snapshots. Every I-node carries the generation (a bare object, compared by identity) in which it was made. A snapshot
+replaces the root I-node by a copy of a new generation, which dooms every GCAS pending on the old one; afterwards
+writers copy the path they change into the new generation, node by node. The root is replaced by RDCSS: a descriptor
+is put in the root slot and decides, once, whether the old root's main was still the expected one.
+
+Invariants
+  I1  An I-node whose main is a T-node keeps it for ever.
+  I2  Below a root of generation g, an I-node of another generation never commits a change any more.
+  I3  An I-node of generation g below a root of generation g is never replaced by a copy. `renewed` therefore keeps
+      the children that already are of the generation it renews for. (The published algorithm copies them all; a
+      writer inside such a child then commits to a node that is no longer reachable, and its write is lost.)
+  I4  bitmap has exactly len(array) bits; every key lies on the path of its hash; an L-node has two entries or more.
+  I5  A C-node below the first of its level that is left with one S-node and nothing else is not published: a T-node
+      is. The first I-node of the trie is never tombed.
+
+A lookup reads through T-nodes instead of clearing them away, and copies nothing into its generation: it writes only
+to help a pending GCAS. It is linearizable all the same, because a node that has been cut off is frozen by then (I1,
+I2), so what it shows is what it showed at its last moment in the trie, and that lies within the lookup.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import inserted, popcount, removed, replaced
+    from ctrie._slot import Slot, compare_and_set, initialise, load, untrack, untrack_branching
+else:
+    from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
+    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, untrack, untrack_branching
+
+# C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
+HASH_BITS = 64
+W = 5  # hash bits that one C-node reads
+BRANCH_MASK = 31
+_MASK64 = 0xFFFFFFFFFFFFFFFF
+_MIX_1 = 0xBF58476D1CE4E5B9
+_MIX_2 = 0x94D049BB133111EB
+
+
+def mix(raw: int) -> int:
+    """Spread a hash over 64 bits (SplitMix64's finaliser, a bijection): Python's int hash is the identity."""
+    h = raw & _MASK64
+    h = ((h ^ (h >> 30)) * _MIX_1) & _MASK64
+    h = ((h ^ (h >> 27)) * _MIX_2) & _MASK64
+    return h ^ (h >> 31)
+
+
+# ---------------------------------------------------------------------------------------------------------- nodes
+
+
+class Gen:
+    """A generation. It has no content: two of them are the same only if they are one object."""
+
+    __slots__ = ()
+
+
+class MainNode(Slot):
+    """What an I-node holds. Its own slot is `prev`: None once committed, else the main node that it displaces (a
+    pending GCAS) or a FailedNode (an aborted one)."""
+
+    __slots__ = ()
+
+
+class FailedNode:
+    """The mark of an aborted GCAS; `wrapped` is the main node to put back."""
+
+    __slots__ = ("wrapped",)
+    wrapped: MainNode
+
+
+class INode(Slot):
+    """An indirection with a present: its slot holds a main node."""
+
+    __slots__ = ("gen",)
+    gen: Gen
+
+
+class SNode:
+    """A key, its mixed hash, and its value."""
+
+    __slots__ = ("hash", "key", "value")
+    key: Any
+    hash: int
+    value: Any
+
+    def renewed(self, root: Root, gen: Gen) -> SNode:
+        """Return this S-node with the level that it leads to, if any, copied into `gen`."""
+        return self
+
+    def without_level(self, level: INode) -> SNode | None:
+        """Return what is left of this S-node when `level` has emptied: itself if it does not lead there."""
+        return self
+
+
+class CNode(MainNode):
+    """Branches: bit i of `bitmap` tells whether there is one for hash group i; `array` holds them in that order."""
+
+    __slots__ = ("array", "bitmap", "gen")
+    bitmap: int
+    array: tuple[Any, ...]
+    gen: Gen
+
+
+class LNode(MainNode):
+    """Two or more S-nodes with the same hash."""
+
+    __slots__ = ("entries",)
+    entries: tuple[Any, ...]
+
+
+class TNode(MainNode):
+    """A tomb. `sn` is the S-node to take into the parent, None when a whole level has emptied."""
+
+    __slots__ = ("sn",)
+    sn: SNode | None
+
+
+class Root(Slot):
+    """Where a trie begins. Its slot holds an I-node, or for a moment the descriptor of an RDCSS."""
+
+    __slots__ = ("readonly",)
+    readonly: bool
+
+
+class RDCSSDescriptor(Slot):
+    """A proposal to replace root `old` by `new` if the main of `old` is still `expected`. Its slot holds the verdict,
+    decided once: unlike a flag set after the root has been swung, it cannot be read too early by the proposer."""
+
+    __slots__ = ("expected", "new", "old")
+    old: INode
+    expected: MainNode
+    new: INode
+
+
+UNDECIDED = "undecided"
+COMMITTED = "committed"
+ABORTED = "aborted"
+
+
+def new_inode(main: MainNode, gen: Gen) -> INode:
+    inode: INode = INode.__new__(INode)
+    initialise(inode, main)
+    inode.gen = gen
+    return inode
+
+
+def new_snode(key: object, hash: int, value: object) -> SNode:
+    sn: SNode = SNode.__new__(SNode)
+    sn.key = key
+    sn.hash = hash
+    sn.value = value
+    untrack(sn, key, value)
+    return sn
+
+
+def new_cnode(bitmap: int, array: tuple[Any, ...], gen: Gen) -> CNode:
+    cn: CNode = CNode.__new__(CNode)
+    cn.bitmap = bitmap
+    cn.array = array
+    cn.gen = gen
+    return cn
+
+
+def cnode_from(one: object, other: object, bitmap: int, array: tuple[Any, ...], gen: Gen) -> CNode:
+    """`new_cnode`, for branches that are those of C-node `one`, or `one` itself, and `other`."""
+    cn = new_cnode(bitmap, array, gen)
+    untrack_branching(cn, array, one, other)
+    return cn
+
+
+def new_lnode(entries: tuple[Any, ...]) -> LNode:
+    ln: LNode = LNode.__new__(LNode)
+    ln.entries = entries
+    return ln
+
+
+def new_tnode(sn: SNode | None) -> TNode:
+    tn: TNode = TNode.__new__(TNode)
+    tn.sn = sn
+    return tn
+
+
+def new_root(inode: INode, readonly: bool) -> Root:
+    root: Root = Root.__new__(Root)
+    initialise(root, inode)
+    root.readonly = readonly
+    return root
+
+
+def empty_root() -> Root:
+    gen = Gen()
+    return new_root(new_inode(new_cnode(0, (), gen), gen), False)
+
+
+def _failed(wrapped: MainNode) -> FailedNode:
+    fn: FailedNode = FailedNode.__new__(FailedNode)
+    fn.wrapped = wrapped
+    return fn
+
+
+# ----------------------------------------------------------------------------------------------------------- GCAS
+
+
+def gcas(root: Root, inode: INode, old: MainNode, new: MainNode) -> bool:
+    """Replace main `old` of `inode` by `new` if the root is still of the I-node's generation."""
+    initialise(new, old)
+    # Success: `new` is in place but pending; whoever meets it will decide it. Failure: another writer changed
+    # `inode` first, and `new` was never seen by anybody.
+    if compare_and_set(inode, old, new):
+        gcas_complete(root, inode, new)
+        # Not "is `new` still there": once committed, it may already have been replaced.
+        return load(new) is None
+    return False
+
+
+def gcas_read(root: Root, inode: INode) -> MainNode:
+    """Return the committed main node of `inode`, deciding a pending GCAS if there is one."""
+    main: MainNode = load(inode)
+    if load(main) is None:
+        return main
+    return gcas_complete(root, inode, main)
+
+
+def gcas_complete(root: Root, inode: INode, main: MainNode) -> MainNode:
+    """Decide the GCAS that put `main` into `inode`, or find it decided; return the I-node's committed main node."""
+    # Progress: every round that does not return was overtaken by another thread's successful compare-and-set.
+    while True:
+        prev = load(main)
+        if prev is None:
+            return main
+        if isinstance(prev, FailedNode):
+            failed: FailedNode = prev
+            # Success: the aborted write is out again. Failure: another helper has put the old main back.
+            if compare_and_set(inode, main, failed.wrapped):
+                return failed.wrapped
+            main = load(inode)
+            continue
+        # Aborting a snapshot in progress keeps GCAS and RDCSS from waiting on each other.
+        current = rdcss_read_root(root, True)
+        if current.gen is inode.gen and not root.readonly:
+            # Success: the write is committed, and this is its linearization point. Failure: another helper decided.
+            if compare_and_set(main, prev, None):
+                return main
+        else:
+            # Success: the write is aborted; its thread will start again. Failure: another helper decided.
+            compare_and_set(main, prev, _failed(prev))
+            main = load(inode)
+
+
+# ---------------------------------------------------------------------------------------------------------- RDCSS
+
+
+def rdcss_read_root(root: Root, abort: bool = False) -> INode:
+    """Return the root I-node, deciding a proposal to replace it if there is one (against it, if `abort`)."""
+    current = load(root)
+    if isinstance(current, INode):
+        return current
+    return _rdcss_complete(root, abort)
+
+
+def _rdcss_complete(root: Root, abort: bool) -> INode:
+    # Progress: a round that does not return found the descriptor already taken out by another thread.
+    while True:
+        current = load(root)
+        if isinstance(current, INode):
+            return current
+        descriptor: RDCSSDescriptor = current
+        verdict = ABORTED
+        if not abort and gcas_read(root, descriptor.old) is descriptor.expected:
+            verdict = COMMITTED
+        # Success: the proposal is decided. Committed, this is the linearization point of the snapshot: a GCAS on the
+        # old root can no longer commit, for it must read the root after it has put its main in place. Failure:
+        # another helper decided, perhaps otherwise.
+        compare_and_set(descriptor, UNDECIDED, verdict)
+        chosen: INode = descriptor.new if load(descriptor) is COMMITTED else descriptor.old
+        # Success: the decision is carried out. Failure: another helper did it.
+        if compare_and_set(root, descriptor, chosen):
+            return chosen
+
+
+def rdcss_root(root: Root, old: INode, expected: MainNode, new: INode) -> bool:
+    """Replace root `old`, if its main is still `expected`, by `new`."""
+    descriptor: RDCSSDescriptor = RDCSSDescriptor.__new__(RDCSSDescriptor)
+    descriptor.old = old
+    descriptor.expected = expected
+    descriptor.new = new
+    initialise(descriptor, UNDECIDED)
+    # Success: the proposal is public. Failure: the root was replaced, or another proposal is there.
+    if compare_and_set(root, old, descriptor):
+        _rdcss_complete(root, False)
+        return load(descriptor) is COMMITTED
+    return False
+
+
+def snapshot_root(root: Root) -> INode:
+    """Give `root` a new generation and return its I-node of the old one, which is frozen from then on. O(1).
+
+    Lock-free: an attempt fails only because a writer committed or another snapshot was taken meanwhile.
+    """
+    while True:
+        old = rdcss_read_root(root)
+        main = gcas_read(root, old)
+        if rdcss_root(root, old, main, new_inode(main, Gen())):
+            return old
+
+
+def fork_root(root: Root) -> Root:
+    """Return a writable root with the content that `root` has now. O(1)."""
+    old = rdcss_read_root(root) if root.readonly else snapshot_root(root)
+    # `old` is frozen. Its main is read with a read-only root, so that a write still pending there is decided against.
+    return new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)
+
+
+def freeze_root(root: Root) -> Root:
+    """Return a read-only root with the content that `root` has now. O(1)."""
+    return root if root.readonly else new_root(snapshot_root(root), True)
+
+
+def clear_root(root: Root) -> None:
+    """Empty the trie. Linearizes where the RDCSS commits. Lock-free, as snapshot_root."""
+    while True:
+        old = rdcss_read_root(root)
+        gen = Gen()
+        if rdcss_root(root, old, gcas_read(root, old), new_inode(new_cnode(0, (), gen), gen)):
+            return
+
+
+# ------------------------------------------------------------------------------------- main nodes made from others
+
+
+def renewed_inode(root: Root, inode: INode, gen: Gen) -> INode:
+    """Return `inode` in generation `gen`: a copy, or, by I3, itself if it already is (a writer inside may be about to
+    commit)."""
+    return inode if inode.gen is gen else new_inode(gcas_read(root, inode), gen)
+
+
+def renewed(root: Root, main: MainNode, gen: Gen) -> MainNode:
+    """Copy a C-node or L-node so that every I-node it leads to is of generation `gen`."""
+    if isinstance(main, CNode):
+        cn: CNode = main
+        return new_cnode(cn.bitmap, _renewed_children(root, cn.array, gen), gen)
+    ln: LNode = main  # type: ignore[assignment]
+    return new_lnode(_renewed_children(root, ln.entries, gen))
+
+
+def _renewed_children(root: Root, children: tuple[Any, ...], gen: Gen) -> tuple[Any, ...]:
+    copies: list[Any] = []
+    for child in children:
+        if isinstance(child, INode):
+            copies.append(renewed_inode(root, child, gen))
+        else:
+            sn: SNode = child
+            copies.append(sn.renewed(root, gen))
+    return tuple(copies)
+
+
+def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
+    """Return a main node, for depth `lev`, that holds just `x` and `y`, whose hashes agree below `lev`."""
+    if lev >= HASH_BITS:
+        return new_lnode((x, y))
+    i = (x.hash >> lev) & BRANCH_MASK
+    j = (y.hash >> lev) & BRANCH_MASK
+    if i == j:
+        return new_cnode(1 << i, (new_inode(two_snodes(x, y, lev + W, gen), gen),), gen)
+    return cnode_from(x, y, (1 << i) | (1 << j), (x, y) if i < j else (y, x), gen)
+
+
+def _contracted(cn: CNode, lev: int, first_of_trie: bool) -> MainNode:
+    """I5: what to publish instead of `cn`, which has just lost a branch."""
+    size = len(cn.array)
+    if size > 1 or first_of_trie:
+        return cn
+    if size == 0:
+        return new_tnode(None)
+    only = cn.array[0]
+    if lev > 0 and isinstance(only, SNode):
+        return new_tnode(only)
+    return cn
+
+
+def _without_entry(ln: LNode, pos: int) -> MainNode:
+    entries = removed(ln.entries, pos)
+    return new_tnode(entries[0]) if len(entries) == 1 else new_lnode(entries)
+
+
+# --------------------------------------------------------------------------------------------------------- lookup
+
+
+def branches(root: Root, inode: INode) -> tuple[Any, ...]:
+    """Return the I-nodes and S-nodes that `inode` leads to."""
+    main = gcas_read(root, inode)
+    if isinstance(main, CNode):
+        cn: CNode = main
+        return cn.array
+    if isinstance(main, LNode):
+        ln: LNode = main
+        return ln.entries
+    tn: TNode = main  # type: ignore[assignment]
+    return () if tn.sn is None else (tn.sn,)
+
+
+def same_key(sn: SNode, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> bool:
+    """As a dict compares: hashes first, then identity, then equality (the trie's own, if it was given one)."""
+    if sn.hash != hash:
+        return False
+    if sn.key is key:
+        return True
+    return bool(sn.key == key) if equal is None else bool(equal(sn.key, key))
+
+
+def find(root: Root, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
+    """Return the S-node of `key`, or None. Linearizes at the last main node that it reads, or just before that node
+    was cut off. Lock-free; writes only to help. `_descent.pyx` mirrors this text with borrowed pointers."""
+    return find_below(root, rdcss_read_root(root), key, hash, equal)
+
+
+def find_below(
+    root: Root, level: INode, key: object, hash: int, equal: Callable[[Any, Any], Any] | None
+) -> SNode | None:
+    """`find` in the level that begins at I-node `level`."""
+    inode = level
+    lev = 0
+    while True:
+        main = gcas_read(root, inode)
+        if isinstance(main, CNode):
+            cn: CNode = main
+            flag = 1 << ((hash >> lev) & BRANCH_MASK)
+            if not cn.bitmap & flag:
+                return None
+            child = cn.array[popcount(cn.bitmap & (flag - 1))]
+            if isinstance(child, INode):
+                inode = child
+                lev += W
+                continue
+            return child if same_key(child, key, hash, equal) else None
+        for sn in branches(root, inode):
+            if same_key(sn, key, hash, equal):
+                return sn  # type: ignore[no-any-return]
+        return None
+
+
+def find_value(root: Root, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, default: Any) -> Any:
+    """Return the value of `key`, or `default`."""
+    sn = find(root, key, hash, equal)
+    return default if sn is None else sn.value
+
+
+def is_empty(root: Root) -> bool:
+    """Tell whether there is no S-node. O(1): by I5 a branch always leads to one. Linearizes at the read of the root's
+    main node."""
+    return len(branches(root, rdcss_read_root(root))) == 0
+
+
+def first_snode(root: Root) -> SNode | None:
+    """Return some S-node, None if there is none. Linearizes as `find` does."""
+    node: Any = rdcss_read_root(root)
+    while isinstance(node, INode):
+        here = branches(root, node)
+        if not here:
+            return None
+        node = here[0]
+    return node  # type: ignore[no-any-return]
+
+
+# ----------------------------------------------------------------------------------- one instant (read-only roots)
+
+
+def snodes(root: Root, nodes: list[Any] | None = None) -> Iterator[Any]:
+    """Yield every S-node of the first level, or of the I-nodes and S-nodes in `nodes`. Not of nested levels."""
+    stack = [rdcss_read_root(root)] if nodes is None else nodes
+    while stack:
+        node = stack.pop()
+        if isinstance(node, SNode):
+            yield node
+        else:
+            stack.extend(branches(root, node))
+
+
+def parts(root: Root, n: int) -> list[list[Any]]:
+    """Return up to `n` lists of nodes that between them lead to every S-node once, of similar size for even hashes."""
+    nodes: list[Any] = [rdcss_read_root(root)]
+    while len(nodes) < 4 * n:  # four or more nodes a part even out their sizes
+        wider: list[Any] = []
+        for node in nodes:
+            if isinstance(node, INode):
+                wider.extend(branches(root, node))
+            else:
+                wider.append(node)
+        if len(wider) == len(nodes) and not any(isinstance(node, INode) for node in wider):
+            break
+        nodes = wider
+    return [part for part in (nodes[i::n] for i in range(n)) if part]
+
+
+def differences(
+    older: Root,
+    newer: Root,
+    equal: Callable[[Any, Any], Any] | None,
+    levels: list[tuple[Any, Any]] | None = None,
+) -> Iterator[tuple[Any, Any]]:
+    """Yield (old, new) for the keys whose S-node is not the same object in both; None for a side without the key.
+
+    `levels` are the pairs of I-nodes to begin at, by default the roots. Sub-tries that share their main node are passed
+    over: their I-nodes are copies of one another.
+    """
+    stack = [(rdcss_read_root(older), rdcss_read_root(newer))] if levels is None else levels
+    while stack:
+        x, y = stack.pop()
+        if x is y:
+            continue
+        if isinstance(x, INode) and isinstance(y, INode):
+            old_main = gcas_read(older, x)
+            new_main = gcas_read(newer, y)
+            if old_main is new_main:
+                continue
+            if isinstance(old_main, CNode) and isinstance(new_main, CNode):
+                stack.extend(_branch_pairs(old_main, new_main))
+                continue
+        yield from _compared_by_key(older, x, newer, y, equal)
+
+
+def _branch_pairs(older: CNode, newer: CNode) -> list[tuple[Any, Any]]:
+    pairs: list[tuple[Any, Any]] = []
+    both = older.bitmap | newer.bitmap
+    while both:
+        flag = both & -both
+        both ^= flag
+        x = older.array[popcount(older.bitmap & (flag - 1))] if older.bitmap & flag else None
+        y = newer.array[popcount(newer.bitmap & (flag - 1))] if newer.bitmap & flag else None
+        if x is not y:
+            pairs.append((x, y))
+    return pairs
+
+
+def _compared_by_key(
+    older: Root, x: Any, newer: Root, y: Any, equal: Callable[[Any, Any], Any] | None
+) -> Iterator[tuple[Any, Any]]:
+    """The two sides differ in shape, hence by as many keys as the larger has, give or take one."""
+    left: dict[int, list[SNode]] = {}
+    if x is not None:
+        for sn in snodes(older, [x]):
+            left.setdefault(sn.hash, []).append(sn)
+    if y is not None:
+        for sn in snodes(newer, [y]):
+            same_hash = left.get(sn.hash, [])
+            old = next((candidate for candidate in same_hash if same_key(candidate, sn.key, sn.hash, equal)), None)
+            if old is not None:
+                same_hash.remove(old)
+            if old is not sn:
+                yield old, sn
+    for remaining in left.values():
+        for sn in remaining:
+            yield sn, None
+
+
+# --------------------------------------------------------------------------------------------------------- change
+
+
+class Edit:
+    """What one operation wants done to the S-node of its key, and where its descent stands. Private to its thread.
+
+    Subclasses say what is wanted; `edit_trie` does it. `found` is, afterwards, the S-node that was there, or None.
+    """
+
+    __slots__ = ("found", "gen", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "settled")
+    hash: int  # of the key in the present level
+    found: SNode | None
+    settled: bool  # done; only tombs are left to clear away
+    gen: Gen
+    inode: INode
+    lev: int
+    parent: INode | None
+    parent_hash: int
+    parent_lev: int
+
+    def rewind(self) -> None:
+        """Before every attempt: back to the first level."""
+
+    def same(self, sn: SNode) -> bool:
+        """Tell whether `sn` has the present level's key. May run users' code."""
+        raise AssertionError
+
+    def below(self, sn: SNode) -> INode | None:
+        """Return the level to go on in after `sn`, None if `sn` is the one to change."""
+        return None
+
+    def advance(self) -> None:
+        """Take the key of the next level."""
+
+    def create(self) -> SNode | None:
+        """Return the S-node to add, there being none, or None to leave it at that."""
+        raise AssertionError
+
+    def change(self, sn: SNode) -> SNode | None:
+        """Return the S-node to put in place of `sn`: itself to leave it, None to remove it."""
+        raise AssertionError
+
+
+DONE = 0
+RESTART = 1
+AGAIN = 2
+
+
+def put_quickly(root: Root, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, value: object) -> bool:
+    """Store `value` if a short cut suffices, and tell whether it did. There is one in the compiled twin only."""
+    return False
+
+
+def edit_trie(root: Root, edit: Edit) -> SNode | None:
+    """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS, or, when nothing is
+    changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
+    committed a change, took a snapshot, or left a tomb on the path."""
+    edit.settled = False
+    while _attempt(root, edit) == RESTART:
+        pass
+    return edit.found
+
+
+def _attempt(root: Root, edit: Edit) -> int:
+    edit.rewind()
+    edit.inode = rdcss_read_root(root)
+    edit.gen = edit.inode.gen
+    edit.lev = 0
+    edit.parent = None
+    while True:
+        main = gcas_read(root, edit.inode)
+        if isinstance(main, CNode):
+            outcome = _edit_cnode(root, edit, main)
+        elif isinstance(main, LNode):
+            outcome = _edit_lnode(root, edit, main)
+        else:
+            _bury(root, edit, main)  # type: ignore[arg-type]
+            return RESTART
+        if outcome != AGAIN:
+            return outcome
+
+
+def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
+    flag = 1 << ((edit.hash >> edit.lev) & BRANCH_MASK)
+    pos = popcount(cn.bitmap & (flag - 1))
+    if not cn.bitmap & flag:
+        return _add_to_cnode(root, edit, cn, flag, pos)
+    child = cn.array[pos]
+    if isinstance(child, INode):
+        return _enter(root, edit, cn, child, False)
+    sn: SNode = child
+    if sn.hash != edit.hash or not edit.same(sn):
+        return _split(root, edit, cn, pos)
+    below = edit.below(sn)
+    if below is not None:
+        return _enter(root, edit, cn, below, True)
+    edit.found = sn
+    if edit.settled:
+        return DONE
+    new = edit.change(sn)
+    if new is sn:
+        return DONE
+    if new is None:
+        left = cnode_from(cn, None, cn.bitmap ^ flag, removed(cn.array, pos), edit.gen)
+        return _remove(root, edit, cn, _contracted(left, edit.lev, edit.parent is None))
+    return _commit(root, edit, cn, cnode_from(cn, new, cn.bitmap, replaced(cn.array, pos, new), edit.gen))
+
+
+def _edit_lnode(root: Root, edit: Edit, ln: LNode) -> int:
+    for pos, entry in enumerate(ln.entries):
+        sn: SNode = entry
+        if not edit.same(sn):
+            continue
+        below = edit.below(sn)
+        if below is not None:
+            return _enter(root, edit, ln, below, True)
+        edit.found = sn
+        if edit.settled:
+            return DONE
+        new = edit.change(sn)
+        if new is sn:
+            return DONE
+        if new is None:
+            return _remove(root, edit, ln, _without_entry(ln, pos))
+        return _commit(root, edit, ln, new_lnode(replaced(ln.entries, pos, new)))
+    added = _created(edit)
+    if added is None:
+        return DONE
+    return _commit(root, edit, ln, new_lnode(inserted(ln.entries, len(ln.entries), added)))
+
+
+def _created(edit: Edit) -> SNode | None:
+    if edit.settled:
+        return None
+    edit.found = None
+    return edit.create()
+
+
+def _add_to_cnode(root: Root, edit: Edit, cn: CNode, flag: int, pos: int) -> int:
+    added = _created(edit)
+    if added is None:
+        return DONE
+    full = _of_generation(root, edit, cn)
+    grown = cnode_from(full, added, cn.bitmap | flag, inserted(full.array, pos, added), edit.gen)
+    return _commit(root, edit, cn, grown)
+
+
+def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
+    """The branch at `pos` is an S-node with another key: put an I-node with both in its place."""
+    added = _created(edit)
+    if added is None:
+        return DONE
+    full = _of_generation(root, edit, cn)
+    both = new_inode(two_snodes(full.array[pos], added, edit.lev + W, edit.gen), edit.gen)
+    return _commit(root, edit, cn, new_cnode(cn.bitmap, replaced(full.array, pos, both), edit.gen))
+
+
+def _of_generation(root: Root, edit: Edit, cn: CNode) -> CNode:
+    return cn if cn.gen is edit.gen else renewed(root, cn, edit.gen)  # type: ignore[return-value]
+
+
+def _enter(root: Root, edit: Edit, main: MainNode, inode: INode, next_level: bool) -> int:
+    """Go down to `inode`, which `main` leads to, if it is of the root's generation; else make it so and look again."""
+    if inode.gen is not edit.gen:
+        # Committed: the same I-node now leads to copies in the present generation. Otherwise somebody else wrote.
+        return AGAIN if gcas(root, edit.inode, main, renewed(root, main, edit.gen)) else RESTART
+    edit.parent = edit.inode
+    edit.parent_hash = edit.hash
+    edit.parent_lev = edit.lev
+    edit.inode = inode
+    if next_level:
+        edit.lev = 0
+        edit.advance()
+    else:
+        edit.lev += W
+    return AGAIN
+
+
+def _commit(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
+    return DONE if gcas(root, edit.inode, old, new) else RESTART
+
+
+def _remove(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
+    if not gcas(root, edit.inode, old, new):
+        return RESTART
+    if not isinstance(new, TNode):
+        return DONE
+    # The removal is done; walk the path again, until no tomb is met on it.
+    edit.settled = True
+    return RESTART
+
+
+def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
+    """Take the content of the tombed `edit.inode` into its parent. One try: the caller starts again either way, and
+    whoever made a try fail has committed a change."""
+    assert edit.parent is not None, "the first I-node of a trie is never tombed"
+    main = gcas_read(root, edit.parent)
+    if isinstance(main, CNode):
+        left = _cnode_without_tomb(edit, main, tomb, rdcss_read_root(root) is edit.parent)
+    elif isinstance(main, LNode):
+        left = _lnode_without_tomb(edit, main)
+    else:
+        return  # the parent has been tombed too: its own parent comes first
+    if left is not None:
+        # Committed: nothing leads to the tomb from here any more.
+        gcas(root, edit.parent, main, left)
+
+
+def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool) -> MainNode | None:
+    flag = 1 << ((edit.parent_hash >> edit.parent_lev) & BRANCH_MASK)
+    if not cn.bitmap & flag:
+        return None
+    pos = popcount(cn.bitmap & (flag - 1))
+    child = cn.array[pos]
+    if child is edit.inode:
+        new = tomb.sn
+    elif isinstance(child, SNode):
+        sn: SNode = child
+        new = sn.without_level(edit.inode)
+    else:
+        return None
+    if new is child:
+        return None
+    if new is None:
+        left = new_cnode(cn.bitmap ^ flag, removed(cn.array, pos), edit.gen)
+    else:
+        left = new_cnode(cn.bitmap, replaced(cn.array, pos, new), edit.gen)
+    return _contracted(left, edit.parent_lev, first_of_trie)
+
+
+def _lnode_without_tomb(edit: Edit, ln: LNode) -> MainNode | None:
+    for pos, entry in enumerate(ln.entries):
+        sn: SNode = entry
+        new = sn.without_level(edit.inode)
+        if new is None:
+            return _without_entry(ln, pos)
+        if new is not sn:
+            return new_lnode(replaced(ln.entries, pos, new))
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------- invariants
+
+
+def check_level(root: Root, first: INode | None = None) -> list[Any]:
+    """Raise AssertionError if the level that begins at `first` (default: the root's) breaks an invariant; return its
+    S-nodes. At rest only."""
+    first_of_trie = first is None
+    found: list[Any] = []
+    stack: list[tuple[INode, int, int]] = [(rdcss_read_root(root) if first is None else first, 0, 0)]
+    while stack:
+        inode, lev, path = stack.pop()
+        main = gcas_read(root, inode)
+        assert load(main) is None, "a committed main node names no predecessor"
+        _check_main(main, lev, first_of_trie and lev == 0)
+        groups = _groups(main)
+        for group, child in zip(groups, branches(root, inode), strict=True):
+            if isinstance(child, INode):
+                stack.append((child, lev + W, path | group << lev))
+                continue
+            sn: SNode = child
+            off_path = (sn.hash ^ path) << (HASH_BITS - lev) & _MASK64 if lev <= HASH_BITS else sn.hash ^ path
+            assert lev == 0 or off_path == 0, f"I4: {sn.key!r} is off the path of its hash"
+            assert group < 0 or sn.hash >> lev & BRANCH_MASK == group, f"I4: {sn.key!r} is in branch {group}"
+            found.append(sn)
+    return found
+
+
+def _check_main(main: MainNode, lev: int, first_of_trie: bool) -> None:
+    if isinstance(main, CNode):
+        cn: CNode = main
+        assert popcount(cn.bitmap) == len(cn.array), f"I4: bitmap {cn.bitmap:b}, {len(cn.array)} branches"
+        assert isinstance(cn.gen, Gen), "every C-node has a generation"
+        alone = len(cn.array) == 1 and lev > 0 and isinstance(cn.array[0], SNode)
+        assert first_of_trie or not (alone or cn.array == ()), f"I5: a C-node at depth {lev} should have been tombed"
+    elif isinstance(main, LNode):
+        ln: LNode = main
+        assert lev >= HASH_BITS, f"I4: an L-node at depth {lev}"
+        assert len(ln.entries) > 1, "I4: an L-node of one entry"
+    else:
+        assert not first_of_trie, "I5: the first I-node of the trie is tombed"
+
+
+def _groups(main: MainNode) -> list[int]:
+    """The hash group of every branch, -1 where branches have none."""
+    if isinstance(main, CNode):
+        cn: CNode = main
+        return [group for group in range(32) if cn.bitmap >> group & 1]
+    if isinstance(main, LNode):
+        ln: LNode = main
+        return [-1] * len(ln.entries)
+    tn: TNode = main  # type: ignore[assignment]
+    return [] if tn.sn is None else [-1]
+
+
+def shape(root: Root, inode: INode | None = None) -> tuple[Any, ...]:
+    """Return the nodes below `inode` (default: the root) as nested tuples, for tests of the structure: ("C", ...),
+    ("L", ...), ("T", ...) or ("S", key)."""
+    start = rdcss_read_root(root) if inode is None else inode
+    main = gcas_read(root, start)
+    kind = "C" if isinstance(main, CNode) else "L" if isinstance(main, LNode) else "T"
+    children = branches(root, start)
+    return (kind, *[shape(root, c) if isinstance(c, INode) else ("S", c.key) for c in children])

@@ -1,0 +1,120 @@
+"""`CtrieSet`: the keys of a `Ctrie` as a mutable set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, MutableSet, Set
+from types import GenericAlias
+from typing import Any, Final
+
+from ctrie._ctrie import Ctrie
+from ctrie._views import set_repr
+
+_NEW: Final = object()
+
+
+class CtrieSet(MutableSet[Any]):
+    """A concurrent set that any number of threads use without locks, with snapshots in constant time.
+
+    `CtrieSet(iterable=(), /, *, hash=None, equal=None)` is a `MutableSet`. `add`, `discard`, `remove` and `in` are
+    linearizable and lock-free, O(log n) with base 32; whatever looks at all of it looks at one instant. The set
+    operators return a new CtrieSet with the same `hash` and `equal`.
+
+    >>> s = CtrieSet("abc")
+    >>> before = s.readonly_snapshot()
+    >>> s.add("d"), s.add("d")
+    (True, False)
+    >>> sorted(s), sorted(before), sorted(s - before)
+    (['a', 'b', 'c', 'd'], ['a', 'b', 'c'], ['d'])
+    """
+
+    __slots__ = ("__weakref__", "_members")
+    __class_getitem__: Any = classmethod(GenericAlias)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        iterable: Iterable[Any] = (),
+        /,
+        *,
+        hash: Callable[[Any], int] | None = None,
+        equal: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        self._members = Ctrie(((member, None) for member in iterable), hash=hash, equal=equal)
+
+    @classmethod
+    def _of(cls, members: Ctrie) -> CtrieSet:
+        made = cls.__new__(cls)
+        made._members = members
+        return made
+
+    def _from_iterable(self, iterable: Iterable[Any]) -> CtrieSet:  # type: ignore[override]
+        """What the operators of collections.abc build their results with: keeps hash and equality."""
+        empty = self._members.snapshot()
+        empty.clear()
+        empty.update((member, None) for member in iterable)
+        return self._of(empty)
+
+    def add(self, value: Any) -> bool:  # type: ignore[override]
+        """Add `value`; tell whether it was new."""
+        return self._members.put_if_absent(value, None, _NEW) is _NEW
+
+    def discard(self, value: Any) -> bool:  # type: ignore[override]
+        """Remove `value` if it is there; tell whether it was."""
+        return self._members.pop(value, _NEW) is not _NEW
+
+    def pop(self) -> Any:
+        """Remove some member and return it; KeyError if there is none. Lock-free."""
+        return self._members.popitem()[0]
+
+    def clear(self) -> None:
+        """Remove all members at one instant. O(1)."""
+        self._members.clear()
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._members
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __bool__(self) -> bool:
+        return bool(self._members)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Set):
+            return NotImplemented
+        mine = self.readonly_snapshot()
+        theirs = other.readonly_snapshot() if isinstance(other, CtrieSet) else other
+        return len(mine) == len(theirs) and all(member in theirs for member in mine)
+
+    def __repr__(self) -> str:
+        return set_repr(self)
+
+    def snapshot(self) -> CtrieSet:
+        """Return a CtrieSet with the present members that can be changed independently of this one. O(1)."""
+        return self._of(self._members.snapshot())
+
+    def readonly_snapshot(self) -> CtrieSet:
+        """Return a CtrieSet with the present members that never changes: its mutators raise TypeError. O(1)."""
+        return self._of(self._members.readonly_snapshot())
+
+    def diff(self, older: CtrieSet) -> Iterator[tuple[Any, bool]]:
+        """Yield (member, added) for every member that only one of `older` and this set has; see `Ctrie.diff`."""
+        for member, old, _ in self._members.diff(older._members, _NEW):
+            yield member, old is _NEW
+
+    def split(self, n: int) -> list[Iterator[Any]]:
+        """Return up to `n` iterators that between them yield one instant's members, each once."""
+        return [(member for member, _ in part) for part in self._members.split(n)]
+
+    def __copy__(self) -> CtrieSet:
+        return self._of(self._members.__copy__())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CtrieSet._of, (self._members,)
+
+    def check(self) -> None:
+        """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""
+        self._members.check()

@@ -1,0 +1,65 @@
+"""The seam: the body of the slot that the interpreted twin runs on.
+
+Compiled modules take the native slot from `_native.pxd`. Interpreted ones take it from here: `native` where it was
+built, else `portable` where the `atomics` package is installed; the environment variable CTRIE_SLOT asks for one by
+name. A schedule explorer puts a module of its own in this one's place before it imports the interpreted twin.
+"""
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+_HELP = (
+    "ctrie found no body for its atomic slots. Install with a C compiler present (pip install --no-binary ctrie "
+    "ctrie), or, on an interpreter with a GIL, install the portable one: pip install 'ctrie[portable]'"
+)
+
+
+def _choose() -> Any:
+    wanted = os.environ.get("CTRIE_SLOT", "")
+    if wanted not in ("", "native", "portable"):
+        raise ImportError(f"CTRIE_SLOT={wanted!r}: choose native or portable")
+    if wanted != "portable":
+        try:
+            return importlib.import_module("ctrie._native")
+        except ImportError as missing:
+            if wanted == "native":
+                raise ImportError(_HELP) from missing
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        raise ImportError(_HELP)  # the portable table relies on the GIL
+    try:
+        return importlib.import_module("ctrie._portable")
+    except ImportError as missing:
+        raise ImportError(_HELP) from missing
+
+
+if TYPE_CHECKING:
+    from ctrie._portable import AtomicReference, Slot, drain
+else:
+    _body = _choose()
+    AtomicReference, Slot, drain = _body.AtomicReference, _body.Slot, _body.drain
+
+__all__ = [
+    "AtomicReference",
+    "Slot",
+    "compare_and_set",
+    "drain",
+    "initialise",
+    "load",
+    "untrack",
+    "untrack_branching",
+]
+
+load = Slot.load
+compare_and_set = Slot.compare_and_set
+initialise = Slot.initialise
+
+
+def untrack(node: object, one: object, other: object) -> None:
+    """The compiled twin takes a node that leads to `one` and `other` only off the garbage collector's list, if the
+    collector tracks neither. Interpreted nodes have no such choice."""
+
+
+def untrack_branching(cn: object, array: tuple[Any, ...], one: object, other: object) -> None:
+    """The same for a C-node and its array, whose branches are those of `one`, or `one` itself, and `other`."""

@@ -1,0 +1,59 @@
+"""What `Ctrie` and `CtrieSet` share with dict and set: views, argument forms, repr."""
+
+import collections.abc
+from collections.abc import Iterable, Iterator
+from reprlib import recursive_repr
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class KeysView(collections.abc.KeysView[K]):
+    """The keys of one instant."""
+
+    __slots__ = ()
+
+
+class ValuesView(collections.abc.ValuesView[V]):
+    """The values of one instant."""
+
+    __slots__ = ()
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[V]:
+        return self._mapping._iter_values()  # type: ignore[no-any-return]
+
+    def __contains__(self, value: object) -> bool:
+        return any(v is value or v == value for v in self)
+
+
+class ItemsView(collections.abc.ItemsView[K, V]):
+    """The (key, value) pairs of one instant."""
+
+    __slots__ = ()
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[tuple[K, V]]:
+        return self._mapping._iter_items()  # type: ignore[no-any-return]
+
+
+def pairs_of(mapping_or_pairs: Any) -> Iterable[tuple[Any, Any]]:
+    """Return the pairs of whatever `dict.update` takes."""
+    if hasattr(mapping_or_pairs, "items"):
+        return mapping_or_pairs.items()  # type: ignore[no-any-return]
+    if hasattr(mapping_or_pairs, "keys"):
+        return ((key, mapping_or_pairs[key]) for key in mapping_or_pairs.keys())  # noqa: SIM118  as dict.update does
+    return mapping_or_pairs  # type: ignore[no-any-return]
+
+
+@recursive_repr("Ctrie({...})")
+def mapping_repr(mapping: Any) -> str:
+    inside = ", ".join(f"{key!r}: {value!r}" for key, value in mapping.items())
+    return f"{type(mapping).__name__}({{{inside}}})" if inside else f"{type(mapping).__name__}()"
+
+
+@recursive_repr("CtrieSet({...})")
+def set_repr(members: Any) -> str:
+    inside = ", ".join(map(repr, members))
+    return f"{type(members).__name__}({{{inside}}})" if inside else f"{type(members).__name__}()"

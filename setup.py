@@ -1,0 +1,143 @@
+"""The compiled twin: which modules are compiled, how, and what happens where they cannot be.
+
+`CTRIE_NO_EXTENSIONS=1` builds none of them. `CTRIE_REQUIRE_EXTENSIONS=1` makes a failed compile an error.
+With neither, a failed compile leaves every module to its interpreted twin, and a banner says what follows.
+All or nothing, because compiled modules share C types and cannot be mixed with interpreted ones.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError, CCompilerError
+
+MODULES = {
+    "ctrie._native": "ctrie/_native.pyx",
+    "ctrie._nodes": "ctrie/_nodes.py",
+    "ctrie._descent": "ctrie/_descent.pyx",
+    "ctrie._ctrie": "ctrie/_ctrie.py",
+    "ctrie._set": "ctrie/_set.py",
+    "subtrie._subscribers": "subtrie/_subscribers.py",
+    "subtrie._branch": "subtrie/_branch.py",
+    "subtrie._matching": "subtrie/_matching.py",
+    "subtrie._match": "subtrie/_match.pyx",
+    "subtrie._trie": "subtrie/_trie.py",
+}
+
+DIRECTIVES = {
+    "language_level": 3,
+    "freethreading_compatible": True,
+    "annotation_typing": False,  # annotations are for type checkers; C types stand in .pxd files
+    "binding": False,  # a bound call would count the shared function and the shared object up and down
+    "boundscheck": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "wraparound": False,
+}
+
+COMPILER_FLAGS = ["-O3", "-std=gnu11"]
+
+# One for each interpreter, as each may bring a Cython of its own.
+GENERATED = Path("build", f"cython.{sysconfig.get_config_var('SOABI')}")
+
+BANNER = """
+*************************************************************************
+  ctrie: THE COMPILED MODULES COULD NOT BE BUILT
+  {reason}
+
+  The package is installed without them. What follows from that:
+  - it runs interpreted: the same answers, many times slower;
+  - it needs the `atomics` package:  pip install 'ctrie[portable]'
+  - it does not run at all on a free-threaded interpreter, where only
+    the compiled modules are safe.
+
+  To build them, install a C compiler and Python's headers (on Debian
+  and Ubuntu: apt-get install gcc python3-dev) and install ctrie again.
+  CTRIE_REQUIRE_EXTENSIONS=1 makes this an error.
+*************************************************************************
+"""
+
+
+def switch(name: str) -> bool:
+    """Return whether the environment variable `name` is set to anything but nothing or 0."""
+    return os.environ.get(name, "") not in ("", "0")
+
+
+NO_EXTENSIONS = switch("CTRIE_NO_EXTENSIONS")
+REQUIRE_EXTENSIONS = switch("CTRIE_REQUIRE_EXTENSIONS")
+
+
+def extensions() -> list[Extension]:
+    """Return the extensions to build; each depends on all headers, and on this file for its flags."""
+    packages = sorted({module.partition(".")[0] for module in MODULES})
+    headers = [str(header) for package in packages for header in sorted(Path(package).glob("*.h"))]
+    return [
+        Extension(
+            module,
+            [source],
+            include_dirs=packages,
+            depends=[*headers, "setup.py"],
+            extra_compile_args=COMPILER_FLAGS,
+        )
+        for module, source in MODULES.items()
+    ]
+
+
+def directives_are_newer(source: str) -> bool:
+    """Return whether this file was changed since `source` was translated to C."""
+    c_source = (GENERATED / source).with_suffix(".c")
+    return c_source.exists() and c_source.stat().st_mtime < Path("setup.py").stat().st_mtime
+
+
+class BuildExtensions(build_ext):
+    """Compiles all of `MODULES` or none, and leaves no outdated extension to hide an edited source."""
+
+    extensions: list[Extension]
+
+    def run(self) -> None:
+        super().run()
+        if self.inplace or self.editable_mode:
+            self.remove_in_place(keep={extension.name for extension in self.extensions})
+
+    def build_extensions(self) -> None:
+        self.translate_to_c()
+        try:
+            super().build_extensions()
+        except (BaseError, CCompilerError) as failure:
+            if REQUIRE_EXTENSIONS:
+                raise
+            for extension in self.extensions:
+                Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
+            self.extensions = []
+            print(BANNER.format(reason=failure), file=sys.stderr)
+
+    def translate_to_c(self) -> None:
+        translated = cythonize(
+            self.extensions,
+            build_dir=str(GENERATED),
+            compiler_directives=DIRECTIVES,
+            force=self.force or any(map(directives_are_newer, MODULES.values())),
+        )
+        for extension, c_extension in zip(self.extensions, translated, strict=True):
+            extension.sources = c_extension.sources
+            extension.depends = c_extension.depends
+
+    def remove_in_place(self, keep: set[str]) -> None:
+        """Remove this interpreter's extensions from beside the sources, all but `keep`."""
+        suffix = Path(self.get_ext_filename("module")).name.removeprefix("module")
+        for package in {module.partition(".")[0] for module in MODULES}:
+            for library in Path(package).glob(f"*{suffix}"):
+                if f"{package}.{library.name.removesuffix(suffix)}" not in keep:
+                    library.unlink()
+
+
+if __name__ == "__main__":
+    if NO_EXTENSIONS and REQUIRE_EXTENSIONS:
+        sys.exit("CTRIE_NO_EXTENSIONS and CTRIE_REQUIRE_EXTENSIONS contradict each other: unset one of them")
+    setup(ext_modules=[] if NO_EXTENSIONS else extensions(), cmdclass={"build_ext": BuildExtensions})

@@ -1,0 +1,19 @@
+"""Imports of the packages that the ``spark`` extra brings, with a message that says how to get them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def extra(module: str) -> Any:
+    """Import ``module``, which belongs to the ``spark`` extra.
+
+    :raises ImportError: when it is not installed; the message names the command that installs it
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as missing:
+        raise ImportError(
+            f"snapshot needs {module}, which cannot be imported ({missing}): pip install 'ctrie[spark]'"
+        ) from missing

@@ -1,0 +1,146 @@
+"""Messages joined with the subscriptions that match them, by the workers of a Spark cluster.
+
+The set is sent to each worker once, as compressed Arrow. A worker rebuilds a trie from it in which each
+subscription's subscriber is its row number, so that a match answers with row numbers, and the joined rows are
+cut from both tables by Arrow alone.
+"""
+
+from __future__ import annotations
+
+import uuid
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import count, repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from snapshot._extras import extra
+from snapshot.arrow import to_arrow
+from snapshot.columns import BATCH_ROWS
+from snapshot.texts import Key
+from subtrie import Dialect, SubscriptionTrie
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+
+JOINED = ("filter", "subscriber", "options")
+"""The columns of the set that a matched message gets."""
+
+
+def match_spark(
+    messages_df: DataFrame, source: SubscriptionTrie, topic: str = "topic", *, key: Key | None = None
+) -> DataFrame:
+    """Join messages with the subscriptions that match them.
+
+    :param messages_df: the messages, in a session that is not a Spark Connect one
+    :param source: a subscription trie, or a snapshot of one; what is subscribed later is not seen
+    :param topic: the column of ``messages_df``, a string column, that holds a message's topic; a null topic
+        matches nobody
+    :param key: as for `snapshot.to_spark`
+    :returns: the columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``: one row for each
+        message and each subscription that matches it, none for a message that nobody wants. Evaluated lazily;
+        a topic that the dialect refuses fails the job with a `TopicError` that names it
+    :raises ImportError: pyarrow or pyspark is not installed
+    :raises ValueError: ``messages_df`` has no string column ``topic``, or has a column that the result would
+        have twice
+    :raises TypeError: a subscriber is neither a string nor an integer and there is no ``key``
+
+    Each Python worker holds the set once, and joined rows for one batch of messages' worth of output at a
+    time (65,536 rows, or all matches of one message).
+    """
+    types = extra("pyspark.sql.types")
+    _require_columns(messages_df, topic)
+    spark = messages_df.sparkSession
+    subscriptions = to_arrow(source, key=key).select(JOINED)
+    joined_schema = [
+        *messages_df.schema.fields,
+        *spark.createDataFrame(subscriptions.slice(0, 0)).schema.fields,
+    ]
+    sent = spark.sparkContext.broadcast(_to_ipc(subscriptions))
+    identifier, dialect = uuid.uuid4().hex, source.dialect
+
+    def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _join(batches, topic, _worker_set(identifier, sent, dialect))
+
+    return messages_df.mapInArrow(join, types.StructType(joined_schema))
+
+
+def _require_columns(messages_df: DataFrame, topic: str) -> None:
+    types = extra("pyspark.sql.types")
+    if topic not in messages_df.columns:
+        raise ValueError(f"the messages have no column {topic!r}, only {messages_df.columns}")
+    if not isinstance(messages_df.schema[topic].dataType, types.StringType):
+        raise ValueError(
+            f"column {topic!r} of the messages must hold strings, not {messages_df.schema[topic].dataType}"
+        )
+    twice = [name for name in messages_df.columns if name.lower() in JOINED]
+    if twice:
+        raise ValueError(f"the result would have these columns of the messages twice, rename them: {twice}")
+
+
+def _to_ipc(table: pa.Table) -> bytes:
+    pa = extra("pyarrow")
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+class _WorkerSet(NamedTuple):
+    """The set as a worker holds it: the subscriptions, and a trie whose subscribers are their row numbers."""
+
+    identifier: str
+    subscriptions: pa.Table
+    rows: SubscriptionTrie
+
+
+_held: _WorkerSet | None = None
+"""The set used last: Spark runs the tasks of a query one after another in the same few processes."""
+
+
+def _worker_set(identifier: str, sent: Broadcast[bytes], dialect: Dialect) -> _WorkerSet:
+    global _held
+    if _held is None or _held.identifier != identifier:
+        _held = None
+        _held = _built(identifier, sent.value, dialect)
+    return _held
+
+
+def _built(identifier: str, ipc: bytes, dialect: Dialect) -> _WorkerSet:
+    pa = extra("pyarrow")
+    subscriptions = pa.ipc.open_stream(ipc).read_all().combine_chunks()
+    rows = SubscriptionTrie(dialect)
+    numbers = count()
+    for filters in subscriptions.column("filter").chunks:
+        for filter, number in zip(filters.to_pylist(), numbers, strict=False):
+            rows.subscribe(filter, number)
+    return _WorkerSet(identifier, subscriptions, rows)
+
+
+def _join(batches: Iterator[pa.RecordBatch], topic: str, held: _WorkerSet) -> Iterator[pa.RecordBatch]:
+    pa = extra("pyarrow")
+    for messages in batches:
+        names = [*messages.schema.names, *JOINED]
+        for positions, rows in _matches(messages.column(topic).to_pylist(), held.rows.match):
+            columns = [*messages.take(positions).columns, *held.subscriptions.take(rows).columns]
+            yield from pa.table(columns, names=names).to_batches(max_chunksize=BATCH_ROWS)
+
+
+def _matches(topics: list[str | None], match: Callable[[str], tuple[int, ...]]) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Each message's position with each matching subscription's row, about `BATCH_ROWS` pairs at a time."""
+    positions, rows = array("q"), array("q")
+    for position, topic in enumerate(topics):
+        found = () if topic is None else match(topic)
+        positions.extend(repeat(position, len(found)))
+        rows.extend(found)
+        if len(rows) >= BATCH_ROWS:
+            yield _int64(positions), _int64(rows)
+            positions, rows = array("q"), array("q")
+    if rows:
+        yield _int64(positions), _int64(rows)
+
+
+def _int64(numbers: array[int]) -> pa.Array:
+    pa = extra("pyarrow")
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])

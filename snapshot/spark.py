@@ -1,0 +1,75 @@
+"""The subscription set, and what changed in it, as Spark data frames; messages matched by a Spark cluster.
+
+Rows travel as Arrow batches all the way: no Python object is made of a row in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from snapshot._extras import extra
+from snapshot.arrow import to_arrow
+from snapshot.columns import encode, in_batches, schema, table_of
+from snapshot.cut import Cut, cut_of
+from snapshot.texts import Key, SubscriberKeys
+from subtrie import SubscriptionTrie
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None = None) -> DataFrame:
+    """All subscriptions of one instant as a Spark data frame.
+
+    :param source: a subscription trie, or a snapshot of one
+    :param spark: the session, of Spark 4 or later
+    :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
+    :returns: a data frame with the columns of `snapshot.columns`, one row a subscription
+    :raises ImportError: pyarrow or pyspark is not installed
+    :raises TypeError: a subscriber is neither a string nor an integer and there is no ``key``
+    :raises ValueError: two subscribers have the same key
+
+    O(n); the whole set is held once as Arrow by this process and once by Spark's driver. For sets too large
+    for that, `write` them and let Spark read the file. Linearizes where `to_arrow` does.
+    """
+    extra("pyspark.sql")
+    return spark.createDataFrame(to_arrow(source, key=key))
+
+
+def diff_to_spark(
+    newer: SubscriptionTrie, older: SubscriptionTrie, spark: SparkSession, *, key: Key | None = None
+) -> DataFrame:
+    """What changed between two snapshots, as a Spark data frame.
+
+    :param newer: the later snapshot, or the trie itself
+    :param older: the earlier snapshot, or any trie with the same dialect, such as one from `load`
+    :param spark: the session, of Spark 4 or later
+    :param key: as for `to_spark`
+    :returns: the columns of `to_spark` (``snapshot_id`` and ``taken_at`` are of the newer) and ``change``:
+        ``"added"``, ``"removed"`` (with the options it had) or ``"updated"`` (with the options it has now)
+    :raises ImportError: pyarrow or pyspark is not installed
+    :raises TypeError: a subscriber is neither a string nor an integer and there is no ``key``
+    :raises ValueError: the two have different dialects, or two subscribers have the same key
+
+    Time and memory in proportion to what changed, if both are snapshots of one trie, else to their sizes.
+    """
+    extra("pyspark.sql")
+    if newer.dialect != older.dialect:
+        raise ValueError(
+            f"snapshots of different dialects have no difference: {newer.dialect.name}, {older.dialect.name}"
+        )
+    return spark.createDataFrame(_diff_table(newer, older, SubscriberKeys(key)))
+
+
+def _diff_table(newer: SubscriptionTrie, older: SubscriptionTrie, keys: SubscriberKeys) -> pa.Table:
+    change = extra("pyarrow").field("change", extra("pyarrow").string())
+    return table_of(_diff_batches(cut_of(newer), older, keys), schema().append(change))
+
+
+def _diff_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
+    pa = extra("pyarrow")
+    for changes in in_batches(newer.trie.diff(older)):
+        batch = encode([change.subscription for change in changes], newer, keys)
+        yield batch.append_column("change", pa.array([change.kind for change in changes], pa.string()))

@@ -1,0 +1,119 @@
+"""How subscribers and option values, which may be any object, become the texts of an exported row.
+
+A subscriber that is a string stands for itself, and an integer for its decimal digits; every other subscriber
+needs a ``key=`` function. No two subscribers may fall on one key, since their rows could not be told apart.
+
+An option value that is a string stands for itself and ``None`` becomes a null; anything else becomes JSON
+where JSON can express it (``1``, ``true``, ``["a"]``), and its ``str`` where it cannot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable
+from typing import Any
+
+Key = Callable[[Any], str]
+
+
+class SubscriberKeys:
+    """The keys given out so far, each to one subscriber.
+
+    Holds one entry for each distinct subscriber, so that ``key`` is called once for each of them.
+
+    :param key: turns a subscriber into its key, a string; by default strings and integers stand for
+        themselves
+
+    >>> keys = SubscriberKeys()
+    >>> keys.of("alice"), keys.of(7)
+    ('alice', '7')
+    >>> keys.of("7")
+    Traceback (most recent call last):
+        ...
+    ValueError: subscribers 7 and '7' both have the key '7'; give a key= function that tells them apart
+    """
+
+    def __init__(self, key: Key | None = None) -> None:
+        self._key = key or _own_text
+        self._keys: dict[Hashable, str] = {}
+        self._owners: dict[str, Hashable] = {}
+
+    def of(self, subscriber: Hashable) -> str:
+        """The key of ``subscriber``.
+
+        :raises TypeError: the subscriber has no text of its own, or ``key`` answered something else than a
+            string
+        :raises ValueError: the key belongs to another subscriber already, or cannot be encoded as UTF-8
+        """
+        known = self._keys.get(subscriber)
+        return self._give(subscriber) if known is None else known
+
+    def _give(self, subscriber: Hashable) -> str:
+        key = self._key(subscriber)
+        if not isinstance(key, str):
+            raise TypeError(f"the key of subscriber {subscriber!r} must be a string, not {type(key).__name__}")
+        _require_utf8(key, f"the key of subscriber {subscriber!r}")
+        if key in self._owners:
+            owner = self._owners[key]
+            raise ValueError(
+                f"subscribers {owner!r} and {subscriber!r} both have the key {key!r}; "
+                "give a key= function that tells them apart"
+            )
+        self._owners[key] = subscriber
+        self._keys[subscriber] = key
+        return key
+
+
+def _own_text(subscriber: Hashable) -> str:
+    if isinstance(subscriber, str):
+        return str.__str__(subscriber)
+    if isinstance(subscriber, int):
+        return int.__repr__(subscriber)
+    raise TypeError(
+        f"subscriber {subscriber!r} is neither a string nor an integer; "
+        "give a key= function that turns a subscriber into a string"
+    )
+
+
+def option_text(name: str, value: object) -> str | None:
+    """The text of one option's value.
+
+    :raises ValueError: the name or the text cannot be encoded as UTF-8
+
+    >>> option_text("note", "x"), option_text("qos", 1), option_text("durable", True)
+    ('x', '1', 'true')
+    """
+    _require_utf8(name, f"the name of option {name!r}")
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else _json_or_str(value)
+    _require_utf8(text, f"option {name!r}")
+    return text
+
+
+def _json_or_str(value: object) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def rebuilds(value: object) -> bool:
+    """Whether the text of ``value``, which is neither a string nor None, read as JSON gives it back.
+
+    >>> rebuilds(1), rebuilds({"a": [1.5]}), rebuilds((1, 2)), rebuilds(object())
+    (True, True, False, False)
+    """
+    try:
+        return bool(json.loads(_json_or_str(value)) == value)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _require_utf8(text: str, what: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{what} cannot be encoded as UTF-8: {error.reason} at character {error.start} of {text!r}"
+        ) from None

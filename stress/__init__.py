@@ -1,0 +1,74 @@
+"""Linearizability testing for concurrent Python objects: record histories, judge them, and explain what is
+wrong with them.
+
+    import stress
+
+    class CounterSpec(stress.Spec):
+        initial = 0
+        def step(self, state, op, args):
+            return (state + 1, state + 1) if op == "increment" else (state, state)
+
+    outcome = stress.run(MyCounter, CounterSpec(), [("increment",), ("value",)], threads=2, duration=5)
+    assert outcome, outcome.report()
+
+`docs/stress.md` is the manual. `python -m stress` is the command line, and `stress.plugin` the pytest plugin.
+"""
+
+from stress.campaign import Outcome, run
+from stress.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
+from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
+from stress.read import read_history
+from stress.record import Deferred, Stuck, record
+from stress.spec import EVERYTHING, FrozenMap, PerKey, Spec
+from stress.specs import (
+    SPECS,
+    Counter,
+    KeyValue,
+    Map,
+    MultiRegister,
+    Mutex,
+    Queue,
+    Register,
+    Set,
+    Subscriptions,
+)
+from stress.workload import Workload, one_of, unique
+
+__all__ = [
+    "EVERYTHING",
+    "SPECS",
+    "UNSEEN",
+    "Budget",
+    "Counter",
+    "Deferred",
+    "Failure",
+    "FrozenMap",
+    "History",
+    "HistoryError",
+    "Judgement",
+    "KeyValue",
+    "Map",
+    "MultiRegister",
+    "Mutex",
+    "Opaque",
+    "Operation",
+    "Outcome",
+    "PerKey",
+    "Queue",
+    "Raised",
+    "Register",
+    "Set",
+    "Spec",
+    "Stuck",
+    "Subscriptions",
+    "Verdict",
+    "Workload",
+    "check",
+    "freeze",
+    "is_linearizable",
+    "one_of",
+    "read_history",
+    "record",
+    "run",
+    "unique",
+]

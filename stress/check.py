@@ -1,0 +1,207 @@
+"""The checker: is there an order of the operations that respects real time and that the specification allows?
+
+The parts of the method, each sound by itself:
+
+1. `components`: the history is split into parts that share no element; each is judged by itself.
+2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until
+   the first part that has none.
+3. Refuters: a part that its first turn did not decide is also judged one element at a time (projections), and
+   with pending operations that may take effect again and again (relaxed). What has no linearization even so
+   refutes the history; what has one proves nothing.
+4. Budgets: a history that cannot be decided in so many steps or seconds is `UNKNOWN`, never `LINEARIZABLE`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from sortedcontainers import SortedKeyList
+
+from stress.components import Component, components
+from stress.history import History, Operation
+from stress.search import Finding, Search
+from stress.spec import Element, Spec, State
+
+__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "projections"]
+
+
+class Verdict(Enum):
+    """What the checker found."""
+
+    LINEARIZABLE = "linearizable"
+    ILLEGAL = "NOT linearizable"
+    UNKNOWN = "undecided"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a judgement may cost: steps of the search (about a million a second; memory grows with them),
+    and seconds.
+    """
+
+    steps: int = 10_000_000
+    seconds: float = 120.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A part of a history that has no linearization: its operations, their start states, and where the search
+    ended.
+
+    `elements` are the elements that the part touches (None: the whole history); `projected` says that the
+    operations are what the recorded ones say about one element. `initial` are its possible states at the start, and
+    `trail` tells for `segment`, which cannot be crossed, and some segments before it, in which states they can be
+    entered; see `stress.search.Finding`.
+    """
+
+    operations: tuple[Operation, ...]
+    initial: tuple[State, ...]
+    elements: tuple[Element, ...] | None
+    projected: bool
+    segment: int
+    trail: tuple[tuple[int, list[State]], ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and what it took. True only if the history is linearizable."""
+
+    verdict: Verdict
+    operations: int
+    components: int
+    steps: int
+    seconds: float
+    failure: Failure | None = field(default=None, repr=False)
+
+    def __bool__(self) -> bool:
+        return self.verdict is Verdict.LINEARIZABLE
+
+
+def check(
+    history: History | Iterable[Operation],
+    spec: Spec,
+    *,
+    starts: Iterable[State] | None = None,
+    budget: Budget | None = None,
+) -> Judgement:
+    """Judge a history against a specification.
+
+    Parameters:
+        history: what was recorded.
+        spec: the sequential object that it must look like.
+        starts: the states that the object may have had at the start; by default `spec.initial` alone.
+        budget: the most it may cost; beyond it the verdict is `UNKNOWN`.
+
+    Returns:
+        the judgement. It is exact unless it is `UNKNOWN`.
+
+    Complexity: linear for few overlapping operations a component, exponential in their number at worst.
+
+    >>> from stress import Counter, Operation
+    >>> lost = [Operation(0, 0, 1, 4, "increment", (), 1), Operation(1, 1, 2, 3, "increment", (), 1)]
+    >>> check(lost, Counter()).verdict
+    <Verdict.ILLEGAL: 'NOT linearizable'>
+    """
+    began = time.monotonic()
+    operations = list(history)
+    parts = components(operations, spec, [spec.initial] if starts is None else list(starts))
+    turns = _Turns(spec, budget or Budget(), began)
+    verdict, failure = turns.take([(Search(part.operations, spec, part.starts), part) for part in parts])
+    return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure)
+
+
+def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
+    """Whether a small history is linearizable: without components, without a budget. For an explorer's many
+    tiny histories.
+    """
+    search = Search(operations, spec, [spec.initial] if starts is None else starts)
+    while (finding := search.advance()) is None:
+        pass
+    return finding.linearizable
+
+
+class _Turns:
+    """Takes turns among searches, the shortest share first, and stops at the first part without a
+    linearization.
+    """
+
+    def __init__(self, spec: Spec, budget: Budget, began: float) -> None:
+        self._spec, self._budget, self._began = spec, budget, began
+        self.steps = 0
+
+    def take(self, searches: Sequence[tuple[Search, Component]]) -> tuple[Verdict, Failure | None]:
+        queue: SortedKeyList = SortedKeyList(
+            searches, key=lambda each: (each[0].share, len(each[0].operations), each[0].number)
+        )
+        unproved = len(searches)
+        while unproved:
+            search, part = queue.pop(0)
+            before = search.steps
+            finding = search.advance()
+            self.steps += search.steps - before
+            if finding is None:
+                if search.proves and search.share == search.first_share:
+                    queue.update(_refuters(part, self._spec))
+                search.share *= 2
+                queue.add((search, part))
+            elif not finding.linearizable:
+                return Verdict.ILLEGAL, _failure(search, part, finding)
+            else:
+                unproved -= search.proves
+            if unproved and self._is_spent():
+                return Verdict.UNKNOWN, None
+        return Verdict.LINEARIZABLE, None
+
+    def _is_spent(self) -> bool:
+        return self.steps >= self._budget.steps or time.monotonic() - self._began >= self._budget.seconds
+
+
+def _refuters(part: Component, spec: Spec) -> list[tuple[Search, Component]]:
+    searches = projections(part, spec)
+    if any(operation.pending for operation in part.operations):
+        searches.append((Search(part.operations, spec, part.starts, relaxed=True), part))
+    return searches
+
+
+def projections(part: Component, spec: Spec) -> list[tuple[Search, Component]]:
+    """One search for each element of a component, through what its operations say about it alone."""
+    elements: dict[Element, Any] = dict.fromkeys(part.elements or ())
+    if part.elements is None:
+        elements = dict.fromkeys(element for state in part.starts for element in spec.elements_of(state))
+        elements.update(dict.fromkeys(element for operation in part.operations for element in spec.elements(operation)))
+    found = []
+    for element in elements:
+        said = (spec.project(operation, element, elements) for operation in part.operations)
+        operations = [operation for operation in said if operation is not None]
+        starts = list(dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts))
+        if operations:
+            projected = Component(operations, starts, [element], projected=True)
+            found.append((Search(operations, spec, starts, proves=False), projected))
+    return found
+
+
+def _failure(search: Search, part: Component, finding: Finding) -> Failure:
+    return Failure(
+        tuple(part.operations),
+        tuple(part.starts),
+        None if part.elements is None else tuple(part.elements),
+        part.projected,
+        finding.segment,
+        finding.trail,
+    )
+
+
+def refute(part: Component, spec: Spec, steps: int) -> list[Failure]:
+    """The projections of a component that have no linearization, as far as `steps` steps for each tell."""
+    failures = []
+    for search, projected in projections(part, spec):
+        finding = None
+        while finding is None and search.steps < steps:
+            finding = search.advance()
+        if finding is not None and not finding.linearizable:
+            failures.append(_failure(search, projected, finding))
+    return failures

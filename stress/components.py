@@ -1,0 +1,104 @@
+"""Splitting a history into components that share no element of the object, so that each can be judged by
+itself.
+
+Herlihy and Wing's locality: a history is linearizable exactly when its restriction to every one of several
+disjoint objects is. Here the disjoint objects are found in the history itself. Every operation joins all
+elements (keys, members, subscriptions) that *occur in the history* and that it can touch; what no operation
+joins is disjoint. A match of one topic therefore joins the filters that cover it, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stress.history import Operation
+from stress.spec import EVERYTHING, Element, Spec, State
+
+__all__ = ["Component", "components"]
+
+
+@dataclass
+class Component:
+    """Operations that only touch `elements`. `elements` is None if the history was not split. `projected`
+    operations are what the recorded ones say about the one element in `elements`.
+    """
+
+    operations: list[Operation]
+    starts: list[State]
+    elements: list[Element] | None = None
+    projected: bool = False
+
+
+class _DisjointSets:
+    """Union-find with path halving."""
+
+    def __init__(self, members: Iterable[Element]) -> None:
+        self._parent = {member: member for member in members}
+
+    def find(self, member: Element) -> Element:
+        parent = self._parent
+        while parent[member] != member:
+            parent[member] = parent[parent[member]]
+            member = parent[member]
+        return member
+
+    def join(self, members: Iterable[Element]) -> None:
+        root: Element | None = None
+        for number, member in enumerate(members):
+            found = self.find(member)
+            if not number:
+                root = found
+            else:
+                self._parent[found] = root
+
+
+def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> list[Component]:
+    """The components of a history, in no particular order. O(n log n) for footprints of bounded size."""
+    universe = _universe(operations, spec, starts)
+    footprints = []
+    for operation in operations:
+        footprint = spec.footprint(operation, universe)
+        if footprint is EVERYTHING:
+            return [Component(list(operations), list(starts))]
+        footprints.append(footprint)
+    sets = _DisjointSets(universe)
+    for footprint in footprints:
+        sets.join(footprint)
+    return _collect(operations, footprints, sets, universe, spec, starts)
+
+
+def _universe(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> dict[Element, None]:
+    """Every element that an operation names or that is there at the start, in order of appearance."""
+    universe = dict.fromkeys(element for state in starts for element in spec.elements_of(state))
+    universe.update(dict.fromkeys(element for operation in operations for element in spec.elements(operation)))
+    return universe
+
+
+def _collect(
+    operations: Sequence[Operation],
+    footprints: Sequence[Iterable[Element]],
+    sets: _DisjointSets,
+    universe: Iterable[Element],
+    spec: Spec,
+    starts: Sequence[State],
+) -> list[Component]:
+    members: dict[Element, list[Element]] = {}
+    for element in universe:
+        members.setdefault(sets.find(element), []).append(element)
+    grouped: dict[Element, list[Operation]] = {}
+    untouching: list[Operation] = []  # they touch no element that occurs: a match of a topic that no filter covers
+    for operation, footprint in zip(operations, footprints, strict=True):
+        first = next(iter(footprint), _NOTHING)
+        (untouching if first is _NOTHING else grouped.setdefault(sets.find(first), [])).append(operation)
+    found = []
+    for root, group in grouped.items():
+        restricted = dict.fromkeys(spec.restrict(state, members[root]) for state in starts)
+        found.append(Component(group, list(restricted), members[root]))
+    if untouching:
+        restricted = dict.fromkeys(spec.restrict(state, ()) for state in starts)
+        found.append(Component(untouching, list(restricted), []))
+    return found
+
+
+_NOTHING = object()

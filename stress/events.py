@@ -1,0 +1,194 @@
+"""From events, as other tools record them, to operations.
+
+Those tools write one event when a process invokes an operation and another when it learns what became of it:
+
+* `ok`: it took effect, and this is its answer;
+* `fail`: it did not happen, so the operation is dropped; a failed `cas` of a jepsen log is another matter: it
+  is a completed compare-and-set that answered false;
+* `info`, or no second event: nobody knows. The operation is pending for ever.
+
+The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time;
+after an `info` it may go on as if it were another. An `info` of a process that has nothing under way (a
+nemesis, say) is not about the object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from stress.edn import EdnMap, Keyword, Symbol, read_edn
+from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
+from stress.spec import PerKey, Spec
+
+__all__ = ["LOG_LINE", "Event", "edn_events", "log_events", "pair_events"]
+
+_TYPES: Final = frozenset({"invoke", "ok", "fail", "info"})
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: on `line`, `process` met `type` of operation `f`. `value` and `key` are `UNSEEN` if it
+    carries none.
+    """
+
+    line: int
+    process: Hashable
+    type: str
+    f: str
+    value: Any = UNSEEN
+    key: Any = UNSEEN
+
+
+LOG_LINE: Final = re.compile(
+    r".*jepsen\.util\S*\s+(?:-\s+)?(?P<process>\S+)\s+:(?P<type>\w+)\s+:(?P<f>\S+)(?P<value>.*)"
+)
+
+
+def log_events(text: str, source: str) -> Iterator[Event]:
+    """The events of a jepsen log, one on a line: ``INFO  jepsen.util - 3  :invoke  :read  nil``. Other lines
+    are skipped.
+    """
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = LOG_LINE.match(line)
+        if match is None or match["type"] not in _TYPES:
+            continue
+        words = read_edn(match["value"], source) if match["value"].strip() else iter(())
+        try:
+            value = next((plain(value) for _, value in words), UNSEEN)
+        except HistoryError as error:
+            raise HistoryError(error.reason, source=source, line=number) from None
+        process = int(match["process"]) if match["process"].isdigit() else match["process"]
+        yield Event(number, process, match["type"], match["f"], value)
+
+
+def edn_events(text: str, source: str) -> Iterator[Event]:
+    """The events of an EDN history: maps with `:process :type :f :value` and optional `:key`, bare or in one
+    vector or list.
+    """
+    for line, value in read_edn(text, source):
+        for event in value if isinstance(value, tuple) else (value,):
+            yield _event(event, source, event.line if isinstance(event, EdnMap) else line)
+
+
+def _event(event: Any, source: str, line: int) -> Event:
+    if not isinstance(event, EdnMap):
+        shape = "{:process 0, :type :ok, :f :read, :value 1}"
+        raise HistoryError(f"an event is a map such as {shape}, not {event!r}", source=source, line=line)
+    named = {str(key): value for key, value in event.items()}
+    needed = ("process", "type") if str(named.get("type")) == "info" else ("process", "type", "f")
+    missing = [name for name in needed if name not in named]
+    if missing:
+        raise HistoryError(f"an event has no :{' and no :'.join(missing)}: {event!r}", source=source, line=line)
+    if str(named["type"]) not in _TYPES:
+        raise HistoryError(
+            f"the type of an event is :invoke, :ok, :fail or :info, not {named['type']!r}",
+            source=source,
+            line=line,
+        )
+    value = plain(named["value"]) if "value" in named else UNSEEN
+    key = plain(named["key"]) if "key" in named else UNSEEN
+    return Event(line, plain(named["process"]), str(named["type"]), str(named.get("f", "")), value, key)
+
+
+def plain(value: Any) -> Any:
+    """An EDN value as the rest of the package knows values: keywords and symbols as strings, maps as frozen
+    sets of pairs.
+    """
+    if isinstance(value, (Keyword, Symbol)):
+        return value.name
+    if isinstance(value, EdnMap):
+        return frozenset((plain(key), plain(item)) for key, item in value.items())
+    if isinstance(value, (tuple, frozenset)):
+        return type(value)(map(plain, value))
+    return value
+
+
+def pair_events(events: Iterable[Event], spec: Spec, source: str, *, failed_cas_is_false: bool) -> tuple[History, Spec]:
+    """The history that the events tell, and the specification to judge it by: one object for each `:key`, if
+    they carry keys.
+
+    Raises:
+        HistoryError: the events do not fit together, or name operations that `spec` does not have.
+    """
+    pairing = _Pairing(spec, source, failed_cas_is_false)
+    for time, event in enumerate(events):
+        pairing.take(time, event)
+    operations = renumbered(pairing.finish())
+    judged = PerKey(spec) if pairing.keyed else spec
+    return History(operations, {"spec": spec.name, "source": source, "clock": "order of lines"}), judged
+
+
+class _Pairing:
+    """Pairs up invocations and completions, process by process."""
+
+    def __init__(self, spec: Spec, source: str, failed_cas_is_false: bool) -> None:
+        self._spec, self._source, self._failed_cas_is_false = spec, source, failed_cas_is_false
+        self._open: dict[Hashable, tuple[int, Event]] = {}
+        self._done: list[Operation] = []
+        self.keyed: bool | None = None
+
+    def take(self, time: int, event: Event) -> None:
+        if event.type == "invoke":
+            if event.process in self._open:
+                line = self._open[event.process][1].line
+                self._complain(
+                    event,
+                    f"process {event.process} invokes {event.f} while what it invoked on line {line} is open",
+                )
+            self._open[event.process] = (time, event)
+            return
+        if event.process not in self._open:
+            if event.type == "info":
+                return
+            self._complain(event, f"process {event.process} completes {event.f}, but has invoked nothing")
+        called, invoked = self._open.pop(event.process)
+        if event.f != invoked.f:
+            self._complain(
+                event,
+                f"process {event.process} completes {event.f}, not the {invoked.f} of line {invoked.line}",
+            )
+        match event.type:
+            case "ok":
+                self._add(invoked, called, time, event)
+            case "info":
+                self._add(invoked, called, None, None)
+            case "fail" if self._failed_cas_is_false and event.f == "cas" and event.value in (invoked.value, UNSEEN):
+                self._add(invoked, called, time, event, answer=False)
+
+    def finish(self) -> list[Operation]:
+        for called, invoked in self._open.values():
+            self._add(invoked, called, None, None)
+        return self._done
+
+    def _add(
+        self, invoked: Event, called: int, returned: int | None, event: Event | None, answer: Any = UNSEEN
+    ) -> None:
+        self._note_key(invoked)
+        value = None if invoked.value is UNSEEN else invoked.value
+        completion = UNSEEN if event is None else event.value
+        inner_key = invoked.key if self._spec.names_keys else UNSEEN
+        try:
+            op, args, result = self._spec.read_event(invoked.f, value, completion, inner_key)
+        except (ValueError, TypeError) as error:
+            self._complain(event or invoked, str(error))
+        if self._spec.vocabulary and op not in self._spec.vocabulary:
+            known = ", ".join(sorted(self._spec.vocabulary))
+            self._complain(invoked, f"{self._spec.name} has no operation {op}: it has {known}")
+        if self.keyed:
+            args = (invoked.key, *args)
+        thread = invoked.process if isinstance(invoked.process, int) else str(invoked.process)
+        result = result if answer is UNSEEN else answer
+        self._done.append(Operation(len(self._done), thread, called, returned, op, args, result))
+
+    def _note_key(self, invoked: Event) -> None:
+        """Whether the events tell of several objects by key; either all of them do, or none."""
+        keyed = invoked.key is not UNSEEN and not self._spec.names_keys
+        if self.keyed not in (None, keyed):
+            self._complain(invoked, "some events carry a :key and others do not")
+        self.keyed = keyed
+
+    def _complain(self, event: Event, reason: str) -> NoReturn:
+        raise HistoryError(reason, source=self._source, line=event.line)

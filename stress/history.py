@@ -1,0 +1,221 @@
+"""Histories: which operations were called on a shared object, by whom, when, and what they answered.
+
+A history is the evidence that a checker judges. It holds one `Operation` per call, not one event for the call
+and one for the return, so that pairing cannot go wrong. Times are ticks of one clock that all threads share;
+only their order matters. A call that happens at the very tick of a return counts as overlapping it: that can
+hide a violation and never invents one.
+
+Three kinds of operation:
+
+* completed, with the answer that was seen;
+* completed, with an answer that nobody recorded (`UNSEEN`);
+* pending (`returned is None`): it may take effect at any time after its call, or never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+__all__ = [
+    "UNSEEN",
+    "History",
+    "HistoryError",
+    "Opaque",
+    "Operation",
+    "Raised",
+    "Time",
+    "freeze",
+    "overlapping",
+    "renumbered",
+    "show",
+]
+
+Time = int | float
+
+
+class _Unseen(Enum):
+    UNSEEN = "unseen"
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+UNSEEN: Final = _Unseen.UNSEEN
+"""The result of an operation whose answer nobody recorded: every answer is possible."""
+
+
+class HistoryError(ValueError):
+    """A history that cannot be read; the message names the file, the line and what is wrong there."""
+
+    def __init__(self, reason: str, *, source: str = "<history>", line: int = 0) -> None:
+        self.reason, self.source, self.line = reason, source, line
+        super().__init__(f"{source}:{line}: {reason}" if line else f"{source}: {reason}")
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception as the result of an operation. Two of them are equal when the exception types are.
+
+    >>> Raised("KeyError", "'a'") == Raised("KeyError")
+    True
+    """
+
+    type: str
+    message: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, error: BaseException) -> Raised:
+        """The result that stands for `error`."""
+        return cls(type(error).__name__, str(error))
+
+    def __repr__(self) -> str:
+        return f"raised {self.type}({self.message})" if self.message else f"raised {self.type}"
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """An object of some class of the user's, as it is known after a journey through a file: by its `repr`
+    alone.
+    """
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Operation(NamedTuple):
+    """One call on the shared object: `thread` called `op(*args)` at `call`, and saw `result` at `returned`
+    (None: pending).
+    """
+
+    id: int
+    thread: int | str
+    call: Time
+    returned: Time | None
+    op: str
+    args: tuple[Hashable, ...]
+    result: Hashable
+
+    @property
+    def pending(self) -> bool:
+        """Whether nobody saw this operation return: it may take effect at any later time, or never."""
+        return self.returned is None
+
+    def describe(self) -> str:
+        """The call and its answer as a person writes them: ``get('a') -> 1``."""
+        call = f"{self.op}({', '.join(map(show, self.args))})"
+        return f"{call} never returned" if self.pending else f"{call} -> {show(self.result)}"
+
+
+def show(value: Any) -> str:
+    """`value` as a person writes it: sets in braces and in order.
+
+    >>> show(frozenset({("b", 2), ("a", 1)}))
+    "{('a', 1), ('b', 2)}"
+    """
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(show, value))) + "}"
+    if isinstance(value, tuple) and type(value) is tuple:
+        return f"({', '.join(map(show, value))}{',' * (len(value) == 1)})"
+    return repr(value)
+
+
+@dataclass(frozen=True, repr=False)
+class History:
+    """Operations in the order of their calls, with what is known of their origin in `header`.
+
+    Keys of `header` that this package writes and reads: `spec` (name), `initial` (start state), `clock`,
+    `python`, `gil`, `switch_interval`, `seed`, `threads`, `workload`. All are optional.
+    """
+
+    operations: tuple[Operation, ...]
+    header: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<History of {len(self)} operations>"
+
+    def __len__(self) -> int:
+        return len(self.operations)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self.operations)
+
+    @property
+    def overlap(self) -> float:
+        """The share of operations, from 0 to 1, that ran while an operation of another thread was running.
+
+        A stress run whose operations never overlapped has tested nothing.
+        """
+        return len(overlapping(self.operations)) / len(self.operations) if self.operations else 0.0
+
+
+def overlapping(operations: Iterable[Operation]) -> set[int]:
+    """The ids of the operations that ran while another thread's was running. O(n log n)."""
+    ordered = sorted(operations, key=lambda operation: operation.call)
+    found: set[int] = set()
+    latest: Operation | None = None
+    for operation in ordered:
+        if latest is not None and (latest.returned is None or operation.call <= latest.returned):
+            found |= {latest.id, operation.id}
+        if latest is None or _returns_later(operation, latest):
+            latest = operation
+    return found
+
+
+def _returns_later(one: Operation, other: Operation) -> bool:
+    if other.returned is None:
+        return False
+    return one.returned is None or one.returned > other.returned
+
+
+_ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, Raised, Opaque})
+
+
+def freeze(value: Any) -> Hashable:
+    """An immutable equal of `value`, to be compared later: lists become tuples, sets frozen sets, mappings
+    frozen sets of pairs.
+
+    Raises:
+        TypeError: `value` is, or contains, a live view, an iterator or another object that may change after
+        the operation.
+
+    >>> freeze([1, {"a": 2}])
+    (1, frozenset({('a', 2)}))
+    """
+    if type(value) in _ATOMS:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, BaseException):
+        return Raised.of(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(freeze, value))
+    if isinstance(value, (set, frozenset)):
+        return frozenset(map(freeze, value))
+    if isinstance(value, Mapping):
+        return frozenset((freeze(key), freeze(item)) for key, item in value.items())
+    return _unchanging(value)
+
+
+def _unchanging(value: Any) -> Hashable:
+    if isinstance(value, Iterator) or type(value).__name__ in {"dict_keys", "dict_values", "dict_items"}:
+        raise TypeError(
+            f"a result of type {type(value).__name__} is read when the round is over, and may have changed "
+            "by then: let the operation answer with a list, tuple or frozenset made from it"
+        )
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"a result of type {type(value).__name__} may change after the operation: let it answer with "
+            "an immutable copy"
+        ) from None
+    return value  # type: ignore[no-any-return]
+
+
+def renumbered(operations: Sequence[Operation]) -> tuple[Operation, ...]:
+    """The operations in the order of their calls, with ids 0, 1, 2 and so on."""
+    ordered = sorted(operations, key=lambda operation: operation.call)
+    return tuple(operation._replace(id=number) for number, operation in enumerate(ordered))

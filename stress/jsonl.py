@@ -1,0 +1,184 @@
+"""Histories as JSON Lines: this package's own format, and exports for other tools.
+
+The first line is an object, the header; every other line is an array, one operation: ``[id, thread, call,
+return or null, op, [args...], result]``. A pending operation has null for its return. What JSON has no word
+for is an object of one key: ``{"set": [...]}``, ``{"raised": "KeyError"}``, ``{"unseen": true}`` (an answer
+nobody recorded), ``{"bytes": "00ff"}``, ``{"repr": "..."}`` (an object of the user's, known by its `repr`
+from then on).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, renumbered
+
+__all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
+
+FORMAT: Final = 1
+
+
+def encode(value: Any) -> Any:
+    """`value` in terms of JSON. Values of unknown classes become their `repr`."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return {"set": sorted((encode(item) for item in value), key=repr)}
+    if isinstance(value, Mapping):
+        return {"set": sorted(([encode(key), encode(item)] for key, item in value.items()), key=repr)}
+    if isinstance(value, Raised):
+        return {"raised": value.type, "message": value.message}
+    if value is UNSEEN:
+        return {"unseen": True}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    return {"repr": value.text if isinstance(value, Opaque) else repr(value)}
+
+
+_DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
+    "set": lambda members: frozenset(map(decode, members)),
+    "raised": lambda name: Raised(str(name)),
+    "unseen": lambda _: UNSEEN,
+    "bytes": bytes.fromhex,
+    "repr": lambda text: Opaque(str(text)),
+}
+
+
+def decode(value: Any) -> Hashable:
+    """The value that `encode` made `value` from.
+
+    >>> decode(encode((1, frozenset({2}), Raised("KeyError"))))
+    (1, frozenset({2}), raised KeyError)
+    """
+    if isinstance(value, list):
+        return tuple(map(decode, value))
+    if isinstance(value, dict):
+        kind = next((name for name in _DECODERS if name in value), None)
+        if kind is None:
+            raise ValueError(f"an object of one of the keys {', '.join(_DECODERS)} is expected, not {value!r}")
+        if kind == "raised":
+            return Raised(str(value[kind]), str(value.get("message", "")))
+        return _DECODERS[kind](value[kind])
+    return value  # type: ignore[no-any-return]
+
+
+def dump(history: History, file: TextIO) -> None:
+    """Write `history` to `file`."""
+    header = {"stress": FORMAT, **{key: encode(value) for key, value in history.header.items()}}
+    file.write(json.dumps(header) + "\n")
+    for operation in history:
+        *row, args, result = operation
+        file.write(json.dumps([*row, encode(args), encode(result)]) + "\n")
+
+
+def parse(text: str, source: str = "<text>") -> History:
+    """The history that `text` holds.
+
+    Raises:
+        HistoryError: it holds none; the message names `source`, the line and what is wrong there.
+    """
+    lines = _lines(text, source)
+    number, header = next(lines, (1, None))
+    if not isinstance(header, dict) or "stress" not in header:
+        raise HistoryError(
+            'the first line must be the header: {"stress": 1, "spec": "map", ...}', source=source, line=number
+        )
+    if header["stress"] != FORMAT:
+        raise HistoryError(f"format {header['stress']!r} is not known, only {FORMAT}", source=source, line=number)
+    operations, ids = [], set()
+    for number, row in lines:
+        try:
+            operation = _operation(row)
+        except (ValueError, TypeError) as error:
+            raise HistoryError(f"no operation: {error}", source=source, line=number) from None
+        if operation.id in ids:
+            raise HistoryError(f"a second operation of id {operation.id}", source=source, line=number)
+        ids.add(operation.id)
+        operations.append(operation)
+    decoded = {key: decode(value) for key, value in header.items() if key != "stress"}
+    return History(renumbered(operations), {**decoded, "source": source})
+
+
+def _lines(text: str, source: str) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise HistoryError(f"not JSON: {error}", source=source, line=number) from None
+
+
+def _operation(row: Any) -> Operation:
+    if not isinstance(row, list) or len(row) != 7:
+        raise ValueError("it must be an array [id, thread, call, return or null, op, [args], result]")
+    number, thread, call, returned, op, args, result = row
+    if type(number) is not int:
+        raise ValueError(f"the id must be an integer, not {number!r}")
+    if type(thread) not in (int, str):
+        raise ValueError(f"the thread must be an integer or a string, not {thread!r}")
+    if type(call) not in (int, float) or type(returned) not in (int, float, type(None)):
+        raise ValueError(f"call and return must be numbers (return may be null), not {call!r} and {returned!r}")
+    if returned is not None and returned < call:
+        raise ValueError(f"it returns at {returned}, before it is called at {call}")
+    if not isinstance(op, str) or not isinstance(args, list):
+        raise ValueError(f"op must be a string and args an array, not {op!r} and {args!r}")
+    answer = UNSEEN if returned is None else decode(result)
+    return Operation(number, thread, call, returned, op, tuple(map(decode, args)), answer)
+
+
+def save(history: History, path: str | Path) -> None:
+    """Write `history` to a new file at `path`."""
+    with Path(path).open("w", encoding="utf-8") as file:
+        dump(history, file)
+
+
+def _in_order(history: History) -> Iterator[tuple[bool, Operation]]:
+    events = [(operation.call, 0, operation) for operation in history]
+    events += [(operation.returned, 1, operation) for operation in history if operation.returned is not None]
+    for _, is_return, operation in sorted(events, key=lambda event: event[:2]):
+        yield bool(is_return), operation
+
+
+def to_event_list(history: History) -> list[dict[str, Any]]:
+    """The history as a list of call and return events, in the fields that porcupine's `Event` has."""
+    return [
+        {
+            "ClientId": operation.thread,
+            "Kind": "return" if is_return else "call",
+            "Value": encode(operation.result) if is_return else {"op": operation.op, "args": encode(operation.args)},
+            "Id": operation.id,
+        }
+        for is_return, operation in _in_order(history)
+    ]
+
+
+def to_edn(history: History) -> str:
+    """The history as EDN event maps, one on a line; the arguments are the value of an invocation, the answer
+    of a completion.
+    """
+    lines = []
+    for is_return, operation in _in_order(history):
+        value = operation.result if is_return else operation.args
+        kind = "ok" if is_return else "invoke"
+        process = operation.thread if isinstance(operation.thread, int) else json.dumps(operation.thread)
+        lines.append(f"{{:process {process}, :type :{kind}, :f :{operation.op}, :value {_edn(value)}}}\n")
+    return "".join(lines)
+
+
+def _edn(value: Any) -> str:
+    if value is None or value is UNSEEN:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, tuple):
+        return f"[{' '.join(map(_edn, value))}]"
+    if isinstance(value, frozenset):
+        return f"#{{{' '.join(sorted(map(_edn, value)))}}}"
+    return json.dumps(value if isinstance(value, str) else repr(value))

@@ -1,0 +1,79 @@
+"""The pytest plugin: a fixture that puts an object under stress, and a marker that says how.
+
+    def test_counter(linearizable):
+        linearizable(MyCounter, CounterSpec(), [("increment",), ("value",)])
+
+    @pytest.mark.stress(threads=4, duration=30, seed=7)
+    def test_counter_for_long(linearizable): ...
+
+A test fails if anything is refuted, an operation hangs, an invariant breaks, or a history could not be
+judged. The message begins with the seed. `--stress-seed` and `--stress-duration` overrule what tests say, to
+look at a failure again or to look longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stress.campaign import Outcome, draw_seed, run
+from stress.spec import Spec
+
+__all__ = ["linearizable"]
+
+Linearizable = Callable[..., Outcome]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin."""
+    group = parser.getgroup("stress", "linearizability testing")
+    group.addoption("--stress-seed", type=int, metavar="N", help="the seed of every stress test")
+    group.addoption("--stress-duration", type=float, metavar="SECONDS", help="how long every stress test runs")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line(
+        "markers", "stress(**settings): settings of stress.run for the `linearizable` fixture of a test"
+    )
+
+
+@pytest.fixture
+def linearizable(request: pytest.FixtureRequest, tmp_path: Path) -> Linearizable:
+    """`linearizable(factory, spec, operations, **settings)`: `stress.run`, and the test fails unless all is
+    well.
+    """
+
+    def under_stress(
+        factory: Callable[[], Any], spec: Spec, operations: Sequence[tuple[Any, ...]], **settings: Any
+    ) -> Outcome:
+        outcome = run(factory, spec, operations, **_settings(request, settings))
+        if not outcome:
+            pytest.fail(_message(outcome, tmp_path), pytrace=False)
+        return outcome
+
+    return under_stress
+
+
+def _settings(request: pytest.FixtureRequest, given: dict[str, Any]) -> dict[str, Any]:
+    """What the command line says goes before what the call says, and that before the marker."""
+    settings: dict[str, Any] = {"duration": 2.0, "seed": draw_seed()}
+    for marker in reversed(list(request.node.iter_markers("stress"))):
+        settings |= marker.kwargs
+    settings |= given
+    for name in ("seed", "duration"):
+        value = request.config.getoption(f"--stress-{name}")
+        if value is not None:
+            settings[name] = value
+    return settings
+
+
+def _message(outcome: Outcome, folder: Path) -> str:
+    advice = f"stress seed {outcome.seed}: {outcome.summary}\nTo run it again: pytest --stress-seed={outcome.seed}"
+    if outcome.history is not None:
+        outcome = outcome.save(str(folder / "stress-failure.jsonl"))
+    report = outcome.report().partition("\n")[2]
+    return f"{advice}\n{report}"

@@ -1,0 +1,104 @@
+"""Reading recorded histories of any known format, told apart by their content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from stress.edn import read_edn_value
+from stress.events import LOG_LINE, edn_events, log_events, pair_events, plain
+from stress.history import UNSEEN, History, HistoryError
+from stress.jsonl import parse
+from stress.spec import Spec
+from stress.specs import SPECS
+
+__all__ = ["parse_initial", "read_history"]
+
+_SAMPLE: Final = 4096
+
+
+def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEEN) -> tuple[History, Spec]:
+    """The history in a file, and the specification to judge it by.
+
+    Parameters:
+        path: our JSON Lines, a jepsen log, or EDN event maps; the content tells which.
+        spec: the name of a specification; may be None for our own format, whose header names one.
+        initial: the state at the start; by default the header's, or the specification's own.
+
+    Raises:
+        HistoryError: the file cannot be read as a history; the message names file, line and reason.
+    """
+    source = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"not UTF-8: {error}"
+        raise HistoryError(str(reason), source=source) from None
+    kind = _kind(text, source)
+    if kind == "jsonl":
+        return _own_format(text, source, spec, initial)
+    if spec is None:
+        raise HistoryError("the file does not say what was recorded: name a specification with --spec", source=source)
+    model = make_spec(spec, source) if initial is UNSEEN else make_spec(spec, source, initial=initial)
+    events = log_events(text, source) if kind == "log" else edn_events(text, source)
+    return pair_events(events, model, source, failed_cas_is_false=kind == "log")
+
+
+def _kind(text: str, source: str) -> str:
+    sample = text[:_SAMPLE]
+    if any(LOG_LINE.match(line) for line in sample.splitlines()):
+        return "log"
+    start = re.match(r"(?:[\s,]+|;[^\n]*)*(.{0,2})", sample, re.DOTALL)
+    first = start.group(1) if start else ""
+    if first[:1] == "{" and re.match(r'\{\s*"', sample.lstrip()):
+        return "jsonl"
+    if first[:1] in {"{", "[", "("} or first in {"#_", "#{"} or re.match(r"#\w", first):
+        return "edn"
+    line = sample[: start.start(1) if start else 0].count("\n") + 1
+    if not first:
+        raise HistoryError("the file holds no operations", source=source, line=line)
+    raise HistoryError("neither JSON Lines, nor a jepsen log, nor EDN event maps", source=source, line=line)
+
+
+def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple[History, Spec]:
+    history = parse(text, source)
+    name = spec or history.header.get("spec")
+    if not isinstance(name, str):
+        raise HistoryError("the header names no specification: name one with --spec", source=source, line=1)
+    options = {key: history.header[key] for key in ("initial", "dialect") if key in history.header}
+    if initial is not UNSEEN:
+        options["initial"] = initial
+    model = make_spec(name, source, **options)
+    unknown = next((each for each in history if model.vocabulary and each.op not in model.vocabulary), None)
+    if unknown is not None:
+        known = ", ".join(sorted(model.vocabulary))
+        raise HistoryError(f"{name} has no operation {unknown.op}: it has {known}", source=source)
+    return history, model
+
+
+def make_spec(name: str, source: str = "--spec", **options: Any) -> Spec:
+    """The specification of that name, made with the options given; `initial` is its start state."""
+    build: Callable[..., Spec] | None = SPECS.get(name)
+    if build is None:
+        raise HistoryError(f"there is no specification {name!r}: there are {', '.join(SPECS)}", source=source)
+    try:
+        return build(**options)
+    except (TypeError, ValueError) as error:
+        told = ", ".join(f"{key} {value!r}" for key, value in options.items())
+        raise HistoryError(f"{name} cannot start from {told}: {error}", source=source) from None
+
+
+def parse_initial(text: str) -> Any:
+    """A start state as it is written on the command line: nil, an integer, a string with or without quotes,
+    or any EDN value.
+
+    >>> parse_initial("nil"), parse_initial("0"), parse_initial('"x"'), parse_initial("x"), parse_initial("")
+    (None, 0, 'x', 'x', '')
+    """
+    if not text.strip():
+        return text
+    if text in ("null", "None"):
+        return None
+    return plain(read_edn_value(text, "--initial"))

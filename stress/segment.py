@@ -1,0 +1,257 @@
+"""The search through one segment: Wing and Gong's algorithm with Lowe's memoisation.
+
+`Segment.end_states` walks the operations of a segment in every order that respects real time and yields each
+state in which the object can be left, exactly once:
+
+* the calls and returns of completed operations stand in a doubly linked list by time; an operation may take
+  effect next if its call stands before the first return; taking effect *lifts* both out of the list, and
+  backtracking puts them back (Wing and Gong; Lowe);
+* a pair of (set of operations done, state) is tried once (Lowe);
+* a read that fits now, and with the answer it gave can never change any state, is lifted at once and never
+  reconsidered: moving it earlier leaves everything else as legal as it was.
+
+Pending operations may take effect at any time after their call, or never. They are tried when nothing
+completed fits any more, with three more rules, which keep many of them from multiplying:
+
+* of several that are alike, only the earliest called is tried;
+* one that would not change the state is left out, since it may as well never happen;
+* what was tried with few of them done need not be tried with more of them done: the first had the greater
+  choice.
+
+Many pending operations can still make a search hopeless. A *relaxed* search lets each of them take effect
+again and again, so that it need not remember which did, and its cost no longer grows with their number. It
+allows more than linearizability does: what it refutes is refuted, and what it does not refute is left open.
+Where that leads to ever new states it gives up.
+
+The walk is a generator that hands back control every few hundred steps.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from enum import Enum
+from typing import Any, Final
+
+from stress.history import Operation
+from stress.spec import Spec, State
+
+__all__ = ["PAUSE", "SLICE", "EndStates", "Segment"]
+
+SLICE: Final = 256
+"""Steps between two hand-backs of control."""
+
+
+_MOST_RELAXED_STATES: Final = 1_000
+
+
+class _Pause(Enum):
+    PAUSE = 0
+
+
+PAUSE: Final = _Pause.PAUSE
+EndStates = Generator[State | _Pause, None, None]
+
+
+class Segment:
+    """The operations of one segment, laid out for the search: those that completed, then those that are
+    pending.
+
+    Position 0 of the list of calls and returns is its head, the last one its end. States are numbered as they
+    turn up, and `moves` remembers where each operation leads from each state, so that the specification is
+    asked once.
+    """
+
+    def __init__(self, operations: Sequence[Operation], spec: Spec, relaxed: bool = False) -> None:
+        self.spec, self.relaxed = spec, relaxed
+        completed = [each for each in operations if each.returned is not None]
+        pending = [
+            each
+            for each in operations
+            if each.returned is None and not spec.is_read_only(each.op, each.args, each.result)
+        ]
+        self.operations = completed + pending
+        self.completed = len(completed)
+        self.reads = [spec.is_read_only(each.op, each.args, each.result) for each in completed]
+        self.alike_before = _alike_before(self.operations, self.completed)
+        self.steps = 0
+        self._states: list[State] = []
+        self._numbers: dict[State, int] = {}
+        self._moves: list[dict[int, tuple[int, ...]]] = [{} for _ in self.operations]
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Give the calls and returns of completed operations their positions, and find where pending ones
+        come in.
+        """
+        events = [(each.call, 0, number) for number, each in enumerate(self.operations)]
+        events += [(each.returned or 0, 1, number) for number, each in enumerate(self.operations[: self.completed])]
+        self.called_at, self.call_position = [-1], [0] * len(self.operations)
+        self.return_position = [0] * self.completed
+        for _, is_return, number in sorted(events):
+            (self.return_position if is_return else self.call_position)[number] = len(self.called_at)
+            if number < self.completed:
+                self.called_at.append(-1 if is_return else number)
+        self.called_at.append(-1)
+
+    def _number(self, state: State) -> int:
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+        return number
+
+    def _move(self, operation: int, state: int) -> tuple[int, ...]:
+        _, _, _, _, op, args, result = self.operations[operation]
+        after = self.spec.successors(self._states[state], op, args, result)
+        if operation < self.completed and self.reads[operation]:
+            found = tuple(state for _ in after)
+        else:
+            found = tuple(map(self._number, after))
+        self._moves[operation][state] = found
+        return found
+
+    def end_states(self, start: State) -> EndStates:
+        """Every state that the segment can end in when it begins in `start`, each once, and `PAUSE` now and
+        then.
+
+        If operations are pending, not every end state is found: if there is one at all, one is.
+        """
+        completed, called_at, reads, moves = self.completed, self.called_at, self.reads, self._moves
+        call_position, return_position, alike_before = (
+            self.call_position,
+            self.return_position,
+            self.alike_before,
+        )
+        following = [*range(1, len(called_at)), 0]
+        preceding = [0, *range(len(called_at) - 1)]
+        any_reads, any_pending, relaxed = any(reads), len(self.operations) > completed, self.relaxed
+        all_completed = (1 << completed) - 1
+        tried: defaultdict[int, set[int]] = defaultdict(set)
+        tried_with: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        ended: set[int] = set()
+        frames: list[tuple[int, int, int, int, list[int], tuple[int, ...]]] = []
+        state, done, left, steps, told = self._number(start), 0, completed, 0, 0
+
+        def lift(number: int) -> None:
+            for position in (call_position[number], return_position[number]):
+                before, after = preceding[position], following[position]
+                following[before] = after
+                preceding[after] = before
+
+        def put_back(number: int) -> None:
+            for position in (return_position[number], call_position[number]):
+                following[preceding[position]] = position
+                preceding[following[position]] = position
+
+        def lift_reads() -> list[int]:
+            """Lift every read that may take effect now and fits; its answer cannot fit better later."""
+            lifted = []
+            before = 0
+            while (number := called_at[position := following[before]]) >= 0:
+                if reads[number] and (moves[number][state] if state in moves[number] else self._move(number, state)):
+                    lift(number)
+                    lifted.append(number)
+                else:
+                    before = position
+            return lifted
+
+        def pending_from(number: int) -> int:
+            """The first pending operation from `number` on that may take effect now; -1 if there is none."""
+            first_return = following[0]
+            while called_at[first_return] >= 0:
+                first_return = following[first_return]
+            for candidate in range(number, len(moves)):
+                alike = alike_before[candidate]
+                is_first = alike < 0 or (done >> alike & 1 and not relaxed)
+                if is_first and call_position[candidate] <= first_return and not done >> candidate & 1:
+                    return candidate
+            return -1
+
+        def is_new(state: int, mask: int) -> bool:
+            if not any_pending or relaxed:
+                known = tried[state]
+                size = len(known)
+                known.add(mask)
+                return len(known) > size
+            with_pending = mask >> completed
+            smaller = tried_with[state, mask & all_completed]
+            if any(few & with_pending == few for few in smaller):
+                return False
+            smaller[:] = [few for few in smaller if few & with_pending != with_pending]
+            smaller.append(with_pending)
+            return True
+
+        lifted = lift_reads() if any_reads else []
+        left -= len(lifted)
+        for number in lifted:
+            done |= 1 << number
+        # What to try next: a position in the list, or minus the how-manieth of the pending operations.
+        cursor = following[0]
+        options: tuple[int, ...] = ()
+        while True:
+            if not options:
+                number = called_at[cursor] if left and cursor > 0 else -1
+                if number >= 0 and reads[number]:
+                    cursor = following[cursor]
+                    continue
+                if number < 0 and left and any_pending:  # a return stands here whose operation does not fit
+                    number = pending_from(completed - min(cursor, 0))
+                    cursor = completed - number
+                if number < 0:
+                    if not left and state not in ended:
+                        ended.add(state)
+                        self.steps, told = self.steps + steps - told, steps
+                        yield self._states[state]
+                    if not frames:
+                        self.steps += steps - told
+                        return
+                    number, state, done, left, lifted, options = frames.pop()
+                    for read in reversed(lifted):
+                        put_back(read)
+                    if number < completed:
+                        put_back(number)
+                        cursor = call_position[number]
+                    else:
+                        cursor = completed - number
+                    if not options:
+                        cursor = following[cursor] if cursor > 0 else cursor - 1
+                    continue
+                options = moves[number][state] if state in moves[number] else self._move(number, state)
+                steps += 1
+                if steps % SLICE == 0:
+                    self.steps, told = self.steps + steps - told, steps
+                    if relaxed and len(self._states) > _MOST_RELAXED_STATES:
+                        yield start  # as good as any: it stands for "left open"
+                        return
+                    yield PAUSE
+                if not options:
+                    cursor = following[cursor] if cursor > 0 else cursor - 1
+                    continue
+            number = called_at[cursor] if cursor > 0 else completed - cursor
+            after, options = options[0], options[1:]
+            mask = done if relaxed and number >= completed else done | 1 << number
+            if (after == state and number >= completed) or not is_new(after, mask):
+                if not options:
+                    cursor = following[cursor] if cursor > 0 else cursor - 1
+                continue
+            if number < completed:
+                lift(number)
+            before, state = state, after
+            lifted = lift_reads() if any_reads else []
+            frames.append((number, before, done, left, lifted, options))
+            left -= len(lifted) + (number < completed)
+            done = mask
+            for read in lifted:
+                done |= 1 << read
+            cursor, options = following[0], ()
+
+
+def _alike_before(operations: Sequence[Operation], completed: int) -> list[int]:
+    """For each pending operation, the latest earlier pending one of the same name and arguments, else -1."""
+    latest: dict[tuple[str, Any], int] = {}
+    before = [-1] * len(operations)
+    for number in range(completed, len(operations)):
+        kind = (operations[number].op, operations[number].args)
+        before[number] = latest.get(kind, -1)
+        latest[kind] = number
+    return before

@@ -1,0 +1,227 @@
+"""What a specification is: a sequential object, as a function from a state and a call to the next state and
+the answer.
+
+Ten lines make one (`docs/stress.md`): a start state and `step`. The other methods are optional, and each buys
+speed or clarity:
+
+* `is_read_only` lets the checker take an operation at the first moment where it fits and never come back to
+  it;
+* `elements`, `footprint` and `restrict` let it split a history into parts that share nothing (Herlihy and
+  Wing's locality);
+* `project` lets it refute a history by looking at one element alone;
+* `successors` is for operations with several possible outcomes, or with none (a lock that is taken cannot be
+  acquired);
+* `normalise` says what of a raw answer counts; `read_event` reads the events of other tools' histories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from enum import Enum
+from typing import Any, ClassVar, Final
+
+from stress.history import UNSEEN, Operation, freeze, show
+
+__all__ = ["EVERYTHING", "Element", "FrozenMap", "PerKey", "Spec", "State"]
+
+State = Hashable
+Element = Hashable
+
+
+class _Everything(Enum):
+    EVERYTHING = "everything"
+
+
+EVERYTHING: Final = _Everything.EVERYTHING
+"""The footprint of an operation that may read or change any part of the object."""
+
+Footprint = Collection[Element] | _Everything
+
+
+class Spec:
+    """A sequential object. Subclass it, give `initial` and `step`; states must be immutable and hashable.
+
+    >>> class Counter(Spec):
+    ...     initial = 0
+    ...     read_only = frozenset({"value"})
+    ...     def step(self, state, op, args):
+    ...         match op:
+    ...             case "increment":
+    ...                 return state + 1, state + 1
+    ...             case "value":
+    ...                 return state, state
+    >>> Counter().step(4, "increment", ())
+    (5, 5)
+    """
+
+    name: ClassVar[str] = ""
+    initial: State = None
+    read_only: ClassVar[frozenset[str]] = frozenset()
+    """Operations that never change any state, whatever they answer."""
+    vocabulary: ClassVar[frozenset[str]] = frozenset()
+    """The operations that exist; empty: not declared, so that a reader of files accepts every name."""
+
+    names_keys: ClassVar[bool] = False
+    """Whether the `:key` of an EDN event is the first argument of an operation, rather than the name of an
+    object of its own.
+    """
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        """The state after `op(*args)` in `state`, and its answer. An exception as an answer is a `Raised`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what {op!r} does: define step()")
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        """Every state in which `op(*args)`, taken in `state`, may leave the object if it answers `result`.
+        Empty: impossible.
+        """
+        after, answer = self.step(state, op, args)
+        return (after,) if result is UNSEEN or result == answer else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        """Whether `op(*args)`, if it answers `result`, can change *no* state at all.
+
+        It is not enough that it leaves some present state as it is: a blind write of the value that is
+        already there is no read. For `UNSEEN` it must hold whatever the answer was.
+        """
+        return op in self.read_only
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        """The elements of the object (keys, members) that `operation` names."""
+        return ()
+
+    def elements_of(self, state: Any) -> Iterable[Element]:
+        """The elements that are present in `state`."""
+        return ()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
+        """Which of the elements in `universe` the answer or the effect of `operation` may depend on or
+        change.
+        """
+        return EVERYTHING
+
+    def restrict(self, state: Any, elements: Collection[Element]) -> State:
+        """`state` without what lies outside `elements`; may return it whole."""
+        return state  # type: ignore[no-any-return]
+
+    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
+        """What `operation` says about `element` alone, in the words of this same spec; None: nothing.
+
+        Whenever the operation is legal in a state, its projection must be legal in that state restricted to
+        `element`.
+        """
+        return None
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        """What of a raw answer counts, as an immutable value (`match` may answer in any order, say)."""
+        return freeze(result)
+
+    def describe(self, state: Any) -> str:
+        """`state` for a reader of reports."""
+        return show(state)
+
+    def options(self) -> dict[str, Any]:
+        """The arguments that make this specification again, for the header of a file."""
+        return {"initial": self.initial}
+
+    def refusal(self, state: Any, operation: Operation) -> str:
+        """Why `operation` cannot take effect in `state`, in a few words."""
+        try:
+            _, answer = self.step(state, operation.op, operation.args)
+        except NotImplementedError:
+            return f"is not possible in state {self.describe(state)}"
+        here = self.describe(state)
+        return f"would answer {show(answer)} in state {here}, and answered {show(operation.result)}"
+
+    def read_event(
+        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
+    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
+        """The operation, arguments and result of an event pair of an EDN history.
+
+        Parameters:
+            f: the operation's name.
+            invoked: the value of the invocation.
+            completed: the value of the completion; `UNSEEN` if it never completed or carries none.
+            key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
+
+        By default a vector is a list of arguments, and a completion that only repeats them says nothing of
+        the answer.
+        """
+        args = () if invoked is None else tuple(invoked) if isinstance(invoked, tuple) else (invoked,)
+        repeats = invoked is not None and completed == invoked
+        result = UNSEEN if repeats or completed is UNSEEN else self.normalise(f, completed)
+        return f, args if key is UNSEEN else (key, *args), result
+
+
+class FrozenMap(dict[Hashable, Any]):
+    """An immutable, hashable dict for states: `put` and `without` make changed copies. Small maps are what it
+    is for.
+    """
+
+    __slots__ = ("_hash",)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash: int = hash(frozenset(self.items()))
+            return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenMap, (dict(self),)  # not the hash: another process may hash strings otherwise
+
+    def put(self, key: Hashable, value: Hashable) -> FrozenMap:
+        """This map with `key` mapped to `value`."""
+        changed = FrozenMap(self)
+        changed[key] = value
+        return changed
+
+    def without(self, key: Hashable) -> FrozenMap:
+        """This map without `key`, which may be absent."""
+        return FrozenMap((other, value) for other, value in self.items() if other != key)
+
+    def only(self, keys: Collection[Hashable]) -> FrozenMap:
+        """The part of this map that lies in `keys`."""
+        return FrozenMap((key, value) for key, value in self.items() if key in keys)
+
+
+class PerKey(Spec):
+    """Many independent objects of one kind, told apart by the first argument of every operation."""
+
+    def __init__(self, inner: Spec) -> None:
+        self.inner = inner
+        self.initial: FrozenMap = FrozenMap()
+
+    def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        """As the object of that key answers."""
+        key, *rest = args
+        here = state.get(key, self.inner.initial)
+        return [state.put(key, after) for after in self.inner.successors(here, op, tuple(rest), result)]
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        """As for the object of that key."""
+        return self.inner.is_read_only(op, args[1:], result)
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        """The key."""
+        return operation.args[:1]
+
+    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
+        """The keys of objects that have changed."""
+        return state.keys()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
+        """The key."""
+        return operation.args[:1]
+
+    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
+        """The objects of some keys."""
+        return state.only(elements)
+
+    def refusal(self, state: FrozenMap, operation: Operation) -> str:
+        """As the object of that key refuses it."""
+        key, *rest = operation.args
+        return self.inner.refusal(state.get(key, self.inner.initial), operation._replace(args=tuple(rest)))
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        """As for one object."""
+        return self.inner.normalise(op, result)

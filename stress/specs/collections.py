@@ -1,0 +1,184 @@
+"""Specifications of small collections: a set, a first-in-first-out queue and a counter."""
+
+# ruff: noqa: D102 - the methods are those of Spec, and are explained there
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from typing import Any, Final
+
+from stress.history import UNSEEN, Operation, Raised, freeze
+from stress.spec import EVERYTHING, Element, Spec, State
+
+__all__ = ["Counter", "Queue", "Set"]
+
+
+class Set(Spec):
+    """A set: `add(x)`, `discard(x)`, `remove(x)`, `contains(x)`, `pop()`, `items()` (or `read()`), `len()`,
+    `clear()`.
+
+    `add` and `discard` may answer whether they changed anything, or None as the methods of Python's `set` do,
+    which says nothing.
+
+    >>> Set().step(frozenset({1}), "remove", (2,))
+    (frozenset({1}), raised KeyError)
+    """
+
+    name = "set"
+    read_only = frozenset({"contains", "__contains__", "items", "read", "len", "__len__"})
+    vocabulary = read_only | frozenset({"add", "discard", "remove", "pop", "clear"})
+
+    def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
+        self.initial: frozenset[Hashable] = frozenset(initial or ())
+
+    def step(self, state: frozenset[Hashable], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        match op:
+            case "add":
+                return state | {args[0]}, args[0] not in state
+            case "discard":
+                return state - {args[0]}, args[0] in state
+            case "remove":
+                return (state - {args[0]}, None) if args[0] in state else (state, Raised("KeyError"))
+            case "contains" | "__contains__":
+                return state, args[0] in state
+            case "items" | "read":
+                return state, state
+            case "len" | "__len__":
+                return state, len(state)
+            case "clear":
+                return frozenset(), None
+        return super().step(state, op, args)
+
+    def successors(
+        self, state: frozenset[Hashable], op: str, args: tuple[Any, ...], result: Hashable
+    ) -> Iterable[State]:
+        if op == "pop":
+            return self._popped(state, result)
+        return super().successors(state, op, args, UNSEEN if op in {"add", "discard"} and result is None else result)
+
+    @staticmethod
+    def _popped(state: frozenset[Hashable], result: Hashable) -> Iterable[State]:
+        if result is UNSEEN:
+            return [state - {member} for member in state] or (state,)
+        if isinstance(result, Raised):
+            return () if state else (state,)
+        return (state - {result},) if result in state else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        if op in {"add", "discard"}:
+            return result is False
+        return op in self.read_only or (op in {"remove", "pop"} and isinstance(result, Raised))
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        if operation.op == "pop":
+            return () if operation.result is UNSEEN or isinstance(operation.result, Raised) else (operation.result,)
+        return operation.args[:1]
+
+    def elements_of(self, state: frozenset[Hashable]) -> Iterable[Element]:
+        return state
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Any:
+        return tuple(self.elements(operation)) or EVERYTHING
+
+    def restrict(self, state: frozenset[Hashable], elements: Collection[Element]) -> State:
+        return state & frozenset(elements)
+
+    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
+        named, result = tuple(self.elements(operation)), operation.result
+        if operation.op == "pop" and not named:
+            if (
+                result is UNSEEN
+            ):  # it may have taken another member: as far as this one goes, it may never have happened
+                return operation._replace(op="discard", args=(element,), returned=None)
+            return operation._replace(op="contains", args=(element,), result=False)
+        if named:
+            taken = operation._replace(op="remove", args=named, result=None) if operation.op == "pop" else operation
+            return taken if named == (element,) else None
+        if operation.op == "clear":
+            return operation._replace(op="discard", args=(element,), result=UNSEEN)
+        if operation.op in {"items", "read"} and isinstance(result, frozenset):
+            return operation._replace(op="contains", args=(element,), result=element in result)
+        return operation._replace(op="contains", args=(element,), result=False) if result == 0 else None
+
+    def refusal(self, state: frozenset[Hashable], operation: Operation) -> str:
+        if operation.op == "pop":
+            return f"cannot take {operation.result!r} out of {self.describe(state)}"
+        return super().refusal(state, operation)
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        frozen = freeze(result)
+        if op in {"items", "read"} and isinstance(frozen, tuple) and len(set(frozen)) == len(frozen):
+            return frozenset(frozen)
+        return frozen
+
+
+_PUT: Final = frozenset({"enqueue", "put", "append"})
+_GET: Final = frozenset({"dequeue", "get", "get_nowait", "popleft"})
+
+
+class Queue(Spec):
+    """A first-in-first-out queue: `enqueue(x)` (`put`, `append`), `dequeue()` (`get`, `popleft`), `len()`.
+
+    A dequeue that finds nothing answers None or an exception.
+
+    >>> Queue().step((1, 2), "dequeue", ())
+    ((2,), 1)
+    """
+
+    name = "queue"
+    read_only = frozenset({"len", "__len__", "qsize"})
+    vocabulary = read_only | _PUT | _GET
+
+    def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
+        self.initial: tuple[Hashable, ...] = tuple(initial or ())
+
+    def step(self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        if op in _PUT:
+            return (*state, args[0]), None
+        if op in _GET:
+            return (state[1:], state[0]) if state else (state, None)
+        if op in self.read_only:
+            return state, len(state)
+        return super().step(state, op, args)
+
+    def successors(
+        self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...], result: Hashable
+    ) -> Iterable[State]:
+        if op in _GET and not state and isinstance(result, Raised):
+            return (state,)
+        return super().successors(state, op, args, result)
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op in self.read_only or (op in _GET and isinstance(result, Raised))
+
+
+class Counter(Spec):
+    """A counter: `increment(n=1)` (or `add`), `decrement(n=1)`, `value()` (or `read`, `get`).
+
+    An update answers the new value, or None, which says nothing.
+
+    >>> Counter().step(4, "increment", ())
+    (5, 5)
+    """
+
+    name = "counter"
+    read_only = frozenset({"value", "read", "get"})
+    vocabulary = read_only | frozenset({"increment", "add", "decrement"})
+
+    def __init__(self, initial: Hashable = 0) -> None:
+        self.initial: Any = 0 if initial is None else initial
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        if op in self.read_only:
+            return state, state
+        amount = args[0] if args else 1
+        match op:
+            case "increment" | "add":
+                return state + amount, state + amount
+            case "decrement":
+                return state - amount, state - amount
+        return super().step(state, op, args)
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        weak = result is None and op not in self.read_only
+        return super().successors(state, op, args, UNSEEN if weak else result)

@@ -1,0 +1,227 @@
+"""Specification of a map: the mapping methods of Python, and the conditional and whole-map operations of a
+Ctrie.
+"""
+
+# ruff: noqa: D102 - the methods are those of Spec, and are explained there
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from typing import Any, Final
+
+from stress.history import UNSEEN, Operation, Raised, freeze
+from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State
+
+__all__ = ["Map"]
+
+_WHOLE: Final = frozenset({"items", "snapshot", "readonly_snapshot", "keys", "values", "len", "__len__"})
+_GET: Final = frozenset({"get", "getitem", "__getitem__", "contains", "__contains__", "peek"})
+_NO_VALUE: Final = _GET | frozenset({"pop", "delitem", "__delitem__"})
+_ALIASES: Final = {
+    "__getitem__": "getitem",
+    "__setitem__": "put",
+    "__delitem__": "delitem",
+    "__contains__": "contains",
+    "__len__": "len",
+    "readonly_snapshot": "items",
+    "snapshot": "items",
+}
+
+
+_Outcome = tuple[FrozenMap, Hashable]
+
+
+def _put(state: FrozenMap, key: Hashable, value: Hashable) -> _Outcome:
+    return state.put(key, value), None
+
+
+def _put_if_absent(state: FrozenMap, key: Hashable, value: Hashable, default: Hashable = None) -> _Outcome:
+    return (state, state[key]) if key in state else (state.put(key, value), default)
+
+
+def _setdefault(state: FrozenMap, key: Hashable, value: Hashable = None) -> _Outcome:
+    return (state, state[key]) if key in state else (state.put(key, value), value)
+
+
+def _replace(state: FrozenMap, key: Hashable, value: Hashable) -> _Outcome:
+    return (state.put(key, value), True) if key in state else (state, False)
+
+
+def _replace_if(state: FrozenMap, key: Hashable, old: Hashable, new: Hashable) -> _Outcome:
+    return (state.put(key, new), True) if key in state and state[key] == old else (state, False)
+
+
+def _remove_if(state: FrozenMap, key: Hashable, old: Hashable) -> _Outcome:
+    return (state.without(key), True) if key in state and state[key] == old else (state, False)
+
+
+def _compute(state: FrozenMap, key: Hashable, amount: Any) -> _Outcome:
+    value = (state.get(key) or 0) + amount
+    return state.put(key, value), value
+
+
+def _delitem(state: FrozenMap, key: Hashable) -> _Outcome:
+    return (state.without(key), None) if key in state else (state, Raised("KeyError"))
+
+
+def _pop(state: FrozenMap, key: Hashable, *default: Hashable) -> _Outcome:
+    if key in state:
+        return state.without(key), state[key]
+    return state, default[0] if default else Raised("KeyError")
+
+
+_RULES: Final[dict[str, Callable[..., _Outcome]]] = {
+    "get": lambda state, key, default=None: (state, state.get(key, default)),
+    "getitem": lambda state, key: (state, state[key] if key in state else Raised("KeyError")),
+    "contains": lambda state, key: (state, key in state),
+    "peek": lambda state, key: (state, (key in state, state.get(key))),
+    "put": _put,
+    "put_if_absent": _put_if_absent,
+    "setdefault": _setdefault,
+    "get_or_create": _setdefault,
+    "replace": _replace,
+    "replace_if": _replace_if,
+    "remove_if": _remove_if,
+    "compute": _compute,
+    "delitem": _delitem,
+    "pop": _pop,
+    "clear": lambda state: (FrozenMap(), None),
+    "items": lambda state: (state, frozenset(state.items())),
+    "keys": lambda state: (state, frozenset(state)),
+    "values": lambda state: (state, frozenset(Counter(state.values()).items())),
+    "len": lambda state: (state, len(state)),
+}
+_RULES.update({alias: _RULES[op] for alias, op in _ALIASES.items()})
+
+
+class Map(Spec):
+    """A map from keys to values. `initial` is its content at the start: a mapping or pairs.
+
+    Operations and answers are those of `ctrie.Ctrie`: `get`, `put` (or `__setitem__`), `put_if_absent`,
+    `setdefault`, `replace`, `replace_if`, `remove_if`, `delitem`, `pop`, `popitem`, `clear`, `compute`,
+    `get_or_create`, `contains`, `getitem`, and those that see the whole map at one instant: `items`, `keys`,
+    `values`, `len`, `snapshot`, `readonly_snapshot`. The names with underscores are understood too.
+    `compute(key, n)` stands for adding `n` to what is there (0 if nothing is), `get_or_create(key, value)`
+    for a factory that makes `value`.
+
+    >>> spec = Map()
+    >>> spec.step(FrozenMap(a=1), "replace_if", ("a", 1, 2))
+    ({'a': 2}, True)
+    """
+
+    name = "map"
+    names_keys = True
+    read_only = _WHOLE | _GET
+    vocabulary = frozenset(_RULES) | {"popitem"}
+
+    def __init__(self, initial: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None) -> None:
+        self.initial: FrozenMap = FrozenMap(initial or ())
+
+    def step(self, state: FrozenMap, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        rule = _RULES.get(op)
+        return super().step(state, op, args) if rule is None else rule(state, *args)
+
+    def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Any) -> Iterable[State]:
+        if op != "popitem":
+            after, answer = self.step(state, op, args)
+            return (after,) if result is UNSEEN or result == answer else ()
+        if result is UNSEEN:
+            return [state.without(key) for key in state] or (state,)
+        if isinstance(result, Raised):
+            return () if state else (state,)
+        key, value = result
+        return (state.without(key),) if key in state and state[key] == value else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        if op in self.read_only:
+            return True
+        match _ALIASES.get(op, op):
+            case "put_if_absent":
+                return result is not UNSEEN and result != (args[2] if len(args) > 2 else None)
+            case "setdefault" | "get_or_create":
+                return result is not UNSEEN and result != (args[1] if len(args) > 1 else None)
+            case "replace" | "replace_if" | "remove_if":
+                return result is False
+            case "delitem" | "pop" | "popitem":
+                return isinstance(result, Raised)
+        return False
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        if operation.op == "popitem" and isinstance(operation.result, tuple):
+            return operation.result[:1]
+        return operation.args[:1]
+
+    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
+        return state.keys()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Any:
+        return tuple(self.elements(operation)) or EVERYTHING
+
+    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
+        return state.only(elements)
+
+    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
+        named = tuple(self.elements(operation))
+        if named and named != (element,):
+            return None
+        result: Any = operation.result
+        match _ALIASES.get(operation.op, operation.op):
+            case "popitem":
+                return self._project_popitem(operation, element)
+            case "clear":
+                return operation._replace(op="pop", args=(element, None), result=UNSEEN)
+            case "items" | "keys" | "values" | "len" if result is UNSEEN or isinstance(result, Raised):
+                return None
+            case "items":
+                found = tuple(value for key, value in result if key == element)
+                peeked = (False, None) if not found else (True, found[0] if len(found) == 1 else found)
+                return operation._replace(op="peek", args=(element,), result=peeked)
+            case "keys":
+                return operation._replace(op="contains", args=(element,), result=element in result)
+            case "values" | "len":
+                return None if result else operation._replace(op="contains", args=(element,), result=False)
+        return operation
+
+    @staticmethod
+    def _project_popitem(operation: Operation, element: Element) -> Operation:
+        if (
+            operation.result is UNSEEN
+        ):  # it may have taken another key: as far as this one goes, it may never have happened
+            return operation._replace(op="pop", args=(element, None), returned=None)
+        if isinstance(operation.result, Raised):
+            return operation._replace(op="contains", args=(element,), result=False)
+        return operation._replace(op="pop", args=(element,), result=operation.result[1])  # type: ignore[index]
+
+    def refusal(self, state: FrozenMap, operation: Operation) -> str:
+        if operation.op == "popitem":
+            return f"cannot take {operation.result!r} out of {self.describe(state)}"
+        return super().refusal(state, operation)
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        if isinstance(result, (BaseException, Raised)) or result is UNSEEN:
+            return freeze(result)
+        match _ALIASES.get(op, op):
+            case "items":
+                pairs = [freeze(pair) for pair in (result.items() if isinstance(result, Mapping) else result)]
+                return _distinct(pairs)
+            case "keys":
+                return _distinct([freeze(key) for key in result])
+            case "values":
+                return frozenset(Counter(freeze(value) for value in result).items())
+        return freeze(result)
+
+    def read_event(
+        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
+    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
+        if key is UNSEEN and f in _NO_VALUE and isinstance(invoked, tuple):
+            key, invoked = invoked[0], None  # [key nil], which comes back as [key value]
+            completed = completed[1] if isinstance(completed, tuple) and len(completed) == 2 else completed
+        elif key is not UNSEEN and invoked is None and f not in _NO_VALUE:
+            invoked = (None,)
+        return super().read_event(f, invoked, completed, key)
+
+
+def _distinct(found: list[Hashable]) -> Hashable:
+    """The set of `found`, or all of it in order if something is there twice: no state answers that."""
+    return frozenset(found) if len(set(found)) == len(found) else tuple(found)

@@ -1,0 +1,268 @@
+"""Specifications of registers and locks: one register, a store of many, transactions over many, a mutex."""
+
+# ruff: noqa: D102 - the methods are those of Spec, and are explained there
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from typing import Any, cast
+
+from stress.history import UNSEEN, Operation, Raised
+from stress.spec import Element, FrozenMap, Spec, State
+
+__all__ = ["KeyValue", "MultiRegister", "Mutex", "Register"]
+
+
+class Register(Spec):
+    """One register: `read() -> value`, `write(value)`, `cas(old, new) -> bool`.
+
+    >>> Register(initial=3).step(3, "cas", (3, 4))
+    (4, True)
+    """
+
+    name = "register"
+    read_only = frozenset({"read"})
+    vocabulary = frozenset({"read", "write", "cas"})
+
+    def __init__(self, initial: Hashable = None) -> None:
+        self.initial = initial
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        match op:
+            case "read":
+                return state, state
+            case "write":
+                return args[0], None
+            case "cas":
+                old, new = args
+                return (new, True) if state == old else (state, False)
+        return super().step(state, op, args)
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op == "read" or (op == "cas" and result is False)
+
+    def read_event(
+        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
+    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
+        if f == "read":
+            return f, (), completed
+        value = completed if completed is not UNSEEN and completed is not None else invoked
+        if f == "cas":
+            old, new = _pair(f, value)
+            return f, (old, new), UNSEEN if completed is UNSEEN else True
+        return f, (value,), UNSEEN if completed is UNSEEN else None
+
+
+class KeyValue(Spec):
+    """A store of text: `get(key)`, `put(key, value)`, `append(key, value)`; a key never written holds
+    `initial`.
+
+    >>> store = KeyValue()
+    >>> store.step(FrozenMap(k="ab"), "append", ("k", "c"))
+    ({'k': 'abc'}, None)
+    """
+
+    name = "kv"
+    names_keys = True
+    read_only = frozenset({"get"})
+    vocabulary = frozenset({"get", "put", "append"})
+
+    def __init__(self, initial: Hashable = "") -> None:
+        self.missing: Any = initial
+        self.initial: FrozenMap = FrozenMap()
+
+    def options(self) -> dict[str, Any]:
+        return {"initial": self.missing}
+
+    def step(self, state: FrozenMap, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        match op:
+            case "get":
+                return state, state.get(args[0], self.missing)
+            case "put":
+                return state.put(args[0], args[1]), None
+            case "append":
+                before = state.get(args[0], self.missing)
+                return state.put(args[0], args[1] if before is None else before + args[1]), None
+        return super().step(state, op, args)
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        return operation.args[:1]
+
+    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
+        return state.keys()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Collection[Element]:
+        return operation.args[:1]
+
+    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
+        return state.only(elements)
+
+    def read_event(
+        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
+    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
+        value = invoked
+        if key is UNSEEN:  # the key is part of the value: [key value], or the key alone
+            key, value = _pair(f, invoked) if isinstance(invoked, tuple) else (invoked, None)
+            completed = _pair(f, completed)[1] if isinstance(completed, tuple) else completed
+        if f == "get":
+            return f, (key,), completed
+        return f, (key, value), UNSEEN if completed is UNSEEN else None
+
+
+class MultiRegister(Spec):
+    """Registers by key, read and written by transactions: `txn(("read", key), ("write", key, value), ...)`.
+
+    The answer is the tuple of the values read. A register never written holds `initial`; a map as
+    `initial` gives each key its own. An operation spans several keys, so no history of it splits by key
+    alone.
+
+    >>> spec = MultiRegister()
+    >>> spec.step(spec.initial, "txn", (("write", "x", 1), ("read", "x"), ("read", "y")))
+    ({'x': 1}, (1, None))
+    """
+
+    name = "multi-register"
+    vocabulary = frozenset({"txn"})
+
+    def __init__(self, initial: Hashable = None) -> None:
+        by_key = isinstance(initial, (dict, frozenset))
+        self.missing: Hashable = None if by_key else initial
+        self.initial: FrozenMap = FrozenMap(cast(Any, initial) if by_key else ())
+
+    def options(self) -> dict[str, Any]:
+        return {"initial": self.initial or self.missing}
+
+    def _run(self, state: FrozenMap, args: tuple[Any, ...]) -> tuple[FrozenMap, tuple[Hashable, ...]]:
+        seen = []
+        for kind, key, *value in args:
+            if kind == "read":
+                seen.append(state.get(key, self.missing))
+            else:
+                state = state.put(key, value[0])
+        return state, tuple(seen)
+
+    def step(self, state: FrozenMap, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        return self._run(state, args)
+
+    def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        after, seen = self._run(state, args)
+        return (after,) if _agrees(result, seen) else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return all(kind == "read" for kind, *_ in args)
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        args: Any = operation.args
+        return {key for _, key, *_ in args}
+
+    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
+        return state.keys()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Collection[Element]:
+        return set(self.elements(operation))
+
+    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
+        return state.only(elements)
+
+    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
+        args: Any = operation.args
+        steps = [step for step in args if step[1] == element]
+        if not steps:
+            return None
+        result = operation.result
+        if isinstance(result, tuple):
+            reads = (step for step in args if step[0] == "read")
+            result = tuple(value for read, value in zip(reads, result, strict=True) if read[1] == element)
+        return operation._replace(args=tuple(steps), result=result)
+
+    def read_event(
+        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
+    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
+        steps = _transaction(f, invoked if completed in (UNSEEN, None) else completed)
+        plain = tuple(("read", key) if kind == "read" else (kind, key, *value) for kind, key, *value in steps)
+        if completed is UNSEEN:
+            return "txn", plain, UNSEEN
+        return (
+            "txn",
+            plain,
+            tuple(value[0] if value else UNSEEN for kind, _, *value in steps if kind == "read"),
+        )
+
+
+def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:
+    if result is UNSEEN or result == seen:
+        return True
+    if not isinstance(result, tuple) or len(result) != len(seen):
+        return False
+    return all(one is UNSEEN or one == other for one, other in zip(result, seen, strict=True))
+
+
+_KINDS = {"r": "read", "read": "read", "w": "write", "write": "write"}
+
+
+def _transaction(f: str, value: Any) -> list[tuple[Any, ...]]:
+    """The steps of a transaction such as ``[[:r 0 nil] [:w 1 2]]``, or of a read or write of registers."""
+    if _KINDS.get(f):
+        pairs = value if isinstance(value, frozenset) else [_pair(f, value)]
+        return [(_KINDS[f], *pair) for pair in pairs]
+    if not isinstance(value, tuple):
+        raise ValueError(f"a transaction is a vector of [:read key value] and [:write key value], not {value!r}")
+    steps = [step if isinstance(step, tuple) else (step,) for step in ((value,) if _is_step(value) else value)]
+    for step in steps:
+        if not _is_step(step) or (_KINDS[str(step[0])] == "write" and len(step) != 3):
+            raise ValueError(
+                f"{step!r} is no step of a transaction: it must be [:read key value] or [:write key value]"
+            )
+    return [(_KINDS[str(step[0])], *step[1:]) for step in steps]
+
+
+def _is_step(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) in (2, 3)
+        and not isinstance(value[0], tuple)
+        and str(value[0]) in _KINDS
+    )
+
+
+class Mutex(Spec):
+    """A lock: `acquire()` and `release()`. To acquire a held lock, or to release a free one, is not possible.
+
+    A release that is answered with an exception is taken at its word if the lock is free. `acquire` may
+    answer False, as a lock does that does not wait, while it is held.
+    """
+
+    name = "mutex"
+    vocabulary = frozenset({"acquire", "release"})
+
+    def __init__(self, initial: Hashable = False) -> None:
+        self.initial = bool(initial)
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        if op == "acquire":
+            if result is False:
+                return (True,) if state else ()
+            return () if state else (True,)
+        if isinstance(result, Raised):
+            return () if state else (False,)
+        return (False,) if state else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return result is False if op == "acquire" else isinstance(result, Raised)
+
+    def describe(self, state: Any) -> str:
+        return "held" if state else "free"
+
+    def refusal(self, state: Any, operation: Operation) -> str:
+        return f"is not possible while the lock is {self.describe(state)}"
+
+    def read_event(
+        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
+    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
+        return f, (), UNSEEN if completed is UNSEEN else None
+
+
+def _pair(f: str, value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ValueError(f"the value of {f} must be a pair, not {value!r}")
+    return value[0], value[1]

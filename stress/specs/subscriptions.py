@@ -1,0 +1,165 @@
+"""Specification of a set of topic subscriptions with wildcard match, by naive scan over all of them."""
+
+# ruff: noqa: D102 - the methods are those of Spec, and are explained there
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from typing import Any, Final
+
+from stress.history import UNSEEN, Operation, Raised, freeze, show
+from stress.spec import EVERYTHING, Element, Spec, State
+from stress.wildcards import DIALECTS, matches
+
+__all__ = ["Subscriptions"]
+
+Pair = tuple[str, Hashable]
+
+_MATCHING: Final = frozenset({"match", "entries", "has_match", "count"})
+_WHOLE: Final = frozenset({"subscriptions", "snapshot", "len", "__len__"})
+_SETS: Final = frozenset({"match", "entries", "subscriptions", "snapshot", "filters"})
+
+
+class Subscriptions(Spec):
+    """Pairs of a topic filter and a subscriber.
+
+    Operations and answers are those of `subtrie.SubscriptionTrie`: `subscribe(filter, subscriber) -> bool`,
+    `unsubscribe(filter, subscriber) -> bool`, `unsubscribe_all(subscriber) -> int`, `match(topic)` (the
+    distinct subscribers, in any order), `has_match(topic) -> bool`, `count(topic) -> int` (of distinct
+    subscribers), `entries(topic)` (pairs), `filters(subscriber)`, `subscriptions()` and `snapshot()` (pairs),
+    `len()`, `clear()`, `contains(filter, subscriber)`.
+
+    Parameters:
+        dialect: "amqp", "mqtt" or "nats".
+        initial: the pairs that are there at the start.
+
+    >>> spec = Subscriptions()
+    >>> spec.step(frozenset({("a.*", 1), ("#", 2), ("b", 3)}), "match", ("a.b",))[1] == {1, 2}
+    True
+    """
+
+    name = "subscriptions"
+    read_only = _MATCHING | _WHOLE | frozenset({"filters", "contains"})
+    vocabulary = read_only | frozenset({"subscribe", "unsubscribe", "unsubscribe_all", "clear"})
+
+    def __init__(self, initial: Iterable[Pair] | None = None, *, dialect: str = "amqp") -> None:
+        if dialect not in DIALECTS:
+            raise ValueError(f"no dialect {dialect!r}: there are {', '.join(DIALECTS)}")
+        self.dialect = dialect
+        self.initial: frozenset[Pair] = frozenset(initial or ())
+        self._universe: Collection[Any] = ()
+        self._cover: dict[Any, list[Pair]] = {}
+
+    def options(self) -> dict[str, Any]:
+        return {"initial": self.initial, "dialect": self.dialect}
+
+    def step(self, state: frozenset[Pair], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        match op:
+            case "subscribe":
+                return state | {args}, args not in state
+            case "unsubscribe":
+                return state - {args}, args in state
+            case "contains":
+                return state, args in state
+            case "unsubscribe_all":
+                mine = {pair for pair in state if pair[1] == args[0]}
+                return state - mine, len(mine)
+            case "filters":
+                return state, frozenset(filter for filter, subscriber in state if subscriber == args[0])
+            case "clear":
+                return frozenset(), None
+            case "len" | "__len__":
+                return state, len(state)
+            case "subscriptions" | "snapshot":
+                return state, state
+            case "match" | "entries" | "has_match" | "count":
+                return state, self._matching(state, op, args[0])
+        return super().step(state, op, args)
+
+    def _matching(self, state: frozenset[Pair], op: str, topic: str) -> Hashable:
+        hits = frozenset(pair for pair in state if matches(self.dialect, pair[0], topic))
+        if op == "entries":
+            return hits
+        subscribers = frozenset(subscriber for _, subscriber in hits)
+        return subscribers if op == "match" else bool(hits) if op == "has_match" else len(subscribers)
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op in self.read_only or (op in {"subscribe", "unsubscribe"} and result is False)
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        return (operation.args,) if operation.op in {"subscribe", "unsubscribe", "contains"} else ()
+
+    def elements_of(self, state: frozenset[Pair]) -> Iterable[Element]:
+        return state
+
+    def footprint(self, operation: Operation, universe: Collection[Any]) -> Any:
+        if operation.op in _MATCHING:
+            return self._covered(operation.args[0], universe)
+        if operation.op in {"unsubscribe_all", "filters"}:
+            return [pair for pair in universe if pair[1] == operation.args[0]]
+        return self.elements(operation) or EVERYTHING
+
+    def _covered(self, topic: Any, universe: Collection[Any]) -> list[Pair]:
+        """The pairs of `universe` whose filter matches `topic`; remembered for the universe that was asked
+        about last.
+        """
+        if self._universe is not universe:
+            self._universe, self._cover = universe, {}
+        if topic not in self._cover:
+            self._cover[topic] = [pair for pair in universe if matches(self.dialect, pair[0], topic)]
+        return self._cover[topic]
+
+    def restrict(self, state: frozenset[Pair], elements: Collection[Element]) -> State:
+        return state & frozenset(elements)
+
+    def project(self, operation: Operation, element: Any, universe: Collection[Any]) -> Operation | None:
+        op, args = operation.op, operation.args
+        if op in {"subscribe", "unsubscribe", "contains"}:
+            return operation if args == element else None
+        if op == "clear" or (op == "unsubscribe_all" and args[0] == element[1]):
+            return operation._replace(op="unsubscribe", args=element, result=UNSEEN)
+        present = self._presence(operation, element, universe)
+        return None if present is None else operation._replace(op="contains", args=element, result=present)
+
+    def _presence(self, operation: Operation, element: Any, universe: Collection[Any]) -> bool | None:
+        """Whether the answer of a read says that `element` is there; None: it does not say."""
+        (filter, subscriber), result = element, operation.result
+        if result is UNSEEN or isinstance(result, Raised):
+            return None
+        match operation.op:
+            case "subscriptions" | "snapshot":
+                return element in result  # type: ignore[operator]
+            case "len" | "__len__":
+                return None if result != 0 else False
+            case "filters":
+                return filter in result if subscriber == operation.args[0] else None  # type: ignore[operator]
+        if operation.op not in _MATCHING or not matches(self.dialect, filter, str(operation.args[0])):
+            return None
+        match operation.op:
+            case "entries":
+                return element in result  # type: ignore[operator]
+            case "match" if subscriber in result:  # type: ignore[operator]
+                others = [pair for pair in self._covered(operation.args[0], universe) if pair[1] == subscriber]
+                return True if others == [element] else None
+            case "match":
+                return False
+        return None if result != 0 else False
+
+    def describe(self, state: frozenset[Pair]) -> str:
+        by_filter: dict[str, set[Hashable]] = {}
+        for filter, subscriber in state:
+            by_filter.setdefault(filter, set()).add(subscriber)
+        return (
+            "{" + ", ".join(f"{filter!r}: {show(frozenset(by_filter[filter]))}" for filter in sorted(by_filter)) + "}"
+        )
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        if op not in _SETS or isinstance(result, (BaseException, Raised)) or result is UNSEEN:
+            return freeze(result)
+        if op in {"match", "filters"}:
+            found = [freeze(each) for each in result]
+        else:
+            found = [(freeze(each[0]), freeze(each[1])) for each in result]
+        return (
+            frozenset(found) if len(set(found)) == len(found) else tuple(found)
+        )  # twice the same: no state answers that

@@ -1,0 +1,181 @@
+"""Branches: the S-nodes of a subscription trie, and the edits that subscribe and unsubscribe.
+
+A level holds the words that filters have at one position. It is a Ctrie level (ctrie/_nodes.py), hashed by word, and
+each of its S-nodes is a *branch*:
+
+    Branch(word, subscribers, next)      subscribers: who is on the filter that ends here (_subscribers.py)
+                                         next: the I-node of the level of the words that follow, or None
+
+A filter is the path of its words, wildcards like any other word but with hashes of their own (_words.py). A branch is
+immutable; subscribing and unsubscribing replace it, by GCAS on the I-node whose main node holds it. A branch without
+subscribers and without a next level is never published. When the last branch of a level goes, the level's I-node is
+tombed and the branch that leads to it loses it, or goes too: the Ctrie's protocol, one level up.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._nodes import BRANCH_MASK, Edit, Gen, INode, Root, SNode, new_cnode, new_inode, renewed_inode
+    from ctrie._slot import untrack
+    from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
+else:
+    from cython.cimports.ctrie._native import untrack
+    from cython.cimports.ctrie._nodes import (
+        BRANCH_MASK,
+        Edit,
+        Gen,
+        INode,
+        Root,
+        SNode,
+        new_cnode,
+        new_inode,
+        renewed_inode,
+    )
+    from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
+
+
+class Branch(SNode):
+    """A word of a filter (`key`), who is subscribed to what ends with it (`value`), and where longer ones go on."""
+
+    __slots__ = ("next",)
+    next: INode | None
+
+    def renewed(self, root: Root, gen: Gen) -> SNode:
+        level = self.next
+        if level is None or level.gen is gen:
+            return self
+        return new_branch(self.key, self.hash, self.value, renewed_inode(root, level, gen))
+
+    def without_level(self, level: INode) -> SNode | None:
+        if self.next is not level:
+            return self
+        return None if self.value is None else new_branch(self.key, self.hash, self.value, None)
+
+
+def new_branch(word: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
+    branch: Branch = Branch.__new__(Branch)
+    branch.key = word
+    branch.hash = hash
+    branch.value = subscribers
+    branch.next = next
+    if next is None and isinstance(subscribers, Entry):
+        entry: Entry = subscribers
+        untrack(branch, entry.subscriber, entry.options)
+    return branch
+
+
+class FilterEdit(Edit):
+    """A change of the subscribers of one filter: descends by its words."""
+
+    __slots__ = ("depth", "hashes", "words")
+    words: tuple[str, ...]  # at least one
+    hashes: tuple[int, ...]
+    depth: int
+
+    def rewind(self) -> None:
+        self.depth = 0
+        self.hash = self.hashes[0]
+
+    def same(self, sn: SNode) -> bool:
+        return bool(sn.key == self.words[self.depth])
+
+    def below(self, sn: SNode) -> INode | None:
+        if self.depth + 1 == len(self.words):
+            return None
+        branch: Branch = sn  # type: ignore[assignment]
+        return branch.next
+
+    def advance(self) -> None:
+        self.depth += 1
+        self.hash = self.hashes[self.depth]
+
+
+class Subscribe(FilterEdit):
+    """Put `entry` among the subscribers. `present` is, afterwards, the entry that its subscriber had, or None."""
+
+    __slots__ = ("entry", "present")
+    entry: Entry
+    present: Entry | None
+
+    def create(self) -> SNode | None:
+        self.present = None
+        return self._path_from(self.depth)
+
+    def change(self, sn: SNode) -> SNode | None:
+        branch: Branch = sn  # type: ignore[assignment]
+        if self.depth + 1 < len(self.words):  # the filter goes on where no level is yet
+            self.present = None
+            rest = _level_of(self._path_from(self.depth + 1), self.gen)
+            return new_branch(branch.key, branch.hash, branch.value, rest)
+        entry = self.entry
+        present = find_entry(branch.value, entry.subscriber, entry.hash)
+        self.present = present
+        if present is not None:
+            if present.options is None and entry.options is None:
+                return sn
+            entry = new_entry(present.subscriber, entry.hash, entry.options)  # as in a dict, the first object stays
+        return new_branch(branch.key, branch.hash, with_entry(branch.value, entry, present), branch.next)
+
+    def _path_from(self, depth: int) -> Branch:
+        """Make the branches for the words from `depth` on, the last one with the entry."""
+        last = len(self.words) - 1
+        branch = new_branch(self.words[last], self.hashes[last], self.entry, None)
+        while last > depth:
+            last -= 1
+            branch = new_branch(self.words[last], self.hashes[last], None, _level_of(branch, self.gen))
+        return branch
+
+
+class Unsubscribe(FilterEdit):
+    """Take a subscriber off. `present` is, afterwards, the entry that it had, or None."""
+
+    __slots__ = ("present", "subscriber", "subscriber_hash")
+    subscriber: Any
+    subscriber_hash: int
+    present: Entry | None
+
+    def create(self) -> SNode | None:
+        self.present = None
+        return None
+
+    def change(self, sn: SNode) -> SNode | None:
+        self.present = None
+        branch: Branch = sn  # type: ignore[assignment]
+        if self.depth + 1 < len(self.words):
+            return sn
+        present = find_entry(branch.value, self.subscriber, self.subscriber_hash)
+        self.present = present
+        if present is None:
+            return sn
+        left = without_entry(branch.value, present)
+        if left is None and branch.next is None:
+            return None
+        return new_branch(branch.key, branch.hash, left, branch.next)
+
+
+def _level_of(only: Branch, gen: Gen) -> INode:
+    return new_inode(new_cnode(1 << (only.hash & BRANCH_MASK), (only,), gen), gen)
+
+
+def subscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], entry: Entry) -> Subscribe:
+    edit: Subscribe = Subscribe.__new__(Subscribe)
+    edit.words = words
+    edit.hashes = hashes
+    edit.entry = entry
+    return edit
+
+
+def unsubscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], subscriber: object, hash: int) -> Unsubscribe:
+    edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
+    edit.words = words
+    edit.hashes = hashes
+    edit.subscriber = subscriber
+    edit.subscriber_hash = hash
+    return edit

@@ -1,0 +1,602 @@
+"""Matching with borrowed pointers: the compiled body of _matching.py, which is the text to read.
+
+What differs: a topic's words are hashed in place, positions are the bits of one machine word (topics of 64 words and
+more take the other body), and no reference is counted before the subscribers are handed out. A pin (ctrie/reclaim.h)
+keeps alive what is passed; while it is held no Python code runs and nothing is allocated but by malloc. On GIL
+builds the same rule keeps a collection, and with it a finalizer, from changing the trie under a traversal.
+"""
+
+import os
+
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool, PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy
+
+from ctrie._arrays cimport popcount
+from ctrie._native cimport CTRIE_SLOT, pin, slot_read, unpin
+from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, gcas_complete, rdcss_read_root
+from subtrie._matching cimport RETRIES, Query, new_query, read_matches
+from subtrie._subscribers cimport Entry, SetNode
+from subtrie._words cimport MANY_WORDS, ONE_WORD, word, word_is_string, word_of_string, word_secret, words_split
+
+from subtrie._matching import distinct_subscribers
+
+cdef extern from *:
+    """
+    #define SUBTRIE_IS(node, type) (Py_TYPE(node) == (type))
+    #if PY_VERSION_HEX >= 0x030c0000
+    #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_ASCII(topic))
+    #else
+    #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_COMPACT_ASCII(topic))
+    #endif
+    static inline int lowest_bit(uint64_t x) { return __builtin_ctzll(x); }
+    """
+    bint SUBTRIE_IS(PyObject *node, PyTypeObject *type) nogil
+    bint SUBTRIE_IN_PLACE(object topic)
+    int lowest_bit(uint64_t x) nogil
+    const char *ascii_of "(const char *)PyUnicode_1BYTE_DATA" (object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t length)
+    PyObject *Py_None
+    uint32_t CTRIE_BITMAP(PyObject *cn) nogil
+    PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i) nogil
+    PyObject *CTRIE_ENTRIES(PyObject *ln) nogil
+    PyObject *CTRIE_TOMB(PyObject *tn) nogil
+    uint64_t CTRIE_HASH(PyObject *sn) nogil
+    PyObject *CTRIE_KEY(PyObject *sn) nogil
+    PyObject *CTRIE_VALUE(PyObject *sn) nogil
+    PyObject *SUBTRIE_NEXT(PyObject *branch) nogil
+    PyObject *SUBTRIE_SUBSCRIBER(PyObject *entry) nogil
+    uint64_t SUBTRIE_ENTRY_HASH(PyObject *entry) nogil
+    PyObject *SUBTRIE_SET_ARRAY(PyObject *node) nogil
+    PyObject *PyTuple_GET_ITEM_PTR "PyTuple_GET_ITEM" (PyObject *array, Py_ssize_t i) nogil
+    Py_ssize_t PyTuple_GET_SIZE_PTR "PyTuple_GET_SIZE" (PyObject *array) nogil
+    void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
+    void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
+    object PyTuple_New(Py_ssize_t size)
+    void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
+
+cdef PyTypeObject *INODE = <PyTypeObject *>INode
+cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
+cdef PyTypeObject *LNODE = <PyTypeObject *>LNode
+cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
+cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
+
+cdef bytes _secret = os.urandom(16)
+memcpy(word_secret, <const char *>_secret, 16)
+
+
+cpdef uint64_t word_hash(str word) except? 0:
+    """Return the hash of a word that is no wildcard."""
+    return word_of_string(<PyObject *>word).hash
+
+
+cdef class Plan:
+    """What matching needs of a dialect, as C values."""
+
+    def __cinit__(self, dialect):
+        special = set(dialect.forbidden)
+        if not dialect.wildcards_in_topics:
+            special.update(wildcard[0] for wildcard in (dialect.one_word, dialect.many_words) if wildcard)
+        prefix = dialect.reserved_prefix
+        wild = [dialect.one_word, dialect.many_words or dialect.one_word]
+        self.dialect = dialect
+        self.in_place = all(len(c) == 1 and c.isascii() for c in [dialect.separator, prefix or "$", *wild])
+        self.separator = ord(dialect.separator) if self.in_place else 0
+        self.reserved = ord(prefix) if self.in_place and prefix is not None else -1
+        self.special = "".join(c for c in special if c.isascii()).encode()
+        self.forbidden = "".join(c for c in dialect.forbidden if c.isascii()).encode()
+        self.one, self.many = [ord(c) for c in wild] if self.in_place else (0, 0)
+        self.many_last = dialect.many_last
+        self.wildcards_in_words = dialect.wildcards_in_words
+        self.share = dialect.share_prefix
+        self.empty_words = dialect.empty_words
+        self.many_min = dialect.many_min
+        self.max_bytes = dialect.max_bytes
+        self.most = min(MOST_WORDS, dialect.max_words)
+        self.most_in_filter = min(self.most, dialect.max_wildcards)
+
+
+cdef Query query_of(Plan plan, object topic):
+    """Split and validate a topic by its dialect's own methods, and hash its words."""
+    dialect = plan.dialect
+    words = dialect.split_topic(topic)
+    hashes = tuple([word_hash(w) for w in (words or ("",))])
+    return new_query(words, hashes, plan.many_min, dialect.is_reserved(words))
+
+
+# ------------------------------------------------------------------------------------------------------------- filters
+
+cpdef tuple filter_path(Plan plan, object filter):
+    """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes."""
+    cdef tuple path = _filter_path_in_place(plan, filter)
+    if path is not None:
+        return path
+    dialect = plan.dialect
+    words = dialect.split_filter(filter) or ("",)
+    return words, tuple([hash_in_filter(dialect, w) for w in words])
+
+
+def hash_in_filter(dialect, str w):
+    """Return the hash of a word where it stands in a filter."""
+    if w == dialect.one_word:
+        return ONE_WORD
+    if w == dialect.many_words:
+        return MANY_WORDS
+    return word_hash(w)
+
+
+cdef tuple _filter_path_in_place(Plan plan, object filter):
+    """For the filters that need no second look; None for all others, valid or not."""
+    cdef word words[MOST_WORDS]
+    cdef Py_ssize_t i, size
+    cdef tuple strings, hashes
+    if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
+        return None
+    size = words_split(
+        ascii_of(filter), PyUnicode_GET_LENGTH(filter), plan.separator, plan.forbidden, len(plan.forbidden),
+        plan.empty_words, words, plan.most_in_filter
+    )
+    for i in range(size):
+        if not _settle_wildcards(plan, &words[i], i + 1 == size):
+            return None
+    if size < 0 or (plan.share is not None and word_is_string(&words[0], <PyObject *>plan.share)):
+        return None
+    strings = tuple([PyUnicode_FromKindAndData(1, words[i].data, words[i].length) for i in range(size)])
+    hashes = tuple([words[i].hash for i in range(size)])
+    return strings, hashes
+
+
+cdef bint _settle_wildcards(Plan plan, word *w, bint last) noexcept:
+    """Give a wildcard its own hash; False where the dialect's own methods have to look at the word."""
+    if w.length == 1 and w.data[0] == plan.one:
+        w.hash = ONE_WORD
+        return True
+    if w.length == 1 and w.data[0] == plan.many:
+        w.hash = MANY_WORDS
+        return last or not plan.many_last
+    return plan.wildcards_in_words or not (
+        memchr(w.data, plan.one, w.length) or memchr(w.data, plan.many, w.length)
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- scratch room
+
+cdef enum:
+    MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
+    ROOM = 96           # what a buffer holds before it needs the heap
+
+cdef struct Buffer:     # of pointers, or of pairs of words that fit pointers
+    uint64_t *items
+    Py_ssize_t count
+    Py_ssize_t capacity
+    uint64_t room[ROOM]
+
+cdef struct Scratch:
+    word words[MOST_WORDS]
+    Py_ssize_t size
+    uint64_t full           # the positions 0 to size
+    int many_min
+    bint reserved
+    bint only_first
+    PyObject *pending       # the I-node of an undecided GCAS that stopped a traversal
+    PyObject *pending_main
+    Buffer seen             # I-node, main node
+    Buffer visits           # level, positions
+    Buffer found            # subscribers of a branch
+    Buffer subscribers      # subscriber (counted), hash
+
+
+cdef inline void _start(Buffer *buffer) noexcept nogil:
+    buffer.items = buffer.room
+    buffer.count = 0
+    buffer.capacity = ROOM
+
+
+cdef inline void _free(Buffer *buffer) noexcept nogil:
+    if buffer.items != buffer.room:
+        PyMem_RawFree(buffer.items)
+
+
+cdef bint _grow(Buffer *buffer) noexcept nogil:
+    cdef uint64_t *larger
+    cdef size_t size = 2 * buffer.capacity * sizeof(uint64_t)
+    if buffer.items == buffer.room:
+        larger = <uint64_t *>PyMem_RawMalloc(size)
+        if larger != NULL:
+            memcpy(larger, buffer.room, sizeof(buffer.room))
+    else:
+        larger = <uint64_t *>PyMem_RawRealloc(buffer.items, size)
+    if larger == NULL:
+        return False
+    buffer.items = larger
+    buffer.capacity *= 2
+    return True
+
+
+cdef inline bint _push(Buffer *buffer, uint64_t item) noexcept nogil:
+    if buffer.count == buffer.capacity and not _grow(buffer):
+        return False
+    buffer.items[buffer.count] = item
+    buffer.count += 1
+    return True
+
+
+cdef inline bint _push_pair(Buffer *buffer, uint64_t one, uint64_t two) noexcept nogil:
+    return _push(buffer, one) and _push(buffer, two)
+
+
+# ---------------------------------------------------------------------------------------------------------- traversal
+
+cdef enum:
+    THROUGH = 0
+    PENDING = 1
+    NO_MEMORY = 2
+
+
+cdef inline int _read_main(Scratch *s, PyObject *inode, PyObject **main) noexcept nogil:
+    main[0] = slot_read(CTRIE_SLOT(inode))
+    if slot_read(CTRIE_SLOT(main[0])) != Py_None:
+        s.pending = inode
+        s.pending_main = main[0]
+        return PENDING
+    return THROUGH if _push_pair(&s.seen, <uint64_t>inode, <uint64_t>main[0]) else NO_MEMORY
+
+
+cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
+    cdef PyObject *level
+    cdef PyObject *main
+    cdef PyObject *branch
+    cdef uint64_t positions, reached, left, others
+    cdef uint32_t bitmap
+    cdef int outcome, i, j, fewest
+    s.seen.count = s.visits.count = s.found.count = 0
+    if not _push_pair(&s.visits, <uint64_t>first, 1):
+        return NO_MEMORY
+    while s.visits.count:
+        s.visits.count -= 2
+        level = <PyObject *>s.visits.items[s.visits.count]
+        positions = s.visits.items[s.visits.count + 1]
+        outcome = _read_main(s, level, &main)
+        if outcome != THROUGH:
+            return outcome
+        if not SUBTRIE_IS(main, CNODE):
+            continue
+        bitmap = CTRIE_BITMAP(main)
+        if bitmap >> 30 and not (s.reserved and level == first):
+            fewest = lowest_bit(positions) + s.many_min
+            if bitmap >> 31 and fewest <= s.size:
+                branch = CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff))
+                if not _visit(s, branch, s.full & (~<uint64_t>0 << fewest)):
+                    return NO_MEMORY
+            reached = positions << 1 & s.full
+            if bitmap >> 30 & 1 and reached:
+                branch = CTRIE_CHILD(main, popcount(bitmap & 0x3fffffff))
+                if not _visit(s, branch, reached):
+                    return NO_MEMORY
+            if s.only_first and s.found.count:
+                return THROUGH
+        left = positions & (s.full >> 1)    # positions with a word after them
+        while left:
+            i = lowest_bit(left)
+            left &= left - 1
+            reached = <uint64_t>2 << i
+            others = left
+            while others:       # the same word at other positions leads to the same branch
+                j = lowest_bit(others)
+                others &= others - 1
+                if _same_word(&s.words[i], &s.words[j]):
+                    reached |= <uint64_t>2 << j
+                    left ^= <uint64_t>1 << j
+            outcome = _literal(s, level, main, &s.words[i], reached)
+            if outcome != THROUGH:
+                return outcome
+            if s.only_first and s.found.count:
+                return THROUGH
+    return THROUGH
+
+
+cdef inline bint _same_word(const word *a, const word *b) noexcept nogil:
+    return (
+        a.hash == b.hash
+        and a.length == b.length
+        and a.kind == b.kind
+        and memcmp(a.data, b.data, <size_t>(a.length * a.kind)) == 0
+    )
+
+
+cdef inline bint _visit(Scratch *s, PyObject *branch, uint64_t reached) noexcept nogil:
+    """Note a branch that the topic reaches; False when there is no memory."""
+    cdef PyObject *next = SUBTRIE_NEXT(branch)
+    if reached >> s.size & 1 and CTRIE_VALUE(branch) != Py_None:
+        if not _push(&s.found, <uint64_t>CTRIE_VALUE(branch)):
+            return False
+    # Past the last word only a wildcard for no words can follow.
+    if next == Py_None or (s.many_min and reached == <uint64_t>1 << s.size):
+        return True
+    return _push_pair(&s.visits, <uint64_t>next, reached)
+
+
+cdef inline int _visit_if(Scratch *s, PyObject *branch, const word *w, uint64_t reached) noexcept nogil:
+    if CTRIE_HASH(branch) != w.hash or not word_is_string(w, CTRIE_KEY(branch)):
+        return THROUGH
+    return THROUGH if _visit(s, branch, reached) else NO_MEMORY
+
+
+cdef int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, uint64_t reached) noexcept nogil:
+    cdef PyObject *node = level
+    cdef PyObject *entries
+    cdef uint64_t hash = w.hash
+    cdef uint32_t bitmap, flag
+    cdef Py_ssize_t i
+    cdef int outcome
+    while SUBTRIE_IS(main, CNODE):
+        bitmap = CTRIE_BITMAP(main)
+        flag = <uint32_t>1 << (hash & 31)
+        if not bitmap & flag:
+            return THROUGH
+        node = CTRIE_CHILD(main, popcount(bitmap & (flag - 1)))
+        if not SUBTRIE_IS(node, INODE):
+            return _visit_if(s, node, w, reached)
+        hash >>= 5
+        outcome = _read_main(s, node, &main)
+        if outcome != THROUGH:
+            return outcome
+    if SUBTRIE_IS(main, LNODE):
+        entries = CTRIE_ENTRIES(main)
+        for i in range(PyTuple_GET_SIZE_PTR(entries)):
+            outcome = _visit_if(s, PyTuple_GET_ITEM_PTR(entries, i), w, reached)
+            if outcome != THROUGH:
+                return outcome
+        return THROUGH
+    node = CTRIE_TOMB(main)
+    return THROUGH if node == Py_None else _visit_if(s, node, w, reached)
+
+
+cdef bint _still_holds(Scratch *s, Root root, PyObject *first) noexcept:
+    """The second pass."""
+    cdef Py_ssize_t i
+    for i in range(0, s.seen.count, 2):
+        if slot_read(CTRIE_SLOT(<PyObject *>s.seen.items[i])) != <PyObject *>s.seen.items[i + 1]:
+            return False
+    return slot_read(CTRIE_SLOT(<PyObject *>root)) == first
+
+
+# ------------------------------------------------------------------------------------------------------------- answers
+
+cdef bint _take(Buffer *subscribers, PyObject *entry) noexcept:
+    if not _push_pair(subscribers, <uint64_t>SUBTRIE_SUBSCRIBER(entry), SUBTRIE_ENTRY_HASH(entry)):
+        return False
+    Py_INCREF_PTR(SUBTRIE_SUBSCRIBER(entry))
+    return True
+
+
+cdef bint _take_found(Scratch *s) noexcept:
+    """Take a reference to every subscriber of every branch found; False when there is no memory."""
+    cdef Py_ssize_t i, j
+    cdef PyObject *top
+    cdef PyObject *array
+    s.visits.count = 0      # the traversal is through: its stack serves for walking large sets
+    for i in range(s.found.count):
+        if not _push(&s.visits, s.found.items[i]):
+            return False
+        while s.visits.count:
+            s.visits.count -= 1
+            top = <PyObject *>s.visits.items[s.visits.count]
+            if SUBTRIE_IS(top, ENTRY):
+                if not _take(&s.subscribers, top):
+                    return False
+                continue
+            array = SUBTRIE_SET_ARRAY(top) if SUBTRIE_IS(top, SET_NODE) else top
+            for j in range(PyTuple_GET_SIZE_PTR(array)):
+                if not _push(&s.visits, <uint64_t>PyTuple_GET_ITEM_PTR(array, j)):
+                    return False
+    return True
+
+
+cdef int _read(Scratch *s, Root root) except -1:
+    """Traverse until an answer of one instant is in `s.found` and its subscribers are taken. 0: the trie changed."""
+    cdef PyObject *first
+    cdef int outcome
+    cdef bint holds, taken = True
+    while True:
+        pin()
+        first = slot_read(CTRIE_SLOT(<PyObject *>root))
+        if not SUBTRIE_IS(first, INODE):
+            unpin()
+            rdcss_read_root(root)
+            continue
+        outcome = _traverse(s, first)
+        if outcome == PENDING:
+            inode = <object>s.pending
+            main = <object>s.pending_main
+            unpin()
+            gcas_complete(root, inode, main)
+            continue
+        holds = root.readonly or (s.only_first and s.found.count) or _still_holds(s, root, first)
+        if holds and outcome == THROUGH and not s.only_first:
+            taken = _take_found(s)
+        unpin()
+        if outcome == NO_MEMORY or not taken:
+            raise MemoryError()
+        return holds
+
+
+cdef int _read_at_last(Scratch *s, Root root) except -1:
+    """As _read, but end: after some attempts, read a snapshot."""
+    for _ in range(RETRIES):
+        if _read(s, root):
+            return 0
+    return _read(s, freeze_root(root))
+
+
+cdef bint _is_repeated(Buffer *subscribers, Py_ssize_t kept, PyObject *subscriber, uint64_t hash) except -1:
+    """Tell whether one of the first `kept` is the same subscriber."""
+    cdef Py_ssize_t i
+    cdef PyObject *other
+    for i in range(0, kept, 2):
+        if subscribers.items[i + 1] == hash:
+            other = <PyObject *>subscribers.items[i]
+            if other == subscriber or PyObject_RichCompareBool(<object>other, <object>subscriber, Py_EQ):
+                return True
+    return False
+
+
+cdef dict _positions_by_hash(Buffer *subscribers):
+    positions = {}
+    cdef Py_ssize_t i
+    for i in range(0, subscribers.count, 2):
+        positions.setdefault(subscribers.items[i + 1], []).append(i)
+    return positions
+
+
+cdef int _drop_repeated(Buffer *subscribers) except -1:
+    """Keep the first of each subscriber. Users' code runs only to compare two objects whose hashes agree."""
+    cdef Py_ssize_t i
+    cdef set repeated = None
+    if subscribers.count <= 2 * FEW:
+        for i in range(2, subscribers.count, 2):
+            if _is_repeated(subscribers, i, <PyObject *>subscribers.items[i], subscribers.items[i + 1]):
+                repeated = repeated or set()
+                repeated.add(i)
+    else:
+        repeated = set()
+        for same_hash in _positions_by_hash(subscribers).values():
+            for n, i in enumerate(same_hash):
+                if n and _equals_one_of(subscribers, same_hash[:n], i):
+                    repeated.add(i)
+    if repeated:
+        _drop(subscribers, repeated)
+    return 0
+
+
+cdef void _drop(Buffer *subscribers, set repeated) noexcept:
+    cdef Py_ssize_t i, kept = 0
+    cdef PyObject *subscriber
+    cdef uint64_t hash
+    for i in range(0, subscribers.count, 2):
+        subscriber = <PyObject *>subscribers.items[i]
+        hash = subscribers.items[i + 1]
+        subscribers.items[i] = 0
+        if i in repeated:
+            Py_DECREF_PTR(subscriber)
+            continue
+        subscribers.items[kept] = <uint64_t>subscriber
+        subscribers.items[kept + 1] = hash
+        kept += 2
+    subscribers.count = kept
+
+
+cdef enum:
+    FEW = 16
+
+
+cdef bint _equals_one_of(Buffer *subscribers, list positions, Py_ssize_t at) except -1:
+    subscriber = <object><PyObject *>subscribers.items[at]
+    for i in positions:
+        other = <object><PyObject *>subscribers.items[<Py_ssize_t>i]
+        if other is subscriber or other == subscriber:
+            return True
+    return False
+
+
+cdef tuple _answer(Scratch *s):
+    """Return the subscribers taken, each once."""
+    cdef Py_ssize_t i
+    if s.found.count > 1:
+        _drop_repeated(&s.subscribers)
+    answer = PyTuple_New(s.subscribers.count // 2)
+    for i in range(0, s.subscribers.count, 2):
+        PyTuple_SET_ITEM_PTR(answer, i // 2, <PyObject *>s.subscribers.items[i])
+    s.subscribers.count = 0     # the references are the tuple's now
+    return <tuple>answer
+
+
+cdef void _release(Scratch *s) noexcept:
+    cdef Py_ssize_t i
+    for i in range(0, s.subscribers.count, 2):
+        if s.subscribers.items[i]:
+            Py_DECREF_PTR(<PyObject *>s.subscribers.items[i])
+    _free(&s.seen)
+    _free(&s.visits)
+    _free(&s.found)
+    _free(&s.subscribers)
+
+
+cdef bint _split_in_place(Scratch *s, Plan plan, object topic):
+    cdef Py_ssize_t length
+    cdef const char *text
+    if not plan.in_place or not SUBTRIE_IN_PLACE(topic):
+        return False
+    length = PyUnicode_GET_LENGTH(topic)
+    text = ascii_of(topic)
+    if length == 0 or length > plan.max_bytes:
+        return False
+    s.size = words_split(
+        text, length, plan.separator, plan.special, len(plan.special), plan.empty_words, s.words, plan.most
+    )
+    s.reserved = plan.reserved >= 0 and text[0] == <char>plan.reserved
+    return s.size > 0
+
+
+cdef Query _prepare(Scratch *s, Plan plan, object topic):
+    """Put the topic's words into `s`. Returns what must be kept meanwhile: None when they are read in place, else the
+    query that holds them, and that has to be answered by the other body if `s.size` is 0."""
+    cdef Query query = None
+    if not _split_in_place(s, plan, topic):
+        query = query_of(plan, topic)
+        s.size = len(query.words) if len(query.words) <= MOST_WORDS else 0
+        for i in range(s.size):
+            s.words[i] = word_of_string(<PyObject *>query.words[i])
+        s.reserved = query.reserved
+    s.full = ~<uint64_t>0 >> (63 - s.size)
+    s.many_min = plan.many_min
+    return query
+
+
+cdef void _begin(Scratch *s, bint only_first) noexcept nogil:
+    s.only_first = only_first
+    _start(&s.seen)
+    _start(&s.visits)
+    _start(&s.found)
+    _start(&s.subscribers)
+
+
+cpdef tuple match(Root root, Plan plan, topic):
+    """Return the distinct subscribers of `topic` at one instant."""
+    cdef Scratch s
+    cdef Query query = _prepare(&s, plan, topic)
+    if s.size == 0:
+        return distinct_subscribers(read_matches(root, query))
+    _begin(&s, False)
+    try:
+        _read_at_last(&s, root)
+        return _answer(&s)
+    finally:
+        _release(&s)
+
+
+cpdef bint has_match(Root root, Plan plan, topic) except -1:
+    """Tell whether anybody is subscribed to `topic`; stops at the first."""
+    cdef Scratch s
+    cdef Query query = _prepare(&s, plan, topic)
+    if s.size == 0:
+        return bool(read_matches(root, query, True).found)
+    _begin(&s, True)
+    try:
+        _read_at_last(&s, root)
+        return s.found.count > 0
+    finally:
+        _release(&s)
+
+
+cpdef list match_many(Root root, Plan plan, topics):
+    """Return `match` of each topic."""
+    return [match(root, plan, topic) for topic in topics]
+
+
+def read_paths(Root root, Plan plan, topic):
+    """Return (branch, path) for every branch that `topic` reaches at one instant."""
+    return read_matches(root, query_of(plan, topic)).found

@@ -1,0 +1,63 @@
+"""The interpreted twin's entry to matching: the functions of _match.pyx on _matching.py alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ctrie._nodes import Root
+from subtrie._matching import Query, distinct_subscribers, new_query, read_matches
+from subtrie._words import MANY_WORDS, ONE_WORD, word_hash
+from subtrie.dialects import Dialect
+
+__all__ = ["Plan", "filter_path", "has_match", "hash_in_filter", "match", "match_many", "read_paths"]
+
+
+class Plan:
+    """What matching needs of a dialect."""
+
+    __slots__ = ("dialect",)
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+
+def filter_path(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes."""
+    words = plan.dialect.split_filter(filter) or ("",)
+    return words, tuple(hash_in_filter(plan.dialect, word) for word in words)
+
+
+def hash_in_filter(dialect: Dialect, word: str) -> int:
+    """Return the hash of a word where it stands in a filter."""
+    if word == dialect.one_word:
+        return ONE_WORD
+    if word == dialect.many_words:
+        return MANY_WORDS
+    return word_hash(word)
+
+
+def _query_of(plan: Plan, topic: str) -> Query:
+    words = plan.dialect.split_topic(topic)
+    hashes = tuple(word_hash(word) for word in words or ("",))
+    return new_query(words, hashes, plan.dialect.many_min, plan.dialect.is_reserved(words))
+
+
+def match(root: Root, plan: Plan, topic: str) -> tuple[Any, ...]:
+    """Return the distinct subscribers of `topic` at one instant."""
+    return distinct_subscribers(read_matches(root, _query_of(plan, topic)))
+
+
+def has_match(root: Root, plan: Plan, topic: str) -> bool:
+    """Tell whether anybody is subscribed to `topic`; stops at the first."""
+    return bool(read_matches(root, _query_of(plan, topic), True).found)
+
+
+def match_many(root: Root, plan: Plan, topics: Iterable[str]) -> list[tuple[Any, ...]]:
+    """Return `match` of each topic."""
+    return [match(root, plan, topic) for topic in topics]
+
+
+def read_paths(root: Root, plan: Plan, topic: str) -> list[Any]:
+    """Return (branch, path) for every branch that `topic` reaches at one instant."""
+    return read_matches(root, _query_of(plan, topic)).found

@@ -1,0 +1,45 @@
+# C types for _matching.py.
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+
+from ctrie._nodes cimport CNode, INode, MainNode, Root, SNode
+from subtrie._branch cimport Branch
+
+cdef int RETRIES
+cdef object _BIT
+
+
+cdef class Query:
+    cdef tuple words
+    cdef tuple hashes
+    cdef int many_min
+    cdef bint reserved
+
+
+cdef class Reading:
+    cdef Root root
+    cdef Query query
+    cdef list seen
+    cdef readonly list found
+
+    @cython.locals(seen=list, i=Py_ssize_t)
+    cdef bint still_holds(self, INode first) except -1
+    @cython.locals(query=Query, size=Py_ssize_t, stack=list, level=INode, branch=Branch)
+    cdef object traverse(self, INode first, bint only_first)
+    @cython.locals(query=Query, size=Py_ssize_t, reached=list, main=MainNode, cn=CNode, many=Branch, one=Branch, branch=Branch)
+    cdef list _reached(self, INode level, object positions, bint first_level)
+    @cython.locals(after=dict)
+    cdef dict _words_at(self, object positions)
+    @cython.locals(flag=uint32_t)
+    cdef Branch _wild(self, CNode cn, uint64_t group)
+    @cython.locals(inode=INode, lev=int, cn=CNode, flag=uint32_t, sn=SNode)
+    cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
+
+
+@cython.locals(query=Query)
+cdef Query new_query(tuple words, tuple hashes, int many_min, bint reserved)
+@cython.locals(first=INode, reading=Reading, frozen=Root)
+cpdef Reading read_matches(Root root, Query query, bint only_first=*)
+@cython.locals(reading=Reading)
+cdef Reading new_reading(Root root, Query query)
+cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash)

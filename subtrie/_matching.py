@@ -1,0 +1,252 @@
+"""Matching: which branches of a subscription trie a topic reaches, and why that is an answer of one instant.
+
+A traversal carries a *set of positions* for every level that it enters: the numbers of topic words that the path so
+far may have consumed, as bits of an integer. `*` shifts the set by one; `#` fills it up from its lowest bit on; a word
+keeps the positions at which the topic has it. Each level has one parent branch, so it is entered once, with all its
+positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking.
+
+A traversal notes every (I-node, main node) that it reads, the root's I-node first. When it is through, it reads them
+all again. If each I-node still holds the main node it held, then all of them held together at the moment between the
+two passes, for a main node that has been displaced never comes back: that moment is the linearization point. If not,
+it starts over; after RETRIES in vain it takes a read-only snapshot and matches on that, so that a reader always ends.
+
+This is the text to read. The interpreted twin runs it; the compiled one runs it for topics of 64 words and more and
+for the questions that want the filters' own words, and answers `match` by _match.pyx, which mirrors it with
+borrowed pointers and is held to it by tests.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from functools import reduce
+from typing import Any
+
+from subtrie._subscribers import iter_entries
+
+if not cython.compiled:
+    from ctrie._arrays import popcount
+    from ctrie._nodes import (
+        BRANCH_MASK,
+        CNode,
+        INode,
+        Root,
+        W,
+        branches,
+        find_below,
+        freeze_root,
+        gcas_read,
+        rdcss_read_root,
+    )
+    from ctrie._slot import load
+    from subtrie._branch import Branch
+    from subtrie._words import MANY_WORDS, ONE_WORD
+else:
+    from cython.cimports.ctrie._arrays import popcount
+    from cython.cimports.ctrie._native import load
+    from cython.cimports.ctrie._nodes import (
+        BRANCH_MASK,
+        CNode,
+        INode,
+        Root,
+        W,
+        branches,
+        find_below,
+        freeze_root,
+        gcas_read,
+        rdcss_read_root,
+    )
+    from cython.cimports.subtrie._branch import Branch
+    from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
+
+RETRIES = 4
+_BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for sets wider than a machine word
+
+
+class Query:
+    """A topic to match: its words and their hashes (of no words: the hash of the empty one), and the two rules in which
+    dialects differ."""
+
+    __slots__ = ("hashes", "many_min", "reserved", "words")
+    words: tuple[str, ...]
+    hashes: tuple[int, ...]
+    many_min: int  # the least number of words that the many-words wildcard stands for
+    reserved: bool  # filters that begin with a wildcard do not see this topic
+
+
+def new_query(words: tuple[str, ...], hashes: tuple[int, ...], many_min: int, reserved: bool) -> Query:
+    query: Query = Query.__new__(Query)
+    query.words = words
+    query.hashes = hashes
+    query.many_min = many_min
+    query.reserved = reserved
+    return query
+
+
+class Reading:
+    """One traversal: `found` lists (branch, path) for every branch with subscribers that the topic reaches, where path
+    is (path of the level, word); `seen` lists the I-nodes and main nodes read, alternately."""
+
+    __slots__ = ("found", "query", "root", "seen")
+    root: Root
+    query: Query
+    seen: list[Any]
+    found: list[tuple[Branch, Any]]
+
+    def still_holds(self, first: INode) -> bool:
+        """The second pass."""
+        seen = self.seen
+        for i in range(0, len(seen), 2):
+            if load(seen[i]) is not seen[i + 1]:
+                return False
+        return load(self.root) is first
+
+    def traverse(self, first: INode, only_first: bool) -> None:
+        """The first pass. With `only_first`, stop at the first branch found."""
+        query = self.query
+        size = len(query.words)
+        stack: list[Any] = [(first, _BIT, None)]
+        while stack:
+            level, positions, path = stack.pop()
+            for branch, reached in self._reached(level, positions, path is None):
+                here = (path, branch.key)
+                if reached >> size & 1 and branch.value is not None:
+                    self.found.append((branch, here))
+                    if only_first:
+                        return
+                if branch.next is not None and (size > 0 or branch.hash == MANY_WORDS):
+                    stack.append((branch.next, reached, here))
+
+    def _reached(self, level: INode, positions: Any, first_level: bool) -> list[Any]:
+        """Return (branch, positions after it) for the branches of one level that the topic reaches."""
+        query = self.query
+        size = len(query.words)
+        reached: list[Any] = []
+        main = gcas_read(self.root, level)
+        self.seen.append(level)
+        self.seen.append(main)
+        if not isinstance(main, CNode):
+            return reached  # a tomb: the level is empty
+        cn: CNode = main
+        if not (first_level and query.reserved):
+            many = self._wild(cn, MANY_WORDS)
+            if many is not None:
+                fewest = ((positions & -positions).bit_length() - 1) + query.many_min
+                if fewest <= size:
+                    reached.append((many, (_BIT << size + 1) - (_BIT << fewest)))
+            one = self._wild(cn, ONE_WORD)
+            if one is not None:
+                shifted = positions << 1 & (_BIT << size + 1) - 1
+                if shifted:
+                    reached.append((one, shifted))
+        if size == 0 and first_level:  # the filter of no words is kept as one empty word
+            branch = self._literal(level, main, "", query.hashes[0])
+            if branch is not None:
+                reached.append((branch, positions))
+        for word, at in self._words_at(positions).items():
+            branch = self._literal(level, main, word, query.hashes[at.bit_length() - 2])
+            if branch is not None:
+                reached.append((branch, at))
+        return reached
+
+    def _words_at(self, positions: Any) -> dict[str, Any]:
+        """Return the positions after each word that the topic has at one of `positions`."""
+        after: dict[str, Any] = {}
+        for i, word in enumerate(self.query.words):
+            if positions >> i & 1:
+                after[word] = after.get(word, 0) | _BIT << i + 1
+        return after
+
+    def _wild(self, cn: CNode, group: int) -> Branch | None:
+        """A wildcard has its group of the level's first C-node to itself, so its branch is there or nowhere."""
+        flag = 1 << group
+        if not cn.bitmap & flag:
+            return None
+        return cn.array[popcount(cn.bitmap & (flag - 1))]  # type: ignore[no-any-return]
+
+    def _literal(self, level: INode, main: Any, word: str, hash: int) -> Branch | None:
+        """As `find` in ctrie/_nodes.py, noting what is read."""
+        inode = level
+        lev = 0
+        while isinstance(main, CNode):
+            cn: CNode = main
+            flag = 1 << ((hash >> lev) & BRANCH_MASK)
+            if not cn.bitmap & flag:
+                return None
+            child = cn.array[popcount(cn.bitmap & (flag - 1))]
+            if not isinstance(child, INode):
+                return child if child.hash == hash and child.key == word else None
+            inode = child
+            lev += W
+            main = gcas_read(self.root, inode)
+            self.seen.append(inode)
+            self.seen.append(main)
+        for sn in branches(self.root, inode):
+            if sn.hash == hash and sn.key == word:
+                return sn  # type: ignore[no-any-return]
+        return None
+
+
+def read_matches(root: Root, query: Query, only_first: bool = False) -> Reading:
+    """Return a traversal whose `found` is all that the topic reaches at one instant; with `only_first`, the first of
+    it, if there is any. Lock-free: only the writes of other threads make it start over."""
+    for _ in range(RETRIES):
+        first = rdcss_read_root(root)
+        reading = new_reading(root, query)
+        reading.traverse(first, only_first)
+        # A single branch is found as a Ctrie finds a key: no second pass is needed.
+        if root.readonly or (only_first and reading.found) or reading.still_holds(first):
+            return reading
+    frozen = freeze_root(root)
+    reading = new_reading(frozen, query)
+    reading.traverse(rdcss_read_root(frozen), only_first)
+    return reading
+
+
+def new_reading(root: Root, query: Query) -> Reading:
+    reading: Reading = Reading.__new__(Reading)
+    reading.root = root
+    reading.query = query
+    reading.seen = []
+    reading.found = []
+    return reading
+
+
+def distinct_subscribers(reading: Reading) -> tuple[Any, ...]:
+    """Return every subscriber found, once. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
+    distinct: list[Any] = []
+    by_hash: dict[int, list[Any]] = {}
+    for branch, _ in reading.found:
+        for entry in iter_entries(branch.value):
+            same_hash = by_hash.setdefault(entry.hash, [])
+            if not any(other is entry.subscriber or other == entry.subscriber for other in same_hash):
+                same_hash.append(entry.subscriber)
+                distinct.append(entry.subscriber)
+    return tuple(distinct)
+
+
+def path_of(words: tuple[str, ...]) -> Any:
+    """Return the path that `words` spell: ((None, first), second) and so on."""
+    return reduce(_extended, words, None)
+
+
+def _extended(path: Any, word: str) -> Any:
+    return (path, word)
+
+
+def words_of(path: Any) -> tuple[str, ...]:
+    """Return the words of the filter that a path spells."""
+    words: list[str] = []
+    while path is not None:
+        path, word = path
+        words.append(word)
+    words.reverse()
+    return tuple(words)
+
+
+def branch_in(root: Root, level: INode, word: str, hash: int) -> Branch | None:
+    """Return the branch of `word` in a level, or None."""
+    return find_below(root, level, word, hash, None)  # type: ignore[return-value]

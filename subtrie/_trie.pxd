@@ -1,0 +1,27 @@
+# C types for _trie.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ctrie._nodes cimport Root
+from subtrie._branch cimport Subscribe, Unsubscribe
+from subtrie._match cimport Plan
+from subtrie._subscribers cimport Entry
+
+cdef Root _UNMADE
+cdef Plan _UNMADE_PLAN
+
+
+cdef class SubscriptionTrie:
+    cdef readonly object dialect
+    cdef Root _root
+    cdef Plan _plan
+    cdef object __weakref__
+
+    cdef object _check_branch(self, object branch)
+    cdef object _writable(self)
+    cdef tuple _path(self, object filter)
+    @cython.locals(other=SubscriptionTrie)
+    cdef SubscriptionTrie _with_root(self, Root root)
+
+
+cdef Root _frozen(SubscriptionTrie trie)

@@ -1,0 +1,40 @@
+"""Progress bars on a terminal, nothing elsewhere; drawn by rich, and left out where rich is not installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Advance = Callable[[int], None]
+AddBar = Callable[[str, int | None], Advance]
+"""Adds a bar with a description and a total (None: unknown) and gives the function that advances it."""
+
+
+@contextmanager
+def progress_bars(*, shown: bool = True) -> Iterator[AddBar]:
+    """Bars on standard error for as long as the context lasts; may be advanced from any thread.
+
+    :param shown: False where they would be drawn over other output
+    """
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    except ImportError:
+        yield _no_bar
+        return
+    if not shown or not sys.stderr.isatty():
+        yield _no_bar
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+
+        def add(description: str, total: int | None) -> Advance:
+            task = progress.add_task(description, total=total)
+            return lambda amount: progress.advance(task, amount)
+
+        yield add
+
+
+def _no_bar(description: str, total: int | None) -> Advance:
+    return lambda amount: None

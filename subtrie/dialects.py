@@ -1,0 +1,467 @@
+"""Dialects: how a topic and a topic filter are written, checked and compared in AMQP, MQTT and NATS.
+
+A dialect is plain data (:class:`Dialect`), so that a user can make one of their own. Its methods turn text
+into words, refusing what the dialect refuses, and say what filters mean: which topics they match
+(:meth:`Dialect.matches`), whether two of them share a topic (:meth:`Dialect.overlaps`) and whether one covers
+another (:meth:`Dialect.subsumes`). These three are the reference that every matcher of this package is held
+to: short, exact, and polynomial whatever the number of wildcards.
+
+Two kinds of word are wild in a filter. *One word* (``*`` or ``+``) stands for exactly one word of a topic,
+*many words* (``#`` or ``>``) for any number of them from ``many_min`` on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
+
+from subtrie.errors import TopicError
+
+Words: TypeAlias = tuple[str, ...]
+
+
+class _Pattern(NamedTuple):
+    """A filter in a normal form in which wild words that stand for the same topics look the same.
+
+    Every run of wild words becomes the words it needs at least, followed by room for more where the run has
+    no end: ``*.#``, ``#.*`` and ``#.*.#`` are all "one word and room for more".
+    """
+
+    words: list[str | None]
+    """The words needed, in order; None stands for any word."""
+    room: set[int]
+    """Places between the needed words (0 is before the first) where any number of further words fits in."""
+    elastic: set[int]
+    """Places inside or at an edge of a run without an end."""
+
+    def starts_wild(self) -> bool:
+        return 0 in self.room or (bool(self.words) and self.words[0] is None)
+
+    def first_word(self) -> str | None:
+        """Return the word that all topics of this filter begin with, None where they differ."""
+        return None if 0 in self.room or not self.words else self.words[0]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The rules of one family of brokers.
+
+    :param name: what messages call it
+    :param separator: the character between two words
+    :param one_word: the word that stands for exactly one word
+    :param many_words: the word that stands for any number of words, or None where there is no such thing
+    :param many_min: the least number of words that ``many_words`` stands for: 0 or 1
+    :param many_last: whether ``many_words`` is allowed as the last word only
+    :param reserved_prefix: topics whose first word begins with this are not matched by a filter whose first
+        word is wild; or None
+    :param share_prefix: the first word of a shared subscription, ``share_prefix/group/filter``; or None
+    :param zero_words: whether the empty text is a topic, and a filter, of zero words (otherwise it is
+        refused)
+    :param empty_words: whether a word may be empty, as the second one of ``a..b``
+    :param wildcards_in_words: whether a wildcard inside a longer word is an ordinary character (otherwise it
+        is refused)
+    :param wildcards_in_topics: whether a word of a topic that looks like a wildcard is an ordinary word
+        (otherwise it is refused)
+    :param forbidden: characters refused everywhere; lone surrogates are refused whatever this says
+    :param max_bytes: longest topic and filter, in bytes of UTF-8
+    :param max_words: most words of a topic and of a filter
+    :param max_wildcards: most wild words of a filter
+    :raises ValueError: where these contradict each other
+
+    >>> AMQP.matches(AMQP.split_filter("*.stock.#"), AMQP.split_topic("eur.stock.db"))
+    True
+    >>> paths = Dialect("paths", separator="/", one_word="*", many_words="**", zero_words=True)
+    >>> paths.matches(paths.split_filter("**/log/*"), paths.split_topic("var/log/syslog"))
+    True
+    """
+
+    name: str
+    separator: str
+    one_word: str
+    many_words: str | None
+    many_min: int = 0
+    many_last: bool = False
+    reserved_prefix: str | None = None
+    share_prefix: str | None = None
+    zero_words: bool = False
+    empty_words: bool = True
+    wildcards_in_words: bool = True
+    wildcards_in_topics: bool = True
+    forbidden: str = "\0"
+    max_bytes: int = 65_535
+    max_words: int = 256
+    max_wildcards: int = 128
+
+    def __post_init__(self) -> None:
+        if len(self.separator) != 1:
+            raise ValueError(f"the separator must be one character, not {self.separator!r}")
+        for wildcard in self._wildcards():
+            if not wildcard or self.separator in wildcard:
+                raise ValueError(f"a wildcard must be a word of its own, not {wildcard!r}")
+        if self.one_word == self.many_words:
+            raise ValueError(f"one_word and many_words must differ, both are {self.one_word!r}")
+        if self.many_min not in (0, 1):
+            raise ValueError(f"many_min must be 0 or 1, not {self.many_min!r}")
+        if self.max_bytes < 1 or self.max_words < 1 or self.max_wildcards < 0:
+            raise ValueError("max_bytes and max_words must be at least 1, max_wildcards at least 0")
+
+    # Text to words ----------------------------------------------------------------------------------------
+
+    def split_filter(self, text: str) -> Words:
+        """Split a topic filter into words, and refuse what is no filter.
+
+        A shared subscription keeps its first two words, see :meth:`unshare`.
+
+        :param text: the filter
+        :returns: its words; none for the empty text where ``zero_words`` holds
+        :raises TopicError: naming the offence and its position
+        :raises TypeError: where ``text`` is no str
+
+        Complexity: O(len(text)).
+
+        >>> MQTT.split_filter("sensors/+/#")
+        ('sensors', '+', '#')
+        >>> MQTT.split_filter("sensors/#/heat")
+        Traceback (most recent call last):
+            ...
+        subtrie.errors.TopicError: '#' is not the last word at character 8 of 'sensors/#/heat'
+        """
+        words = self._split(text, "filter")
+        if words and words[0] == self.share_prefix and len(words) > 1:
+            self._check_share(text, words)
+        if any(wildcard in text for wildcard in self._wildcards()):
+            self._check_wildcards(text, words)
+        return words
+
+    def split_topic(self, text: str) -> Words:
+        """Split a topic into words, and refuse what is no topic.
+
+        :param text: the topic
+        :returns: its words; none for the empty text where ``zero_words`` holds
+        :raises TopicError: naming the offence and its position
+        :raises TypeError: where ``text`` is no str
+
+        Complexity: O(len(text)).
+
+        >>> AMQP.split_topic("usd.stock..db")
+        ('usd', 'stock', '', 'db')
+        >>> NATS.split_topic("usd.stock..db")
+        Traceback (most recent call last):
+            ...
+        subtrie.errors.TopicError: empty word at character 10 of 'usd.stock..db'
+        """
+        words = self._split(text, "topic")
+        if not self.wildcards_in_topics and any(wildcard in text for wildcard in self._wildcards()):
+            for position, word in self._positions(words):
+                if self.is_wild(word):
+                    raise TopicError(text, position, f"wildcard {word!r} in a topic")
+                self._check_inside(text, position, word)
+        return words
+
+    def join(self, words: Sequence[str]) -> str:
+        """Return the text of ``words``: ``join(split_filter(text)) == text``, and the same for topics.
+
+        >>> AMQP.join(("a", "*", "b"))
+        'a.*.b'
+        """
+        return self.separator.join(words)
+
+    def is_wild(self, word: str) -> bool:
+        """Say whether ``word`` is a wildcard when it stands in a filter.
+
+        >>> NATS.is_wild(">"), NATS.is_wild(">>")
+        (True, False)
+        """
+        return word == self.one_word or word == self.many_words
+
+    def is_reserved(self, topic_words: Words) -> bool:
+        """Say whether a topic is kept from filters whose first word is wild.
+
+        >>> MQTT.is_reserved(("$SYS", "load")), AMQP.is_reserved(("$SYS", "load"))
+        (True, False)
+        """
+        return bool(topic_words) and self._reserves(topic_words[0])
+
+    def unshare(self, filter_words: Words) -> tuple[str | None, Words]:
+        """Take a shared subscription apart into its group and the filter behind it.
+
+        Any other filter has the group None.
+
+        >>> MQTT.unshare(("$share", "workers", "jobs", "#"))
+        ('workers', ('jobs', '#'))
+        >>> MQTT.unshare(("jobs", "#"))
+        (None, ('jobs', '#'))
+        """
+        if self.share_prefix is not None and len(filter_words) > 2 and filter_words[0] == self.share_prefix:
+            return filter_words[1], filter_words[2:]
+        return None, filter_words
+
+    # What filters mean ------------------------------------------------------------------------------------
+
+    def matches(self, filter_words: Words, topic_words: Words) -> bool:
+        """Say whether a filter matches a topic, both as words.
+
+        The filter of a shared subscription matches what the filter behind its group matches.
+
+        Complexity: O(words of the filter x words of the topic), whatever the wildcards.
+
+        >>> AMQP.matches(("#", "b", "#"), ("a", "b"))
+        True
+        """
+        filter_words = self.unshare(filter_words)[1]
+        if self.is_reserved(topic_words) and filter_words and self.is_wild(filter_words[0]):
+            return False
+        if self.many_words not in filter_words:
+            one = self.one_word
+            pairs = zip(filter_words, topic_words, strict=False)
+            return len(filter_words) == len(topic_words) and all(a in (one, b) for a, b in pairs)
+        # matched[n]: the filter's words so far match the first n words of the topic.
+        matched = [True] + [False] * len(topic_words)
+        for word in filter_words:
+            if word == self.many_words:
+                first = matched.index(True) if True in matched else len(matched)
+                matched = [n >= first + self.many_min for n in range(len(matched))]
+            else:
+                matched = [False] + [
+                    before and word in (self.one_word, topic_word)
+                    for before, topic_word in zip(matched, topic_words, strict=False)
+                ]
+        return matched[-1]
+
+    def overlaps(self, a: Words, b: Words) -> bool:
+        """Say whether some topic is matched by both filters, given as words.
+
+        Limits of length are left out of account.
+
+        Complexity: O(words of ``a`` x words of ``b``).
+
+        >>> NATS.overlaps(("foo", "*"), ("*", "bar"))
+        True
+        """
+        first, second = self._pattern(a), self._pattern(b)
+        if self._kept_apart(first, second) or self._kept_apart(second, first):
+            return False
+        reached = {(0, 0)}
+        pending = [(0, 0)]
+        while pending:
+            for places in _after_a_common_word(first, second, *pending.pop()):
+                if places not in reached:
+                    reached.add(places)
+                    pending.append(places)
+        return (len(first.words), len(second.words)) in reached
+
+    def subsumes(self, wide: Words, narrow: Words) -> bool:
+        """Say whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
+
+        Limits of length are left out of account.
+
+        Complexity: O(words of ``wide`` x words of ``narrow``).
+
+        >>> AMQP.subsumes(("forex", "*"), ("forex", "eur"))
+        True
+        >>> AMQP.subsumes(("#", "*"), ("*", "#"))
+        True
+        """
+        cover, covered = self._pattern(wide), self._pattern(narrow)
+        if self._kept_apart(cover, covered):
+            return False
+        # Words are without number, so what is wild in `narrow` stands for words that `wide` does not name,
+        # and room in `narrow` for more of them than `wide` needs anywhere: the first is covered by wild words
+        # only, the second by a run without an end only. Within such a run it does not matter which words are
+        # the needed ones, so one walk along `narrow` decides.
+        places = {0}
+        for place, word in enumerate([*covered.words, None]):
+            if place in covered.room:
+                places &= cover.elastic
+            if place < len(covered.words):
+                places = {after for before in places for after in _after_word(cover, before, word)}
+        return len(cover.words) in places
+
+    # How it is done ---------------------------------------------------------------------------------------
+
+    def _wildcards(self) -> Words:
+        return (self.one_word,) if self.many_words is None else (self.one_word, self.many_words)
+
+    def _reserves(self, word: str | None) -> bool:
+        return self.reserved_prefix is not None and word is not None and word.startswith(self.reserved_prefix)
+
+    def _kept_apart(self, wild: _Pattern, literal: _Pattern) -> bool:
+        """Say whether a filter that starts wild misses all topics of the other one, these being reserved."""
+        return wild.starts_wild() and self._reserves(literal.first_word())
+
+    def _pattern(self, filter_words: Words) -> _Pattern:
+        pattern = _Pattern([], set(), set())
+        filter_words = self.unshare(filter_words)[1]
+        for is_run, run in groupby(filter_words, self.is_wild):
+            if is_run:
+                self._add_run(pattern, list(run))
+            else:
+                pattern.words.extend(run)
+        if self._needs_a_first_word(pattern):
+            return self._pattern((self.one_word, *filter_words))
+        return pattern
+
+    def _add_run(self, pattern: _Pattern, run: list[str]) -> None:
+        start = len(pattern.words)
+        unbounded = self.many_words in run
+        least = sum(self.many_min if word == self.many_words else 1 for word in run)
+        pattern.words.extend([None] * least)
+        if unbounded:
+            pattern.room.add(start + least)
+            pattern.elastic.update(range(start, start + least + 1))
+
+    def _needs_a_first_word(self, pattern: _Pattern) -> bool:
+        """Say whether room before the first needed word cannot stay empty.
+
+        That is so where no topic has zero words, and where the next word is a reserved one, since a filter
+        that starts wild does not match topics that begin with it.
+        """
+        if 0 not in pattern.room:
+            return False
+        return self._reserves(pattern.words[0]) if pattern.words else not self.zero_words
+
+    def _split(self, text: str, kind: str) -> Words:
+        """Check what topics and filters have in common, and split."""
+        if not isinstance(text, str):
+            raise TypeError(f"a {kind} must be a str, not {type(text).__name__}")
+        self._check_characters(text)
+        if not text:
+            if not self.zero_words:
+                raise TopicError(text, 0, f"empty {kind}")
+            return ()
+        if text.count(self.separator) >= self.max_words:
+            position = self._start_of_word(text, self.max_words)
+            raise TopicError(text, position, f"more than {self.max_words} words")
+        words = tuple(text.split(self.separator))
+        if not self.empty_words and "" in words:
+            raise TopicError(text, self._start_of_word(text, words.index("")), "empty word")
+        return words
+
+    def _check_characters(self, text: str) -> None:
+        # No character is shorter than a byte: a hostile length is refused before anything is done with the
+        # text.
+        shown = text[: self.max_bytes + 1]
+        try:
+            encoded = shown if shown.isascii() else shown.encode()
+        except UnicodeEncodeError as error:
+            raise TopicError(text, error.start, "lone surrogate") from None
+        if len(encoded) > self.max_bytes:
+            fitting = shown.encode()[: self.max_bytes].decode(errors="ignore")
+            raise TopicError(text, len(fitting), f"longer than {self.max_bytes} bytes")
+        for character in self.forbidden:
+            if character in text:
+                raise TopicError(text, text.index(character), f"forbidden character {character!r}")
+
+    def _start_of_word(self, text: str, index: int) -> int:
+        return sum(len(word) + 1 for word in text.split(self.separator, index)[:index])
+
+    def _positions(self, words: Words) -> Iterator[tuple[int, str]]:
+        position = 0
+        for word in words:
+            yield position, word
+            position += len(word) + 1
+
+    def _check_wildcards(self, text: str, words: Words) -> None:
+        wild = 0
+        for position, word in self._positions(words):
+            if not self.is_wild(word):
+                self._check_inside(text, position, word)
+                continue
+            wild += 1
+            if wild > self.max_wildcards:
+                raise TopicError(text, position, f"more than {self.max_wildcards} wildcards")
+            if self.many_last and word == self.many_words and position + len(word) < len(text):
+                raise TopicError(text, position, f"{word!r} is not the last word")
+
+    def _check_inside(self, text: str, start: int, word: str) -> None:
+        """Refuse a wildcard inside a longer word, where the dialect does."""
+        if self.wildcards_in_words:
+            return
+        for wildcard in self._wildcards():
+            if wildcard in word:
+                raise TopicError(text, start + word.index(wildcard), f"wildcard {wildcard!r} inside a word")
+
+    def _check_share(self, text: str, words: Words) -> None:
+        """Refuse a shared subscription without a group or a filter, and one inside another."""
+        group_at = len(words[0]) + 1
+        filter_at = group_at + len(words[1]) + 1
+        if not words[1]:
+            raise TopicError(text, group_at, "shared subscription without a group")
+        for wildcard in self._wildcards():
+            if wildcard in words[1]:
+                position = group_at + words[1].index(wildcard)
+                raise TopicError(text, position, f"wildcard {wildcard!r} in the name of a group")
+        if filter_at >= len(text):
+            raise TopicError(text, len(text), "shared subscription without a filter")
+        if len(words) > 3 and words[2] == self.share_prefix:
+            raise TopicError(text, filter_at, "shared subscription inside another")
+
+
+def _after_word(pattern: _Pattern, place: int, word: str | None) -> Iterator[int]:
+    """Yield the places reached from ``place`` by reading ``word``, None being a word that no filter names."""
+    if place in pattern.room:
+        yield place
+    if place < len(pattern.words) and pattern.words[place] in (None, word):
+        yield place + 1
+
+
+def _after_a_common_word(a: _Pattern, b: _Pattern, i: int, j: int) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of places reached from ``(i, j)`` by a word that suits both patterns."""
+    in_a = a.words[i : i + 1]
+    in_b = b.words[j : j + 1]
+    if in_a and in_b and (in_a == in_b or None in (in_a[0], in_b[0])):
+        yield i + 1, j + 1
+    if in_a and j in b.room:
+        yield i + 1, j
+    if in_b and i in a.room:
+        yield i, j + 1
+
+
+AMQP = Dialect(
+    name="AMQP",
+    separator=".",
+    one_word="*",
+    many_words="#",
+    zero_words=True,
+    max_bytes=255,
+    max_words=256,
+    max_wildcards=128,
+)
+"""AMQP 0-9-1 topic exchanges: ``*`` one word, ``#`` zero or more, anywhere. A short string has 255
+bytes, hence the limits."""
+
+MQTT = Dialect(
+    name="MQTT",
+    separator="/",
+    one_word="+",
+    many_words="#",
+    many_last=True,
+    reserved_prefix="$",
+    share_prefix="$share",
+    wildcards_in_words=False,
+    wildcards_in_topics=False,
+    max_bytes=65_535,
+    max_words=201,
+    max_wildcards=201,
+)
+"""MQTT 3.1.1 and 5: ``+`` one level, ``#`` zero or more, last. Up to 200 separators, as Mosquitto; the
+standard sets no limit."""
+
+NATS = Dialect(
+    name="NATS",
+    separator=".",
+    one_word="*",
+    many_words=">",
+    many_min=1,
+    many_last=True,
+    empty_words=False,
+    wildcards_in_topics=False,
+    forbidden="\0\t\n\f\r ",
+    max_bytes=4_096,
+    max_words=1_024,
+    max_wildcards=1_024,
+)
+"""NATS subjects: ``*`` one token, ``>`` one or more, last. A server's default control line of 4,096 bytes
+bounds the length."""

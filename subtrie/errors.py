@@ -1,0 +1,41 @@
+"""The error of a bad topic or filter: what is wrong, and where."""
+
+from __future__ import annotations
+
+_EXCERPT = 60
+"""Characters of the offending text shown on each side of the offence: a hostile text must not flood a log."""
+
+
+class TopicError(ValueError):
+    """A topic or a topic filter that its dialect refuses.
+
+    :param text: the whole offending text
+    :param position: index into ``text``, in characters, where the offence begins (``len(text)`` where
+        something is missing)
+    :param reason: what is wrong, as a phrase
+
+    All three are attributes of the same names. The message shows the text as ``repr`` does, so that control
+    characters and lone surrogates can be printed and logged anywhere; of a long text it shows the
+    neighbourhood of the offence.
+
+    >>> raise TopicError("a.b\\ud800", 3, "lone surrogate")
+    Traceback (most recent call last):
+        ...
+    subtrie.errors.TopicError: lone surrogate at character 3 of 'a.b\\ud800'
+    """
+
+    def __init__(self, text: str, position: int, reason: str) -> None:
+        super().__init__(text, position, reason)
+        self.text = text
+        self.position = position
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.reason} at character {self.position} of {self._excerpt()}"
+
+    def _excerpt(self) -> str:
+        start = max(0, self.position - _EXCERPT)
+        stop = min(len(self.text), self.position + _EXCERPT)
+        before = "..." if start else ""
+        after = "..." if stop < len(self.text) else ""
+        return f"{before}{self.text[start:stop]!r}{after}"

@@ -1,0 +1,405 @@
+"""Deterministic tests of the tries: keys on exact paths, thread switches at exact accesses, and faults put back.
+
+`load_twin()` imports a private copy of the interpreted twin, whatever twin the test process runs, on a slot of its own
+that calls a hook before every access. Since no operation waits for another one, a second thread that runs while the
+first is held at an access is nothing but a call made from that hook: no real thread is needed, nothing is left to
+chance, and a failing schedule is named by the operations and the numbers of accesses. (Only for two operations that
+hold each other in turn, as `hold` lets them, does each need a thread.)
+
+`load_twin(fault)` imports a copy whose source has a fault in it; a test that passes on that copy would be no test.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.abc
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+from unittest import mock
+
+from tests.threads import LIMIT, Worker, finish, start
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("ctrie", "subtrie")
+LIVELOCK = 100_000  # accesses; no operation of these tests needs a tenth of it without going in circles
+
+
+# -------------------------------------------------------------------------------------------------- keys on exact paths
+
+
+class Key(NamedTuple):
+    """A key whose mixed hash is `hash`, for tries made with `hash=hash_of`."""
+
+    name: str
+    hash: int
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def key(name: str, *groups: int) -> Key:
+    """Return a key that takes branch `groups[0]` at the root, `groups[1]` one level below it, and so on, then 0."""
+    return Key(name, sum(group << 5 * level for level, group in enumerate(groups)))
+
+
+def hash_of(key: Key) -> int:
+    return unmix(key.hash)
+
+
+@functools.cache
+def unmix(mixed: int) -> int:
+    """Return the number that `mix` of `ctrie._nodes` turns into `mixed`."""
+    h = mixed ^ mixed >> 31 ^ mixed >> 62
+    h = h * pow(0x94D049BB133111EB, -1, 1 << 64) & 0xFFFFFFFFFFFFFFFF
+    h = h ^ h >> 27 ^ h >> 54
+    h = h * pow(0xBF58476D1CE4E5B9, -1, 1 << 64) & 0xFFFFFFFFFFFFFFFF
+    return h ^ h >> 30 ^ h >> 60
+
+
+# ------------------------------------------------------------------------------------------------ switches at accesses
+
+
+class Livelock(AssertionError):
+    """An operation made so many accesses that it must be going in circles."""
+
+
+class Suspended(BaseException):
+    """Ends an operation in mid-air, as if its thread never ran again."""
+
+
+class Watch:
+    """The accesses of one call. `number` counts them; a change is a compare-and-set that succeeds."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.touched: set[object] = set()
+        self.changed: set[object] = set()
+
+    def access(self, slot: object) -> None:
+        self.number += 1
+        if self.number > LIVELOCK:
+            raise Livelock(f"{LIVELOCK} accesses, and no end")
+        self.touched.add(slot)
+
+    def change(self, slot: object) -> None:
+        self.changed.add(slot)
+
+
+class Switches(Watch):
+    """Makes each of `calls` before the access by whose number it is filed, and notes the next access by which one can
+    tell when the last of them was made."""
+
+    def __init__(self, schedule: Schedule, calls: Mapping[int, Callable[[], Any]]) -> None:
+        super().__init__()
+        self._schedule = schedule
+        self._calls = calls
+        self._last = Watch()
+        self.results: list[Any] = []
+        self.next: int | None = None
+
+    def access(self, slot: object) -> None:
+        super().access(slot)
+        if self.number in self._calls:
+            self._last = Watch()
+            self.results.append(self._schedule.watched(self._last, self._calls[self.number]))
+            self.next = None
+        if slot in self._last.changed:
+            self._conflict()
+
+    def change(self, slot: object) -> None:
+        if slot in self._last.touched:
+            self._conflict()
+
+    def _conflict(self) -> None:
+        if self.next is None:
+            self.next = self.number + 1
+
+
+class Suspension(Watch):
+    def __init__(self, after_change: int) -> None:
+        super().__init__()
+        self._changes_left = after_change
+
+    def change(self, slot: object) -> None:
+        super().change(slot)
+        self._changes_left -= 1
+        if self._changes_left == 0:
+            raise Suspended
+
+
+class Interference(Watch):
+    def __init__(self, schedule: Schedule, other: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._schedule = schedule
+        self._other = other
+
+    def access(self, slot: object) -> None:
+        super().access(slot)
+        self._schedule.watched(Watch(), lambda: self._other(self.number))
+
+
+class Pause(Watch):
+    """Waits before access number `at` until it may go on."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self._at = at
+        self.reached = threading.Event()  # or the operation has ended before
+        self.released = threading.Event()
+
+    def access(self, slot: object) -> None:
+        super().access(slot)
+        if self.number == self._at:
+            self.reached.set()
+            self.released.wait(LIMIT)
+
+
+class Held(NamedTuple):
+    """An operation that waits in its own thread."""
+
+    pause: Pause
+    worker: Worker
+    was_held: bool
+
+    def release(self) -> Any:
+        """Let it go on to its end, and return its result."""
+        self.pause.released.set()
+        return finish([self.worker])[0]
+
+
+class Switched(NamedTuple):
+    first: Any  # result
+    others: list[Any]  # results
+    next: int | None  # the next access to make the last switch at; None if no later one can make a difference
+
+
+class _WatchOfThread(threading.local):
+    watch: Watch | None = None
+
+
+class Schedule:
+    """Runs operations on the slots of one twin with other operations in between."""
+
+    def __init__(self) -> None:
+        self._of_thread = _WatchOfThread()
+
+    def access(self, slot: object) -> None:
+        """Called by every slot before it is read or changed."""
+        watch = self._of_thread.watch
+        if watch is not None:
+            watch.access(slot)
+
+    def change(self, slot: object) -> None:
+        """Called by every slot after it has been changed."""
+        watch = self._of_thread.watch
+        if watch is not None:
+            watch.change(slot)
+
+    def watched(self, watch: Watch, operation: Callable[[], Any]) -> Any:
+        outer, self._of_thread.watch = self._of_thread.watch, watch
+        try:
+            return operation()
+        finally:
+            self._of_thread.watch = outer
+
+    def count(self, operation: Callable[[], Any]) -> int:
+        """Run `operation` undisturbed and return how many accesses it made."""
+        watch = Watch()
+        self.watched(watch, operation)
+        return watch.number
+
+    def switch(self, first: Callable[[], Any], others: Mapping[int, Callable[[], Any]]) -> Switched:
+        """Run `first`, held before its access number k while another thread runs `others[k]`, for every k there.
+
+        Between the last k and the result's `next` there is no need to try other values for it: they would only swap
+        accesses to different slots, or reads, so everybody would read what was read this time. LookupError if `first`
+        ends before it has made k accesses.
+        """
+        switches = Switches(self, others)
+        result = self.watched(switches, first)
+        if len(switches.results) < len(others):
+            raise LookupError(f"there is no access number {max(others)}")
+        return Switched(result, switches.results, switches.next)
+
+    def suspend(self, operation: Callable[[], Any], after_change: int) -> bool:
+        """Run `operation` until it has changed slots `after_change` times, and never any further.
+
+        Return whether it made so many changes; otherwise it has ended. (To suspend it between two changes would leave
+        the same things behind as right after the first.)
+        """
+        suspension = Suspension(after_change)
+        try:
+            self.watched(suspension, operation)
+        except Suspended:
+            return True
+        else:
+            return False
+        finally:
+            outer = self._of_thread.watch
+            if outer is not None:
+                outer.touched |= suspension.touched
+                outer.changed |= suspension.changed
+
+    def hold(self, operation: Callable[[], Any], at: int) -> Held:
+        """Start `operation` in a thread and return when it waits before its access number `at`, or has ended."""
+        pause = Pause(at)
+
+        def run() -> Any:
+            try:
+                return self.watched(pause, operation)
+            finally:
+                pause.reached.set()
+
+        (worker,) = start([run])
+        pause.reached.wait(LIMIT)
+        return Held(pause, worker, pause.number == at)
+
+    def interfere(self, operation: Callable[[], Any], other: Callable[[int], Any]) -> Any:
+        """Run `operation`; before its k-th access call `other(k)`, for every k. Return the operation's result."""
+        return self.watched(Interference(self, other), operation)
+
+
+def slot_module(schedule: Schedule) -> ModuleType:
+    """Return a stand-in for `ctrie._slot` that asks `schedule` before every access."""
+
+    class Slot:
+        __slots__ = ("_value",)
+        _value: object
+
+        def __new__(cls, *_: object, **__: object) -> Slot:
+            slot = object.__new__(cls)
+            slot._value = None
+            return slot
+
+        def initialise(self, value: object) -> None:
+            self._value = value
+
+        def load(self) -> Any:
+            schedule.access(self)
+            return self._value
+
+        def compare_and_set(self, expected: object, desired: object) -> bool:
+            schedule.access(self)
+            if self._value is not expected:
+                return False
+            self._value = desired
+            schedule.change(self)
+            return True
+
+    class AtomicReference(Slot):
+        __slots__ = ()
+
+        def __init__(self, value: object = None) -> None:
+            self.initialise(value)
+
+    module = ModuleType("ctrie._slot")
+    vars(module).update(vars(importlib.import_module("ctrie._slot")))
+    vars(module).update(
+        AtomicReference=AtomicReference,
+        Slot=Slot,
+        drain=lambda: 0,
+        load=Slot.load,
+        compare_and_set=Slot.compare_and_set,
+        initialise=Slot.initialise,
+    )
+    return module
+
+
+# ------------------------------------------------------------------------------------------------- private copies
+
+
+class Fault(NamedTuple):
+    """A fault to put back: `text`, which occurs once in `module`, reads `replacement` instead."""
+
+    name: str
+    module: str
+    text: str
+    replacement: str
+
+    def put_into(self, source: str) -> str:
+        occurrences = source.count(self.text)
+        assert occurrences == 1, f"{self.name}: {self.text!r} occurs {occurrences} times in {self.module}"
+        return source.replace(self.text, self.replacement)
+
+
+class Twin:
+    """A private copy of the interpreted packages. `modules` has them by name."""
+
+    def __init__(self, modules: dict[str, ModuleType], schedule: Schedule) -> None:
+        self.modules = modules
+        self.schedule = schedule
+        self.nodes: Any = modules["ctrie._nodes"]
+        self.Ctrie: Any = modules["ctrie"].Ctrie
+        self.CtrieSet: Any = modules["ctrie"].CtrieSet
+
+
+@functools.cache
+def load_twin(fault: Fault | None = None, packages: Sequence[str] = ("ctrie",)) -> Twin:
+    """Import a private copy of `packages` from their sources, with `fault` in them if one is given."""
+    schedule = Schedule()
+    twin = ModuleType("ctrie._twin")
+    vars(twin).update(choose=lambda: None, confirm=lambda running: None)
+    ours = {"ctrie._slot": slot_module(schedule), "ctrie._twin": twin}
+    with _without_our_modules():
+        sys.modules.update(ours)
+        with mock.patch.object(sys, "meta_path", [SourceFinder(fault), *sys.meta_path]):
+            for package in packages:
+                importlib.import_module(package)
+        modules = {name: module for name, module in sys.modules.items() if _is_ours(name)}
+    if fault is not None:
+        assert fault.module in modules, f"{fault.name}: {fault.module} was not imported"
+    return Twin(modules, schedule)
+
+
+@contextmanager
+def _without_our_modules() -> Iterator[None]:
+    kept = {name: module for name, module in sys.modules.items() if _is_ours(name)}
+    for name in kept:
+        del sys.modules[name]
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if _is_ours(name)]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] in PACKAGES
+
+
+class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds and loads the .py of our modules, with a fault in one of them, and never an extension beside it."""
+
+    def __init__(self, fault: Fault | None) -> None:
+        self._fault = fault
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        source = _source(name)
+        if not _is_ours(name) or not source.exists():
+            return None
+        return importlib.util.spec_from_file_location(name, source, loader=self)
+
+    def is_package(self, name: str) -> bool:
+        return _source(name).name == "__init__.py"
+
+    def get_source(self, name: str) -> str:
+        source = _source(name).read_text()
+        return self._fault.put_into(source) if self._fault is not None and self._fault.module == name else source
+
+    def get_code(self, name: str) -> Any:
+        return self.source_to_code(self.get_source(name), os.fspath(_source(name)))
+
+
+def _source(name: str) -> Path:
+    path = ROOT.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -1,0 +1,165 @@
+"""Generations: no acknowledged write is lost because a snapshot was taken somewhere in the past.
+
+The published algorithm loses some. A C-node that is rewritten bears the present generation though I-nodes below it
+may be of an older one; an insertion then puts an I-node X of the present generation beside an old one Y; and whoever
+goes down to Y later replaces *all* I-nodes of that C-node by copies, X too, while a writer may be inside X. Its
+write is acknowledged, and gone. Whatever looks at the whole map starts a new generation, so `len` is enough for this.
+
+The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. That they would notice
+is shown on a copy in which renewal replaces all I-nodes, as published.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ctrie import Ctrie
+from tests.schedule import Fault, key, load_twin, unmix
+from tests.threads import LIMIT, finish, start
+
+RENEWAL_OF_ALL = Fault(
+    "renewal copies I-nodes of the present generation",
+    "ctrie._nodes",
+    "return inode if inode.gen is gen else new_inode(",
+    "return new_inode(",
+)
+
+BUMPS: dict[str, Callable[[Any], Any]] = {
+    "snapshot": lambda m: m.snapshot(),
+    "readonly_snapshot": lambda m: m.readonly_snapshot(),
+    "len": len,
+    "iteration": lambda m: next(iter(m)),
+    "items": lambda m: m.items(),
+    "equality": lambda m: m == {},
+    "clear and refill": lambda m: (pairs := list(m.items()), m.clear(), m.update(pairs)),
+}
+
+CHANGES: dict[str, Callable[[Any, Any], Any]] = {
+    "replace": lambda m, k: m.replace(k, "replaced"),
+    "remove": lambda m, k: m.pop(k),
+}
+
+
+class Placed:
+    """A key on the path `groups`, equal to others of its name. `__eq__` waits at its gate, if it has one."""
+
+    def __init__(self, name: str, *groups: int) -> None:
+        self.name = name
+        self.gate: Gate | None = None
+        raw = unmix(key(name, *groups).hash)
+        self._hash = raw - (1 << 64) if raw >> 63 else raw
+        assert hash(self) == self._hash
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self.gate is not None:
+            self.gate.wait()
+        if isinstance(other, Placed) and other.gate is not None:
+            other.gate.wait()
+        return isinstance(other, Placed) and self.name == other.name
+
+
+class Gate:
+    """Holds the first thread that comes, until it is opened."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self._opened = threading.Event()
+
+    def wait(self) -> None:
+        self.reached.set()
+        assert self._opened.wait(LIMIT)
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+def write_while_another_renews(
+    make: Callable[[], Any], bump: Callable[[Any], Any], change: Callable[[Any, Any], Any], held_name: str
+) -> None:
+    """A writer is held in the I-node of `a` and `a2` while another one goes down to that of the ys."""
+    trie = make()
+    lone = Placed("lone", 2)
+    for k in (Placed("a", 1, 1), Placed("y1", 7, 1), Placed("y2", 7, 2), lone):
+        trie[k] = "old"
+    bump(trie)
+    change(trie, lone)
+    trie[Placed("a2", 1, 2)] = "old"
+
+    held = Placed(held_name, 1, 1)
+    held.gate = gate = Gate()
+    writer = start([lambda: trie.__setitem__(held, "acknowledged")])
+    assert gate.reached.wait(LIMIT)
+    trie[Placed("y3", 7, 3)] = "new"
+    gate.open()
+    finish(writer)
+    held.gate = None
+
+    assert trie.get(Placed(held_name, 1, 1)) == "acknowledged"
+    assert trie[Placed("y3", 7, 3)] == "new"
+    trie.check()
+
+
+# A key that is equal to `a` is an update inside the I-node, another one with the same hash an insertion below it.
+@pytest.mark.parametrize("held_name", ["a", "b"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("bump", BUMPS)
+def test_a_write_survives_that_others_renew_around_it(bump: str, change: str, held_name: str) -> None:
+    write_while_another_renews(Ctrie, BUMPS[bump], CHANGES[change], held_name)
+
+
+# After clear and refill everything is of one generation, so that nothing is ever renewed.
+@pytest.mark.parametrize("held_name", ["a", "b"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("bump", [bump for bump in BUMPS if bump != "clear and refill"])
+def test_the_published_renewal_is_noticed(bump: str, change: str, held_name: str) -> None:
+    make = load_twin(RENEWAL_OF_ALL).Ctrie
+    with pytest.raises(AssertionError):
+        write_while_another_renews(make, BUMPS[bump], CHANGES[change], held_name)
+
+
+class TestRenewal:
+    """What `renewed` returns, on the interpreted nodes."""
+
+    @pytest.fixture
+    def mixed(self) -> tuple[Any, Any, Any]:
+        """The twin's nodes, a root, and its C-node with one I-node of the root's generation and one of an older."""
+        twin = load_twin()
+        trie = twin.Ctrie()
+        for k in (Placed("a", 1, 1), Placed("y1", 7, 1), Placed("y2", 7, 2)):
+            trie[k] = "old"
+        trie.snapshot()
+        trie.replace(Placed("a", 1, 1), "new")
+        trie[Placed("a2", 1, 2)] = "new"
+        return twin.nodes, trie._root, twin.nodes.load(twin.nodes.load(trie._root))
+
+    def test_it_keeps_the_children_of_the_generation(self, mixed: tuple[Any, Any, Any]) -> None:
+        nodes, root, main = mixed
+        gen = nodes.load(root).gen
+        current, older = main.array
+        assert current.gen is gen
+        assert older.gen is not gen
+        again = nodes.renewed(root, main, gen)
+        assert again.array[0] is current
+        assert again.array[1] is not older
+
+    def test_it_copies_the_others_into_the_generation_with_the_same_content(self, mixed: tuple[Any, Any, Any]) -> None:
+        nodes, root, main = mixed
+        gen = nodes.Gen()
+        again = nodes.renewed(root, main, gen)
+        assert again.gen is gen
+        for copy, inode in zip(again.array, main.array, strict=True):
+            assert copy.gen is gen
+            assert nodes.load(copy) is nodes.load(inode)
+
+    def test_generations_have_no_content_but_their_identity(self) -> None:
+        gen = load_twin().nodes.Gen
+        assert gen.__slots__ == ()
+        assert gen() is not gen()
+        assert gen() != gen()

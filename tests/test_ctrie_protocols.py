@@ -1,0 +1,383 @@
+"""GCAS, RDCSS and tombs, one promise at a time, on the interpreted nodes under a schedule of the tests' choosing.
+
+What pairs of operations may return is the matter of test_ctrie_interleavings.py. This file says what they do on the way:
+what is put back, how often something is tried, what is changed, and how deep the stack gets. Each promise that some
+implementation has broken is tested once more with that fault put back: the last test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.schedule import Fault, Key, Twin, Watch, hash_of, key, load_twin
+
+A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3), key("b", 2)
+T1, T2, T3 = (Key(name, 0xFEDC_BA98_7654_3210) for name in ("t1", "t2", "t3"))
+
+BUMPS: dict[str, Callable[[Any], Any]] = {
+    "snapshot": lambda m: m.snapshot(),
+    "readonly_snapshot": lambda m: m.readonly_snapshot(),
+    "len": len,
+    "iteration": lambda m: list(m),
+    "clear and refill": lambda m: (pairs := list(m.items()), m.clear(), m.update(pairs)),
+}
+
+
+@pytest.fixture
+def twin() -> Twin:
+    return load_twin()
+
+
+def filled(twin: Twin, *keys: Key) -> Any:
+    trie = twin.Ctrie(hash=hash_of)
+    for k in keys:
+        trie[k] = "old"
+    return trie
+
+
+def changes(twin: Twin, operation: Callable[[], Any]) -> set[object]:
+    """Return the slots that `operation` changes."""
+    watch = Watch()
+    twin.schedule.watched(watch, operation)
+    return watch.changed
+
+
+def inode_of(twin: Twin, trie: Any, k: Key) -> Any:
+    """Return the last I-node on the path of `k`."""
+    inode, lev = twin.nodes.load(trie._root), 0
+    while True:
+        main = twin.nodes.load(inode)
+        flag = 1 << (k.hash >> lev & 31)
+        child = main.array[(main.bitmap & (flag - 1)).bit_count()] if hasattr(main, "array") else None
+        if not isinstance(child, twin.nodes.INode):
+            return inode
+        inode, lev = child, lev + 5
+
+
+def left_with_tomb(twin: Twin, removed: Key, *others: Key) -> Any:
+    """Return a trie in which a thread has removed a key and stopped for ever before it cleared its tomb away."""
+    trie = filled(twin, removed, *others)
+    committed = 2
+    assert twin.schedule.suspend(lambda: trie.pop(removed), committed)
+    assert "'T'" in str(trie._shape())
+    return trie
+
+
+# ------------------------------------------------------------------------------------------------------------- GCAS
+
+
+def test_an_aborted_write_puts_the_very_main_node_back(twin: Twin) -> None:
+    trie = filled(twin, A, A2)
+    inode = inode_of(twin, trie, A)
+    before = twin.nodes.load(inode)
+    pending = 1
+    assert twin.schedule.suspend(lambda: trie.replace(A, "never"), pending)
+    assert twin.nodes.load(inode) is not before
+    frozen = trie.readonly_snapshot()
+    assert frozen[A] == "old"
+    assert twin.nodes.load(inode) is before
+    assert trie[A] == "old"
+    trie.check()
+
+
+def test_a_committed_write_leaves_no_predecessor(twin: Twin) -> None:
+    trie = filled(twin, A, A2)
+    trie[A] = "new"
+    assert twin.nodes.load(twin.nodes.load(inode_of(twin, trie, A))) is None
+
+
+def test_a_lookup_commits_a_write_that_it_meets(twin: Twin) -> None:
+    trie = filled(twin, A)
+    assert twin.schedule.suspend(lambda: trie.replace(A, "new"), 1)
+    assert trie[A] == "new"
+    assert twin.nodes.load(twin.nodes.load(inode_of(twin, trie, A))) is None
+
+
+@pytest.mark.parametrize("k", [A, A3, B, T1, T3], ids=str)
+@pytest.mark.parametrize("bump", BUMPS)
+def test_a_lookup_changes_no_slot(twin: Twin, bump: str, k: Key) -> None:
+    """Nor does it copy anything after a snapshot. T3 is an absent key whose path ends in an L-node."""
+    trie = filled(twin, A, A2, T1, T2)
+    BUMPS[bump](trie)
+    assert changes(twin, lambda: (trie.get(k), k in trie, bool(trie))) == set()
+    assert changes(twin, lambda: (trie.replace_if(k, "other", "new"), trie.remove_if(k, "other"))) == set()
+
+
+@pytest.mark.parametrize("k", [A3, B, T3], ids=str)
+def test_a_change_of_an_absent_key_changes_no_slot(twin: Twin, k: Key) -> None:
+    trie = filled(twin, A, A2, T1, T2)
+    assert changes(twin, lambda: (trie.pop(k, None), trie.replace(k, "new"))) == set()
+
+
+@pytest.mark.parametrize("k", [A, T1], ids=str)
+def test_an_insertion_of_a_present_key_changes_no_slot(twin: Twin, k: Key) -> None:
+    trie = filled(twin, A, A2, T1, T2)
+    assert changes(twin, lambda: (trie.put_if_absent(k, "new"), trie.setdefault(k, "new"))) == set()
+
+
+@pytest.mark.parametrize("read", [len, list, bool, dict, lambda m: m[A], lambda m: T3 in m, lambda m: m.keys()])
+def test_what_is_read_from_a_read_only_snapshot_changes_no_slot(twin: Twin, read: Callable[[Any], Any]) -> None:
+    frozen = filled(twin, A, A2, T1, T2).readonly_snapshot()
+    assert changes(twin, lambda: read(frozen)) == set()
+
+
+# ------------------------------------------------------------------------------------------------------------ RDCSS
+
+
+def test_a_read_and_a_write_finish_beside_a_snapshot_that_stopped_half_way(twin: Twin) -> None:
+    trie = filled(twin, A, A2)
+    proposed = 1
+    assert twin.schedule.suspend(trie.snapshot, proposed)
+    assert isinstance(twin.nodes.load(trie._root), twin.nodes.RDCSSDescriptor)
+    assert twin.schedule.count(lambda: trie.get(A)) < 20
+    assert twin.schedule.suspend(trie.snapshot, proposed)
+    assert twin.schedule.count(lambda: trie.__setitem__(A, "new")) < 40
+    assert trie[A] == "new"
+    trie.check()
+
+
+def test_a_write_that_pends_while_a_snapshot_is_proposed_finishes(twin: Twin) -> None:
+    """Were the write to wait for the snapshot, and the snapshot for the write to be decided, neither would."""
+    trie = filled(twin, A)
+
+    def propose(access: int) -> None:
+        if access == 4:  # the writer has read the root, and is about to change its main node
+            assert twin.schedule.suspend(trie.snapshot, 1)
+
+    twin.schedule.interfere(lambda: trie.__setitem__(A, "new"), propose)
+    assert trie[A] == "new"
+    trie.check()
+
+
+def test_a_snapshot_is_tried_again_as_long_as_writers_commit_and_then_succeeds(twin: Twin) -> None:
+    trie = filled(twin, A)
+    writes = 200
+
+    def write(access: int) -> None:
+        if access <= writes:
+            trie[A] = access
+
+    frozen = twin.schedule.interfere(trie.readonly_snapshot, write)
+    assert frozen[A] == trie[A] == writes
+    trie.check()
+
+
+def test_clear_stops_when_it_has_succeeded(twin: Twin) -> None:
+    for trie in (filled(twin), filled(twin, A, A2, B)):
+        assert twin.schedule.count(trie.clear) == twin.schedule.count(trie.clear) < 20
+        assert not trie
+        trie.check()
+
+
+def test_a_snapshot_costs_the_same_whatever_the_size(twin: Twin) -> None:
+    small, large = twin.Ctrie({1: 1}), twin.Ctrie(dict.fromkeys(range(2000)))
+    for take in (twin.Ctrie.snapshot, twin.Ctrie.readonly_snapshot, twin.Ctrie.clear, bool):
+        assert twin.schedule.count(lambda take=take: take(small)) == twin.schedule.count(lambda take=take: take(large))
+
+
+# --------------------------------------------------------------------------------------------------------- restarts
+
+
+@pytest.mark.parametrize(
+    ("operation", "attempts"),
+    [
+        (lambda m: m.__setitem__(A, "new"), 1),
+        (lambda m: m.__setitem__(A3, "new"), 1),
+        (lambda m: m.put_if_absent(B, "new"), 1),
+        (lambda m: m.setdefault(T3, "new"), 1),
+        (lambda m: m.replace(T1, "new"), 1),
+        (lambda m: m.replace_if(A, "old", "new"), 1),
+        (lambda m: m.compute(A, str.upper), 1),
+        (lambda m: m.compute(A3, lambda value: "new"), 1),
+        # One to remove, one to clear the tomb away, one to see that none is left: an L-node shrinks level by level.
+        (lambda m: m.pop(A), 3),
+        (lambda m: m.remove_if(A2, "old"), 3),
+        (lambda m: m.pop(T1), 1 + 2 * 12),
+    ],
+)
+@pytest.mark.parametrize("bump", BUMPS)
+def test_without_contention_nothing_is_tried_twice(
+    twin: Twin, bump: str, operation: Callable[[Any], Any], attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trie = filled(twin, A, A2, T1, T2)
+    BUMPS[bump](trie)
+    made = []
+    attempt = twin.nodes._attempt
+    monkeypatch.setattr(twin.nodes, "_attempt", lambda root, edit: made.append(edit) or attempt(root, edit))
+    operation(trie)
+    assert len(made) <= attempts
+    trie.check()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda m: m.__setitem__(A, "mine"),
+        lambda m: m.pop(A, None),
+        lambda m: m.compute(A, lambda value: "mine"),
+        lambda m: m.snapshot(),
+        lambda m: m.clear(),
+    ],
+    ids=["set", "pop", "compute", "snapshot", "clear"],
+)
+def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any], Any]) -> None:
+    trie = filled(twin, A, A2)
+
+    def write(access: int) -> None:
+        if access < 6000:  # makes more restarts than the interpreter allows nested calls
+            trie[A] = access
+
+    twin.schedule.interfere(lambda: operation(trie), write)
+    trie.check()
+
+
+# ------------------------------------------------------------------------------------------------------------ tombs
+
+
+@pytest.mark.parametrize(("removed", "survivor", "third"), [(A, A2, A3), (T1, T2, T3)], ids=["C-node", "L-node"])
+class TestTombLeftBehind:
+    """A tomb that nobody cleared away is met by whoever comes next."""
+
+    def test_its_key_is_found_by_any_equal_one(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+        trie = left_with_tomb(twin, removed, survivor, B)
+        for reader in (trie, trie.snapshot(), trie.readonly_snapshot()):
+            assert reader[Key(*survivor)] == "old"
+            assert removed not in reader
+            assert third not in reader
+
+    def test_it_is_iterated_over(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+        trie = left_with_tomb(twin, removed, survivor, B)
+        for reader in (trie, trie.snapshot(), trie.readonly_snapshot()):
+            assert set(reader) == {survivor, B}
+            assert len(reader) == 2
+            assert dict(reader.items()) == {survivor: "old", B: "old"}
+            assert sorted(pair for part in reader.split(3) for pair in part) == sorted([(survivor, "old"), (B, "old")])
+
+    def test_an_iterator_may_be_closed_in_it(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+        trie = left_with_tomb(twin, removed, survivor)
+        iterator = iter(trie)
+        assert next(iterator) == survivor
+        iterator.close()
+        assert list(iterator) == []
+
+    def test_a_write_below_it_happens(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+        for k in (removed, survivor, third):
+            trie = left_with_tomb(twin, removed, survivor, B)
+            assert trie.put_if_absent(k, "new") == ("old" if k == survivor else None)
+            trie[k] = "newest"
+            assert trie[k] == "newest"
+            assert set(trie) == {survivor, B, k}
+            assert "'T'" not in str(trie._shape())
+            trie.check()
+
+    def test_its_key_can_be_removed(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+        trie = left_with_tomb(twin, removed, survivor)
+        assert trie.pop(survivor) == "old"
+        assert trie._shape() == ("C",)
+        trie.check()
+
+    def test_equality_is_the_tries_own(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+        trie = twin.Ctrie(hash=hash_of, equal=lambda one, other: one.name.lower() == other.name.lower())
+        trie[removed] = trie[survivor] = "old"
+        assert twin.schedule.suspend(lambda: trie.pop(removed), 2)
+        shouted = Key(survivor.name.upper(), survivor.hash)
+        assert trie.readonly_snapshot()[shouted] == "old"
+        assert trie.replace_if(shouted, "old", "new")
+        assert dict(trie.items()) == {survivor: "new"}
+
+
+# ------------------------------------------------------------------------------------------------- faults put back
+
+NODES = "ctrie._nodes"
+
+
+@pytest.mark.parametrize(
+    ("fault", "test"),
+    [
+        (
+            Fault(
+                "an aborted write puts back too much", NODES, "inode, main, failed.wrapped)", "inode, main, load(main))"
+            ),
+            test_an_aborted_write_puts_the_very_main_node_back,
+        ),
+        (
+            Fault("an aborted write stays", NODES, "if compare_and_set(inode, main, failed.wrapped):", "if True:"),
+            test_an_aborted_write_puts_the_very_main_node_back,
+        ),
+        (
+            Fault(
+                "a lookup does not help", NODES, "    if load(main) is None:\n        return main", "    return main"
+            ),
+            test_a_lookup_commits_a_write_that_it_meets,
+        ),
+        (
+            Fault("GCAS waits for RDCSS", NODES, "rdcss_read_root(root, True)", "rdcss_read_root(root)"),
+            test_a_write_that_pends_while_a_snapshot_is_proposed_finishes,
+        ),
+        (
+            Fault(
+                "clear does not return",
+                NODES,
+                "new_cnode(0, (), gen), gen)):\n            return",
+                "new_cnode(0, (), gen), gen)):\n            continue",
+            ),
+            test_clear_stops_when_it_has_succeeded,
+        ),
+        (
+            Fault(
+                "a write restarts by calling itself",
+                NODES,
+                "    while _attempt(root, edit) == RESTART:\n        pass\n",
+                "    if _attempt(root, edit) == RESTART:\n        return edit_trie(root, edit)\n",
+            ),
+            lambda twin: test_restarts_do_not_deepen_the_stack(twin, lambda m: m.__setitem__(A, "mine")),
+        ),
+        (
+            Fault("iteration passes over tombs", NODES, "return () if tn.sn is None else (tn.sn,)", "return ()"),
+            lambda twin: TestTombLeftBehind().test_it_is_iterated_over(twin, A, A2, A3),
+        ),
+        (
+            Fault(
+                "lookup in tombs is by identity",
+                NODES,
+                "            if same_key(sn, key, hash, equal):\n                return sn ",
+                "            if sn.key is key:\n                return sn ",
+            ),
+            lambda twin: TestTombLeftBehind().test_its_key_is_found_by_any_equal_one(twin, A, A2, A3),
+        ),
+        (
+            Fault(
+                "lookup in tombs ignores the trie's equality",
+                NODES,
+                "            if same_key(sn, key, hash, equal):\n                return sn ",
+                "            if same_key(sn, key, hash, None):\n                return sn ",
+            ),
+            lambda twin: TestTombLeftBehind().test_equality_is_the_tries_own(twin, T1, T2, T3),
+        ),
+        (
+            Fault(
+                "a write that meets a tomb is dropped",
+                NODES,
+                "            _bury(root, edit, main)  # type: ignore[arg-type]\n            return RESTART",
+                "            _bury(root, edit, main)\n            edit.found = None\n            return DONE",
+            ),
+            lambda twin: TestTombLeftBehind().test_a_write_below_it_happens(twin, A, A2, A3),
+        ),
+        (
+            Fault(
+                "an absent key's removal rewrites the L-node",
+                NODES,
+                "    added = _created(edit)\n    if added is None:\n        return DONE\n    return _commit(root, edit, ln,",
+                "    added = _created(edit)\n    if added is None:\n        return _commit(root, edit, ln, new_lnode(ln.entries))\n    return _commit(root, edit, ln,",
+            ),
+            lambda twin: test_a_change_of_an_absent_key_changes_no_slot(twin, T3),
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Fault) else "",
+)
+def test_the_fault_is_noticed(fault: Fault, test: Callable[[Twin], None]) -> None:
+    with pytest.raises((AssertionError, AttributeError, KeyError, RecursionError)):
+        test(load_twin(fault))

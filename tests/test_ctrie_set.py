@@ -1,0 +1,259 @@
+"""`CtrieSet`: a set as MutableSet has it, with the snapshots of a Ctrie."""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import operator
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctrie import CtrieSet
+from tests.threads import meanwhile, run_together
+
+members = st.sets(st.integers(0, 12) | st.none())
+
+
+
+def same_letters(one: str, other: str) -> bool:
+    return one.lower() == other.lower()
+
+
+class TestOfOneThread:
+    def test_add_and_discard_tell_whether_they_did_something(self) -> None:
+        members = CtrieSet("ab")
+        assert members.add("c") is True
+        assert members.add("c") is False
+        assert members.discard("a") is True
+        assert members.discard("a") is False
+        assert members == {"b", "c"}
+        members.check()
+
+    def test_remove_of_an_absent_member(self) -> None:
+        members = CtrieSet("a")
+        members.remove("a")
+        with pytest.raises(KeyError):
+            members.remove("a")
+
+    def test_pop_takes_each_once(self) -> None:
+        members = CtrieSet(range(100))
+        assert sorted(members.pop() for _ in range(100)) == list(range(100))
+        with pytest.raises(KeyError):
+            members.pop()
+        members.check()
+
+    def test_none_is_a_member_like_others(self) -> None:
+        members = CtrieSet([None])
+        assert None in members
+        assert list(members) == [None]
+        assert members.add(None) is False
+        assert members.discard(None) is True
+        assert not members
+
+    def test_size_and_truth(self) -> None:
+        members = CtrieSet()
+        assert (len(members), bool(members)) == (0, False)
+        members.add(1)
+        assert (len(members), bool(members)) == (1, True)
+        members.clear()
+        assert (len(members), bool(members)) == (0, False)
+        members.check()
+
+    def test_repr(self) -> None:
+        assert repr(CtrieSet()) == "CtrieSet()"
+        assert repr(CtrieSet("a")) == "CtrieSet({'a'})"
+
+    def test_it_is_a_mutable_set_and_unhashable(self) -> None:
+        assert isinstance(CtrieSet(), collections.abc.MutableSet)
+        with pytest.raises(TypeError):
+            hash(CtrieSet())
+        assert CtrieSet[int].__args__ == (int,)
+
+    def test_an_unhashable_member_is_refused(self) -> None:
+        members: Any = CtrieSet([1])
+        for refuse in (members.add, members.discard, members.__contains__):
+            with pytest.raises(TypeError):
+                refuse([])
+        assert members == {1}
+
+
+class TestAlgebra:
+    """The operators are those of set, whatever stands on the other side."""
+
+    OPERATORS = (operator.or_, operator.and_, operator.sub, operator.xor)
+    COMPARISONS = (operator.eq, operator.ne, operator.le, operator.lt, operator.ge, operator.gt)
+
+    @given(one=members, other=members)
+    def test_operators(self, one: set[Any], other: set[Any]) -> None:
+        for apply in self.OPERATORS:
+            for made in (apply(CtrieSet(one), other), apply(CtrieSet(one), CtrieSet(other)), apply(one, CtrieSet(other))):
+                assert isinstance(made, CtrieSet)
+                assert made == apply(one, other)
+                made.check()
+
+    @given(one=members, other=members)
+    def test_comparisons(self, one: set[Any], other: set[Any]) -> None:
+        for compare in self.COMPARISONS:
+            assert compare(CtrieSet(one), other) is compare(one, other)
+            assert compare(CtrieSet(one), CtrieSet(other)) is compare(one, other)
+        assert CtrieSet(one).isdisjoint(other) is one.isdisjoint(other)
+
+    @pytest.mark.parametrize("in_place", [operator.ior, operator.iand, operator.isub, operator.ixor])
+    def test_in_place(self, in_place: Callable[[Any, Any], Any]) -> None:
+        for other in ({2, 3}, set(), CtrieSet({1, 2})):
+            members, model = CtrieSet({1, 2}), {1, 2}
+            changed = in_place(members, other)
+            assert changed is members
+            assert members == in_place(model, set(other))
+            members.check()
+
+    @pytest.mark.parametrize("in_place", [operator.ior, operator.iand, operator.isub, operator.ixor])
+    def test_in_place_with_itself(self, in_place: Callable[[Any, Any], Any]) -> None:
+        members, model = CtrieSet({1, 2}), {1, 2}
+        assert in_place(members, members) == in_place(model, model)
+        members.check()
+
+    def test_with_something_else(self) -> None:
+        assert CtrieSet("a") != ["a"]
+        assert CtrieSet() != 0
+
+    def test_they_keep_hash_and_equality(self) -> None:
+        words: Any = CtrieSet(["Apple", "pear"], hash=lambda word: ord(word[0].lower()), equal=same_letters)
+        assert "APPLE" in words
+        assert "APPLE" in words | {"fig"}
+        assert "PEAR" in words & {"Pear"}
+        assert words - {"APPLE"} == {"pear"}
+        words -= {"APPLE"}
+        assert words == {"pear"}
+
+
+class TestInstants:
+    def test_snapshots_are_apart(self) -> None:
+        members: Any = CtrieSet("ab")
+        frozen, fork = members.readonly_snapshot(), members.snapshot()
+        members.add("c")
+        fork.discard("a")
+        assert (frozen, fork, members) == ({"a", "b"}, {"b"}, {"a", "b", "c"})
+        assert frozen.snapshot().add("z")
+        for each in (members, frozen, fork):
+            each.check()
+
+    def test_an_iterator_is_of_the_instant_at_which_it_was_made(self) -> None:
+        members = CtrieSet("ab")
+        iterator = iter(members)
+        members.clear()
+        assert sorted(iterator) == ["a", "b"]
+
+    def test_operators_look_at_one_instant(self) -> None:
+        """The other operand changes the set while it is iterated over, as another thread might."""
+        members = CtrieSet("a")
+
+        class Meddling(collections.abc.Set[str]):
+            def __iter__(self) -> Iterator[str]:
+                yield "a"
+                members.discard("a")
+                members.add("b")
+                yield "b"
+
+            def __contains__(self, member: object) -> bool:
+                return member in ("a", "b")
+
+            def __len__(self) -> int:
+                return 2
+
+        for operate, expected in (
+            (operator.and_, {"a"}),
+            (operator.or_, {"a", "b"}),
+            (operator.sub, set()),
+            (operator.ge, False),
+            (operator.gt, False),
+            (operator.eq, False),
+            (operator.le, True),
+        ):
+            members.clear()
+            members.add("a")
+            assert operate(members, Meddling()) == expected, operate
+
+    def test_diff(self) -> None:
+        members = CtrieSet("abc")
+        before = members.readonly_snapshot()
+        members.add("d")
+        members.discard("a")
+        members.discard("b")
+        members.add("b")
+        assert sorted(members.diff(before)) == [("a", False), ("d", True)]
+
+    @pytest.mark.parametrize("parts", [1, 2, 5, 100])
+    def test_split(self, parts: int) -> None:
+        members = CtrieSet(range(50))
+        assert sorted(member for part in members.split(parts) for member in part) == list(range(50))
+
+    @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda members: pickle.loads(pickle.dumps(members))])
+    def test_copies_and_pickles(self, again: Callable[[Any], Any]) -> None:
+        words = CtrieSet(["Apple", "pear"], hash=len, equal=same_letters)
+        made = again(words)
+        made.add("fig")
+        assert sorted(made) == ["Apple", "fig", "pear"]
+        assert sorted(words) == ["Apple", "pear"]
+        assert "APPLE" in made
+        made.check()
+        frozen = again(words.readonly_snapshot())
+        assert frozen == words
+        with pytest.raises(TypeError):
+            frozen.add("fig")
+
+
+class TestReadOnly:
+    """Every mutator raises, also when there would be nothing to do."""
+
+    MUTATORS: dict[str, Callable[[Any], Any]] = {
+        "add": lambda s: s.add(3),
+        "add of a member": lambda s: s.add(1),
+        "discard": lambda s: s.discard(1),
+        "discard of no member": lambda s: s.discard(9),
+        "remove": lambda s: s.remove(1),
+        "remove of no member": lambda s: s.remove(9),
+        "pop": lambda s: s.pop(),
+        "clear": lambda s: s.clear(),
+        "ior": lambda s: operator.ior(s, {3}),
+        "ior with nothing": lambda s: operator.ior(s, set()),
+        "iand": lambda s: operator.iand(s, {3}),
+        "iand with all": lambda s: operator.iand(s, {1, 2}),
+        "isub": lambda s: operator.isub(s, {1}),
+        "isub with nothing": lambda s: operator.isub(s, set()),
+        "ixor": lambda s: operator.ixor(s, {1}),
+        "ixor with nothing": lambda s: operator.ixor(s, set()),
+    }
+
+    @pytest.mark.parametrize("mutate", MUTATORS)
+    @pytest.mark.parametrize("content", [{1, 2}, set()], ids=["full", "empty"])
+    def test_every_mutator_raises(self, mutate: str, content: set[int]) -> None:
+        members = CtrieSet(content)
+        frozen = members.readonly_snapshot()
+        with pytest.raises(TypeError, match="read-only snapshot"):
+            self.MUTATORS[mutate](frozen)
+        assert frozen == members == content
+        members.check()
+
+
+class TestThreads:
+    def test_of_all_who_add_a_member_one_is_told_that_it_was_new(self) -> None:
+        members = CtrieSet()
+        new = run_together([lambda: [members.add(number) for number in range(200)]] * 4)
+        assert [sum(answers) for answers in zip(*new, strict=True)] == [1] * 200
+        gone = run_together([lambda: [members.discard(number) for number in range(200)]] * 4)
+        assert [sum(answers) for answers in zip(*gone, strict=True)] == [1] * 200
+        assert not members
+        members.check()
+
+    def test_of_all_who_pop_each_gets_others(self) -> None:
+        members = CtrieSet(range(400))
+        with meanwhile(lambda: list(members)):
+            popped = run_together([lambda: [members.pop() for _ in range(100)]] * 4)
+        assert sorted(member for mine in popped for member in mine) == list(range(400))
+        members.check()

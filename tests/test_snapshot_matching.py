@@ -1,0 +1,169 @@
+"""Messages matched by Spark: the same answers as the trie's own, whatever the messages look like."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import snapshot
+from snapshot import matching
+from subtrie import AMQP, MQTT, SubscriptionTrie
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def trie_of(*subscriptions: tuple[str, str], **options: object) -> SubscriptionTrie:
+    trie = SubscriptionTrie()
+    for filter, subscriber in subscriptions:
+        trie.subscribe(filter, subscriber, **options)
+    trie.check()
+    return trie
+
+
+class TestMatchSpark:
+    def test_joins_each_message_with_each_subscription_that_matches_it(self, spark: SparkSession) -> None:
+        trie = trie_of(("a.*", "alice"), ("#", "alice"), ("a.b", "bob"), qos=1)
+        messages = spark.createDataFrame([(1, "a.b"), (2, "a.b"), (3, "x"), (4, "")], "id int, topic string")
+        joined = snapshot.match_spark(messages, trie)
+        assert joined.columns == ["id", "topic", "filter", "subscriber", "options"]
+        alice, bob = ("#", "alice", {"qos": "1"}), ("a.b", "bob", {"qos": "1"})
+        assert sorted(tuple(row) for row in joined.collect()) == [
+            (1, "a.b", *alice),
+            (1, "a.b", "a.*", "alice", {"qos": "1"}),
+            (1, "a.b", *bob),
+            (2, "a.b", *alice),
+            (2, "a.b", "a.*", "alice", {"qos": "1"}),
+            (2, "a.b", *bob),
+            (3, "x", *alice),
+            (4, "", *alice),
+        ]
+
+    def test_agrees_with_the_dialect_on_random_sets(self, spark: SparkSession) -> None:
+        chance = random.Random(7)
+
+        def text(words: str) -> str:
+            return ".".join(chance.choices(words, k=chance.randrange(5)))
+
+        subscriptions = {(text("abc*#"), f"s{chance.randrange(20)}") for _ in range(300)}
+        topics = [text("abcd") for _ in range(500)]
+        messages = spark.createDataFrame(list(enumerate(topics)), "id int, topic string")
+        joined = snapshot.match_spark(messages.repartition(3), trie_of(*subscriptions))
+        expected = {
+            (number, topic, filter, subscriber)
+            for number, topic in enumerate(topics)
+            for filter, subscriber in subscriptions
+            if AMQP.matches(AMQP.split_filter(filter), AMQP.split_topic(topic))
+        }
+        found = [(row.id, row.topic, row.filter, row.subscriber) for row in joined.collect()]
+        assert len(found) == len(expected)
+        assert set(found) == expected
+
+    def test_follows_the_dialect_of_the_trie(self, spark: SparkSession) -> None:
+        trie = SubscriptionTrie(MQTT)
+        trie.subscribe("+/b", "alice")
+        messages = spark.createDataFrame([("a/b",), ("$a/b",), ("a.b",)], "topic string")
+        assert [row.topic for row in snapshot.match_spark(messages, trie).collect()] == ["a/b"]
+        trie.check()
+
+    def test_sees_the_set_as_it_was_when_it_was_called(self, spark: SparkSession) -> None:
+        trie = trie_of(("a", "alice"))
+        joined = snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), trie)
+        trie.unsubscribe("a", "alice")
+        trie.subscribe("a", "bob")
+        assert [row.subscriber for row in joined.collect()] == ["alice"]
+        assert [row.subscriber for row in joined.collect()] == ["alice"]
+        trie.check()
+
+    def test_keeps_the_columns_of_the_messages(self, spark: SparkSession) -> None:
+        at = datetime.datetime(2026, 1, 2, 3, 4, 5, 678)
+        schema = (
+            "subject string, at timestamp, body binary, tags array<string>, nested struct<x:int,y:map<string,double>>"
+        )
+        message: tuple[Any, ...] = ("a", at, b"\0\1", ["x", None], (1, {"k": 0.5}))
+        messages = spark.createDataFrame([message], schema)
+        joined = snapshot.match_spark(messages, trie_of(("*", "alice")), topic="subject")
+        assert joined.select(messages.columns).schema == messages.schema
+        assert joined.select(messages.columns).collect() == messages.collect()
+
+    def test_a_null_topic_matches_nobody(self, spark: SparkSession) -> None:
+        messages = spark.createDataFrame([(None,), ("a",)], "topic string")
+        assert snapshot.match_spark(messages, trie_of(("#", "alice"))).count() == 1
+
+    def test_an_empty_set_matches_nothing(self, spark: SparkSession) -> None:
+        messages = spark.createDataFrame([("a",)], "topic string")
+        joined = snapshot.match_spark(messages, SubscriptionTrie())
+        assert joined.columns == ["topic", "filter", "subscriber", "options"]
+        assert joined.count() == 0
+
+    def test_no_messages_match_nothing(self, spark: SparkSession) -> None:
+        messages = spark.createDataFrame([], "topic string")
+        assert snapshot.match_spark(messages, trie_of(("#", "alice"))).count() == 0
+
+    def test_a_topic_that_the_dialect_refuses_fails_the_job_and_is_named(self, spark: SparkSession) -> None:
+        messages = spark.createDataFrame([("a.\0",)], "topic string")
+        with pytest.raises(Exception, match=r"TopicError: forbidden character .* at character 2 of 'a\.\\x00'"):
+            snapshot.match_spark(messages, trie_of(("#", "alice"))).collect()
+
+    @pytest.mark.parametrize(
+        ("schema", "message"),
+        [
+            ("subject string", r"have no column 'topic', only \['subject'\]"),
+            ("topic int", r"column 'topic' of the messages must hold strings, not IntegerType"),
+            ("topic string, Filter string", r"twice, rename them: \['Filter'\]"),
+        ],
+    )
+    def test_refuses_messages_of_another_shape(self, spark: SparkSession, schema: str, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            snapshot.match_spark(spark.createDataFrame([], schema), trie_of(("#", "alice")))
+
+
+class TestWorker:
+    def test_builds_a_set_once(self) -> None:
+        subscriptions = snapshot.to_arrow(trie_of(("a", "alice"), ("#", "bob"))).select(matching.JOINED)
+        sent: Any = Sent(matching._to_ipc(subscriptions))
+        first = matching._worker_set("one", sent, AMQP)
+        assert matching._worker_set("one", sent, AMQP) is first
+        assert sent.received == 1
+        assert matching._worker_set("two", sent, AMQP) is not first
+        assert sent.received == 2
+        first.rows.check()
+
+    def test_hands_out_rows_in_bounded_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(matching, "BATCH_ROWS", 4)
+        topics = ["a", None, "b", "c", "d"]
+        matches = {"a": (0, 1, 2), "b": (3,), "c": (), "d": tuple(range(10))}
+        portions = list(matching._matches(topics, matches.__getitem__))
+        assert [(positions.to_pylist(), rows.to_pylist()) for positions, rows in portions] == [
+            ([0, 0, 0, 2], [0, 1, 2, 3]),
+            ([4] * 10, list(range(10))),
+        ]
+
+    def test_cuts_the_matches_of_one_message_into_bounded_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(matching, "BATCH_ROWS", 4)
+        subscriptions = snapshot.to_arrow(trie_of(*(("#", f"s{number}") for number in range(10))))
+        held = matching._built("one", matching._to_ipc(subscriptions.select(matching.JOINED)), AMQP)
+        messages = pa.record_batch({"topic": ["a"]})
+        batches = list(matching._join(iter([messages]), "topic", held))
+        assert [batch.num_rows for batch in batches] == [4, 4, 2]
+        assert {subscriber for batch in batches for subscriber in batch["subscriber"].to_pylist()} == {
+            f"s{number}" for number in range(10)
+        }
+        held.rows.check()
+
+
+class Sent:
+    """What a worker sees of a broadcast, counting how often it is received."""
+
+    def __init__(self, value: bytes) -> None:
+        self._value = value
+        self.received = 0
+
+    @property
+    def value(self) -> bytes:
+        self.received += 1
+        return self._value

@@ -1,0 +1,250 @@
+"""The checker against the plainest possible one, on small random histories of every specification.
+
+The plain checker tries all permutations of the operations, with every choice of pending ones, and shares
+nothing with the real one but the specifications.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from random import Random
+from typing import Any
+
+import pytest
+
+from stress import (
+    UNSEEN,
+    Counter,
+    Map,
+    MultiRegister,
+    Mutex,
+    Operation,
+    Queue,
+    Raised,
+    Register,
+    Set,
+    Spec,
+    Subscriptions,
+    check,
+    is_linearizable,
+)
+from stress.check import projections
+from stress.components import Component
+from stress.search import Search
+
+EACH = 1_250  # histories of each of the eight specifications: 10,000 in all
+
+Call = tuple[str, tuple[Any, ...]]
+
+
+def any_permutation_is_legal(operations: Sequence[Operation], spec: Spec) -> bool:
+    completed = [each for each in operations if each.returned is not None]
+    pending = [each for each in operations if each.returned is None]
+    for size in range(len(pending) + 1):
+        for happened in itertools.combinations(pending, size):
+            for order in itertools.permutations([*completed, *happened]):
+                if respects_real_time(order) and is_legal(order, spec):
+                    return True
+    return False
+
+
+def respects_real_time(order: Sequence[Operation]) -> bool:
+    return not any(
+        later.returned is not None and later.returned < earlier.call
+        for earlier, later in itertools.combinations(order, 2)
+    )
+
+
+def is_legal(order: Sequence[Operation], spec: Spec) -> bool:
+    states: set[Hashable] = {spec.initial}
+    for op in order:
+        result = UNSEEN if op.returned is None else op.result
+        states = {after for state in states for after in spec.successors(state, op.op, op.args, result)}
+    return bool(states)
+
+
+def register_call(random: Random) -> Call:
+    value = random.randrange(3)
+    return random.choice([("read", ()), ("write", (value,)), ("cas", (value, random.randrange(3)))])
+
+
+def map_call(random: Random) -> Call:
+    key, value = random.choice("ab"), random.randrange(3)
+    return random.choice(
+        [
+            ("get", (key,)),
+            ("put", (key, value)),
+            ("put_if_absent", (key, value)),
+            ("pop", (key, None)),
+            ("delitem", (key,)),
+            ("replace", (key, value)),
+            ("replace_if", (key, value, random.randrange(3))),
+            ("remove_if", (key, value)),
+            ("compute", (key, 1)),
+            ("items", ()),
+            ("keys", ()),
+            ("values", ()),
+            ("len", ()),
+            ("clear", ()),
+            ("popitem", ()),
+        ]
+    )
+
+
+def subscription_call(random: Random) -> Call:
+    filter, subscriber = random.choice(["a.b", "*.b", "c"]), random.randrange(2)
+    topic = random.choice(["a.b", "x.b", "c"])
+    return random.choice(
+        [
+            ("subscribe", (filter, subscriber)),
+            ("subscribe", (filter, subscriber)),
+            ("unsubscribe", (filter, subscriber)),
+            ("unsubscribe_all", (subscriber,)),
+            ("match", (topic,)),
+            ("match", (topic,)),
+            ("has_match", (topic,)),
+            ("count", (topic,)),
+            ("entries", (topic,)),
+            ("filters", (subscriber,)),
+            ("subscriptions", ()),
+            ("len", ()),
+            ("clear", ()),
+        ]
+    )
+
+
+def transaction(random: Random) -> Call:
+    steps = [
+        ("read", random.choice("xyz"))
+        if random.random() < 0.5
+        else ("write", random.choice("xyz"), random.randrange(3))
+        for _ in range(random.randrange(1, 3))
+    ]
+    return "txn", tuple(steps)
+
+
+def queue_call(random: Random) -> Call:
+    return random.choice([("enqueue", (random.randrange(3),)), ("dequeue", ()), ("len", ())])
+
+
+def set_call(random: Random) -> Call:
+    member = random.randrange(2)
+    names = ["add", "discard", "remove", "contains"]
+    return random.choice(
+        [*((name, (member,)) for name in names), ("items", ()), ("len", ()), ("pop", ()), ("clear", ())]
+    )
+
+
+def counter_call(random: Random) -> Call:
+    return random.choice([("increment", ()), ("value", ()), ("add", (2,)), ("decrement", ())])
+
+
+def mutex_call(random: Random) -> Call:
+    return random.choice([("acquire", ()), ("release", ())])
+
+
+KINDS: dict[str, tuple[Spec, Callable[[Random], Call]]] = {
+    "register": (Register(0), register_call),
+    "map": (Map(), map_call),
+    "subscriptions": (Subscriptions(), subscription_call),
+    "multi-register": (MultiRegister(0), transaction),
+    "queue": (Queue(), queue_call),
+    "set": (Set(), set_call),
+    "counter": (Counter(), counter_call),
+    "mutex": (Mutex(), mutex_call),
+}
+
+
+def answer(spec: Spec, state: Any, call: Call, random: Random) -> tuple[Any, Any]:
+    """A state after the call and an answer it may give: `step` where there is one, else by trial."""
+    op, args = call
+    if op == "popitem":
+        return (state, Raised("KeyError")) if not state else popped(state, random.choice(sorted(state.items())))
+    if op == "pop" and isinstance(spec, Set):
+        member = min(state, default=None)
+        return (state, Raised("KeyError")) if not state else (state - {member}, member)
+    if isinstance(spec, Mutex):
+        after = list(spec.successors(state, op, args, None))
+        return (after[0], None) if after else (state, Raised("RuntimeError") if op == "release" else False)
+    return spec.step(state, op, args)
+
+
+def popped(state: Any, item: tuple[Any, Any]) -> tuple[Any, Any]:
+    return state.without(item[0]), item
+
+
+def small_history(random: Random, spec: Spec, any_call: Callable[[Random], Call]) -> list[Operation]:
+    """Operations at random times, answered in some order that respects them; often one answer is then
+    exchanged for one from another state, and sometimes an operation never returns or nobody recorded its
+    answer.
+    """
+    size = random.randrange(2, 7)
+    moments = range(100) if random.random() < 0.8 else [*range(6)] * size  # the latter has many ties
+    times = sorted(random.sample(moments, 2 * size))
+    owners = [*range(size)] * 2
+    random.shuffle(owners)
+    spans: dict[int, list[int]] = {number: [] for number in range(size)}
+    for time, owner in zip(times, owners, strict=True):
+        spans[owner].append(time)
+    calls = [any_call(random) for _ in range(size)]
+    results = answers(random, spec, calls, sorted(spans, key=lambda number: random.uniform(*spans[number])), any_call)
+    history = []
+    for number, (op, args) in enumerate(calls):
+        called, returned = spans[number]
+        pending = random.random() < 0.12
+        unseen = pending or random.random() < 0.05
+        result = UNSEEN if unseen else results[number]
+        history.append(Operation(number, number, called, None if pending else returned, op, args, result))
+    return history
+
+
+def answers(
+    random: Random,
+    spec: Spec,
+    calls: Sequence[Call],
+    order: Sequence[int],
+    any_call: Callable[[Random], Call],
+) -> dict[int, Any]:
+    state: Any = spec.initial
+    visited, results = [state], {}
+    for number in order:
+        state, results[number] = answer(spec, state, calls[number], random)
+        visited.append(state)
+    if random.random() < 0.7:
+        elsewhere: Any = spec.initial
+        for _ in range(3):
+            elsewhere, _ = answer(spec, elsewhere, any_call(random), random)
+        wrong = random.choice(order)
+        _, results[wrong] = answer(spec, random.choice([*visited, elsewhere]), calls[wrong], random)
+    return results
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_verdict_as_all_permutations(kind: str) -> None:
+    spec, any_call = KINDS[kind]
+    random = Random(f"brute force, {kind}")
+    verdicts = []
+    for _ in range(EACH):
+        history = small_history(random, spec, any_call)
+        known = any_permutation_is_legal(history, spec)
+        assert bool(check(history, spec)) == known, history
+        assert is_linearizable(history, spec) == known, history
+        if known:
+            assert not refuters_that_refute(history, spec), history
+        verdicts.append(known)
+    assert 0.02 * EACH < verdicts.count(False) < 0.9 * EACH  # both kinds were there
+
+
+def refuters_that_refute(history: list[Operation], spec: Spec) -> list[Sequence[Operation]]:
+    """What would refute a history that is linearizable: none of the sound shortcuts may."""
+    part = Component(history, [spec.initial])
+    searches = [search for search, _ in projections(part, spec)]
+    searches.append(Search(history, spec, [spec.initial], relaxed=True))
+    refuting = []
+    for search in searches:
+        while (finding := search.advance()) is None:
+            pass
+        if not finding.linearizable:
+            refuting.append(search.operations)
+    return refuting

@@ -1,0 +1,326 @@
+"""The checker, property by property: what counts as an order, what it may skip, when it must not answer."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+from typing import Any
+
+import pytest
+
+from stress import (
+    UNSEEN,
+    Budget,
+    Counter,
+    KeyValue,
+    Map,
+    MultiRegister,
+    Mutex,
+    Operation,
+    Queue,
+    Raised,
+    Register,
+    Spec,
+    Subscriptions,
+    Verdict,
+    check,
+)
+from stress.components import components
+from stress.search import segments
+
+
+def history(*rows: tuple[Any, ...]) -> list[Operation]:
+    """Operations from rows of thread, call, return, name, arguments and answer; a return of None: pending."""
+    return [
+        Operation(number, thread, call, returned, op, args, UNSEEN if returned is None else result)
+        for number, (thread, call, returned, op, args, result) in enumerate(rows)
+    ]
+
+
+def verdict(operations: list[Operation], spec: Spec, **settings: Any) -> Verdict:
+    return check(operations, spec, **settings).verdict
+
+
+class TestRealTime:
+    def test_a_read_after_a_completed_write_must_see_it(self) -> None:
+        stale = history((0, 1, 2, "write", (1,), None), (1, 3, 4, "read", (), None))
+
+        assert verdict(stale, Register()) is Verdict.ILLEGAL
+
+    def test_a_read_that_overlaps_a_write_may_see_it_or_not(self) -> None:
+        for seen in (None, 1):
+            overlapping = history((0, 1, 4, "write", (1,), None), (1, 2, 3, "read", (), seen))
+            assert verdict(overlapping, Register()) is Verdict.LINEARIZABLE
+
+    def test_two_reads_must_agree_on_when_an_overlapping_write_took_effect(self) -> None:
+        new_then_old = history((0, 1, 9, "write", (1,), None), (1, 2, 3, "read", (), 1), (2, 4, 5, "read", (), None))
+
+        assert verdict(new_then_old, Register()) is Verdict.ILLEGAL
+
+    def test_a_call_at_the_very_moment_of_a_return_overlaps_it(self) -> None:
+        tie = history((0, 1, 2, "write", (1,), None), (1, 2, 3, "read", (), None))
+
+        assert verdict(tie, Register()) is Verdict.LINEARIZABLE
+        assert len(segments(tie)) == 1
+
+    def test_an_empty_history_is_linearizable(self) -> None:
+        assert verdict([], Register()) is Verdict.LINEARIZABLE
+
+
+class TestPending:
+    def test_it_may_take_effect_long_after_its_call(self) -> None:
+        late = history((0, 1, None, "write", (7,), None), (1, 2, 3, "read", (), None), (1, 4, 5, "read", (), 7))
+
+        assert verdict(late, Register()) is Verdict.LINEARIZABLE
+
+    def test_it_may_never_take_effect(self) -> None:
+        never = history((0, 1, None, "write", (7,), None), (1, 2, 3, "read", (), None))
+
+        assert verdict(never, Register()) is Verdict.LINEARIZABLE
+
+    def test_it_takes_effect_once_at_most(self) -> None:
+        twice = history(
+            (0, 1, None, "write", (7,), None),
+            (1, 2, 3, "read", (), 7),
+            (1, 4, 5, "write", (1,), None),
+            (1, 6, 7, "read", (), 7),
+        )
+
+        assert verdict(twice, Register()) is Verdict.ILLEGAL
+
+    def test_it_cannot_take_effect_before_its_call(self) -> None:
+        early = history((1, 1, 2, "read", (), 7), (0, 3, None, "write", (7,), None))
+
+        assert verdict(early, Register()) is Verdict.ILLEGAL
+
+    def test_a_compare_and_set_that_never_returned_need_not_have_succeeded(self) -> None:
+        unlucky = history((0, 1, None, "cas", (5, 6), None), (1, 2, 3, "read", (), None))
+
+        assert verdict(unlucky, Register()) is Verdict.LINEARIZABLE
+
+    def test_a_lock_that_was_perhaps_released_may_be_acquired(self) -> None:
+        rows = [(0, 1, 2, "acquire", (), None), (1, 5, 6, "acquire", (), None)]
+        release = (0, 3, None, "release", (), None)
+
+        assert verdict(history(*rows), Mutex()) is Verdict.ILLEGAL
+        assert verdict(history(rows[0], release, rows[1]), Mutex()) is Verdict.LINEARIZABLE
+
+    def test_many_of_them_do_not_stand_in_the_way_of_a_refutation(self) -> None:
+        """Thirty writes that may have happened, in any order, or not: 2**30 cases for who tries them all."""
+        pending = [(thread, thread, None, "write", (thread % 5,), None) for thread in range(30)]
+        reads = [(99, 100 + 2 * at, 101 + 2 * at, "read", (), value) for at, value in enumerate([3, 1, 4, 77])]
+
+        assert verdict(history(*pending, *reads), Register(), budget=Budget(steps=100_000)) is Verdict.ILLEGAL
+
+    def test_the_shortcut_for_many_of_them_gives_up_where_states_grow_without_end(self) -> None:
+        pending = [(thread, thread, None, "append", ("k", f"{thread} "), None) for thread in range(14)]
+        impossible = [(99, 100, 101, "get", ("k",), "nobody wrote this")]
+        budget = Budget(steps=60_000)
+
+        assert verdict(history(*pending, *impossible), KeyValue(), budget=budget) is Verdict.UNKNOWN
+
+
+class TestReads:
+    def test_a_read_whose_answer_fits_now_is_not_bound_to_now(self) -> None:
+        """Greedy reading must not stop a read from fitting later when it does not fit now."""
+        later = history((0, 1, 9, "read", (), 2), (1, 2, 3, "write", (1,), None), (1, 4, 5, "write", (2,), None))
+
+        assert verdict(later, Register()) is Verdict.LINEARIZABLE
+
+    def test_a_write_of_the_value_that_is_there_is_no_read(self) -> None:
+        """Taken at once because it changes nothing *now*, it could not restore the value later."""
+        restored = history(
+            (0, 1, 9, "write", (0,), None),
+            (1, 2, 3, "write", (1,), None),
+            (1, 4, 5, "read", (), 0),
+        )
+
+        assert verdict(restored, Register(0)) is Verdict.LINEARIZABLE
+
+    def test_a_subscribe_with_an_unknown_answer_is_no_read(self) -> None:
+        pair = ("a.b", 1)
+        again = [
+            Operation(0, 0, 1, 9, "subscribe", pair, UNSEEN),
+            Operation(1, 1, 2, 3, "unsubscribe", pair, True),
+            Operation(2, 1, 4, 5, "match", ("a.b",), frozenset({1})),
+        ]
+
+        assert verdict(again, Subscriptions([pair])) is Verdict.LINEARIZABLE
+
+
+class TestComponents:
+    def test_a_map_splits_by_key(self) -> None:
+        operations = history(
+            (0, 1, 2, "put", ("a", 1), None), (1, 3, 4, "put", ("b", 2), None), (0, 5, 6, "get", ("a",), 1)
+        )
+
+        parts = components(operations, Map(), [Map().initial])
+
+        assert sorted(len(part.operations) for part in parts) == [1, 2]
+
+    def test_an_operation_on_everything_joins_everything(self) -> None:
+        operations = history((0, 1, 2, "put", ("a", 1), None), (1, 3, 4, "len", (), 1))
+
+        assert len(components(operations, Map(), [Map().initial])) == 1
+
+    def test_a_match_joins_the_filters_that_cover_its_topic_and_no_others(self) -> None:
+        operations = history(
+            (0, 1, 2, "subscribe", ("a.b", 1), True),
+            (0, 3, 4, "subscribe", ("*.b", 2), True),
+            (0, 5, 6, "subscribe", ("c.d", 3), True),
+            (1, 7, 8, "match", ("a.b",), frozenset({1, 2})),
+        )
+
+        parts = components(operations, Subscriptions(), [frozenset()])
+
+        joined = next(part for part in parts if len(part.operations) == 3)
+        assert set(joined.elements or ()) == {("a.b", 1), ("*.b", 2)}
+
+    def test_what_was_there_at_the_start_counts(self) -> None:
+        spec = Subscriptions([("a.*", 1)])
+        seen, missed = (history((0, 1, 2, "match", ("a.b",), answer)) for answer in (frozenset({1}), frozenset()))
+
+        assert verdict(seen, spec) is Verdict.LINEARIZABLE
+        assert verdict(missed, spec) is Verdict.ILLEGAL
+
+    def test_a_match_that_no_filter_covers_must_find_nobody(self) -> None:
+        ghost = history((0, 1, 2, "match", ("a.b",), frozenset({1})))
+
+        assert verdict(ghost, Subscriptions()) is Verdict.ILLEGAL
+
+    def test_a_torn_match_is_refuted_though_every_filter_by_itself_is_in_order(self) -> None:
+        """The schedule that defeats matchers which read literal and wildcard entries at two moments."""
+        torn = history(
+            (0, 1, 8, "match", ("a.b",), frozenset()),
+            (1, 2, 3, "subscribe", ("a.b", 1), True),
+            (1, 4, 5, "unsubscribe", ("*.b", 1), True),
+        )
+
+        assert verdict(torn, Subscriptions([("*.b", 1)])) is Verdict.ILLEGAL
+
+    def test_transactions_join_their_keys(self) -> None:
+        torn = history(
+            (0, 1, 2, "txn", (("write", "x", 1), ("write", "y", 1)), ()),
+            (1, 3, 4, "txn", (("read", "x"), ("read", "y")), (1, 0)),
+        )
+
+        assert verdict(torn, MultiRegister(0)) is Verdict.ILLEGAL
+
+
+class TestSegments:
+    def test_every_state_that_a_segment_can_end_in_is_carried_on(self) -> None:
+        """Two blind writes overlap; which came last is seen only two cuts later."""
+        for last in (1, 2):
+            operations = history(
+                (0, 1, 4, "write", (1,), None),
+                (1, 2, 3, "write", (2,), None),
+                (0, 5, 6, "cas", (9, 9), False),
+                (0, 7, 8, "read", (), last),
+            )
+            assert len(segments(operations)) == 3
+            assert verdict(operations, Register(0)) is Verdict.LINEARIZABLE
+
+    def test_a_wide_segment_is_taken_up_again_when_its_first_end_state_leads_nowhere(self) -> None:
+        """Eight blind appends overlap; one of their 40,320 orders fits what is read two cuts later."""
+        rows: list[tuple[Any, ...]] = [
+            (thread, thread, 100 + thread, "append", ("k", f"{thread:x}"), None) for thread in range(8)
+        ]
+        rows.append((0, 200, 201, "put", ("other", 1), None))
+        rows.append((0, 300, 301, "get", ("k",), "76543210"))
+
+        assert verdict(history(*rows), KeyValue()) is Verdict.LINEARIZABLE
+
+    def test_a_long_history_costs_about_as_much_as_its_parts(self) -> None:
+        random = Random(5)
+        state, rows = 0, []
+        for at in range(0, 40_000, 2):
+            if random.random() < 0.5:
+                state += 1
+                rows.append((at % 3, at, at + 3, "increment", (), state))
+            else:
+                rows.append((at % 3, at, at + 1, "value", (), state))
+        rows.sort(key=lambda row: row[1])
+
+        judgement = check(history(*rows), Counter())
+
+        assert judgement.verdict is Verdict.LINEARIZABLE
+        assert judgement.steps < 20 * len(rows)
+
+
+HARD = [
+    *((thread, thread, 1_000 + thread, "enqueue", (thread,), None) for thread in range(14)),
+    *((99, 2_000 + 2 * at, 2_001 + 2 * at, "dequeue", (), value) for at, value in enumerate([13, 0, 13])),
+]  # fourteen values, enqueued in an order that nobody saw; one of them is dequeued twice
+
+
+class TestBudget:
+    def test_too_few_steps_end_in_unknown(self) -> None:
+        judgement = check(history(*HARD), Queue(), budget=Budget(steps=10_000))
+
+        assert judgement.verdict is Verdict.UNKNOWN
+        assert not judgement
+
+    def test_too_little_time_ends_in_unknown(self) -> None:
+        began = time.monotonic()
+
+        assert check(history(*HARD), Queue(), budget=Budget(seconds=0.05)).verdict is Verdict.UNKNOWN
+        assert time.monotonic() - began < 30
+
+    def test_a_hard_part_does_not_hide_a_refuted_one(self) -> None:
+        """Parts take turns, so the part that is wrong ends the search however long the other would take."""
+        hard = [
+            Operation(at, at, at, 1_000 + at, "put", ("hard", at), None) for at in range(14)
+        ]  # which came last is never seen: a long way for who tries all orders
+        wrong = [
+            Operation(90, 90, 2_000, 2_001, "put", ("easy", 1), None),
+            Operation(91, 90, 2_002, 2_003, "get", ("easy",), 2),
+        ]
+        lookup = [Operation(92, 91, 3_000, 3_001, "get", ("hard",), 99)]
+
+        judgement = check([*hard, *lookup, *wrong], Map())
+
+        assert judgement.verdict is Verdict.ILLEGAL
+        assert judgement.components == 2
+
+
+class TestNonDeterminism:
+    def test_popitem_may_take_any_item(self) -> None:
+        rows = [(0, 1, 2, "put", ("a", 1), None), (0, 3, 4, "put", ("b", 2), None)]
+        for item in (("a", 1), ("b", 2)):
+            assert verdict(history(*rows, (0, 5, 6, "popitem", (), item)), Map()) is Verdict.LINEARIZABLE
+        assert verdict(history(*rows, (0, 5, 6, "popitem", (), ("a", 2))), Map()) is Verdict.ILLEGAL
+
+    def test_popitem_of_an_empty_map_raises(self) -> None:
+        empty = history((0, 1, 2, "popitem", (), Raised("KeyError")))
+
+        assert verdict(empty, Map()) is Verdict.LINEARIZABLE
+        assert verdict(empty, Map({"a": 1})) is Verdict.ILLEGAL
+
+    def test_what_an_unseen_popitem_took_is_found_out_later(self) -> None:
+        operations = [
+            *history((0, 1, 2, "put", ("a", 1), None), (0, 3, 4, "put", ("b", 2), None)),
+            Operation(2, 0, 5, 6, "popitem", (), UNSEEN),
+            Operation(3, 0, 7, 8, "items", (), frozenset({("b", 2)})),
+        ]
+
+        assert verdict(operations, Map()) is Verdict.LINEARIZABLE
+        assert verdict([*operations, Operation(4, 0, 9, 10, "get", ("b",), None)], Map()) is Verdict.ILLEGAL
+
+
+class TestExceptions:
+    def test_an_exception_is_an_answer_like_any_other(self) -> None:
+        missing = history((0, 1, 2, "delitem", ("a",), Raised("KeyError", "'a'")))
+
+        assert verdict(missing, Map()) is Verdict.LINEARIZABLE
+        assert verdict(missing, Map({"a": 1})) is Verdict.ILLEGAL
+
+    def test_an_exception_that_no_state_explains_is_a_violation(self) -> None:
+        broken = history((0, 1, 2, "put", ("a", 1), Raised("RuntimeError")))
+
+        assert verdict(broken, Map()) is Verdict.ILLEGAL
+
+
+@pytest.mark.parametrize("spec", [Register(), Map(), Subscriptions(), Counter(), Queue()], ids=lambda spec: spec.name)
+def test_what_a_specification_does_not_know_is_an_error(spec: Spec) -> None:
+    with pytest.raises(NotImplementedError, match="explode"):
+        check(history((0, 1, 2, "explode", (), None)), spec)

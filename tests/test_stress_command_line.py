@@ -1,0 +1,272 @@
+"""`python -m stress`: what it prints, what it writes, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stress import Counter, History, Operation, Workload, jsonl
+from stress.commands import COMMANDS, available, main
+from tests.test_stress_run import COUNTING, LockedCounter, LossyCounter
+
+HISTORIES = Path(__file__).parent / "data" / "histories"
+GOOD, BAD = str(HISTORIES / "kv" / "c01-ok.txt"), str(HISTORIES / "kv" / "c01-bad.txt")
+
+locked = Workload(LockedCounter, Counter(), COUNTING, name="locked")
+lossy = [Workload(LossyCounter, Counter(), COUNTING, name="lossy")]
+HERE = "tests.test_stress_command_line"
+
+
+def stress(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stress", *words], capture_output=True, text=True, timeout=100, check=False, **settings
+    )
+
+
+class TestCommands:
+    def test_help_lists_what_there_is(self) -> None:
+        listed = stress("--help")
+
+        assert listed.returncode == 0
+        assert all(name in listed.stdout for name in available())
+
+    def test_a_command_without_its_module_is_not_offered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(COMMANDS, "explore", COMMANDS["run"].__class__("stress.no_such_module", "nothing"))
+
+        assert "explore" not in available()
+        with pytest.raises(SystemExit):
+            main(["explore"])
+
+    def test_a_command_added_to_the_table_is_run(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "later_command.py").write_text(
+            "def add_arguments(parser): parser.add_argument('--times', type=int)\n"
+            "def main(arguments): print('mutants', arguments.times); return 5\n"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setitem(COMMANDS, "mutants", COMMANDS["run"].__class__("later_command", "something"))
+
+        assert main(["mutants", "--times", "3"]) == 5
+        assert capsys.readouterr().out == "mutants 3\n"
+
+    def test_importing_the_package_brings_nothing_heavy(self) -> None:
+        code = "import stress, sys; print(sorted({'ctrie', 'subtrie', 'rich', 'atomics', 'pytest'} & set(sys.modules)))"
+
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("files", "status"), [([GOOD], 0), ([GOOD, GOOD], 0), ([BAD], 1), ([GOOD, BAD], 1), ([BAD, "missing"], 1)]
+    )
+    def test_status(self, files: list[str], status: int) -> None:
+        assert main(["check", "--spec", "kv", *files]) == status
+
+    def test_files_are_named_with_their_verdicts(self, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["check", "--spec", "kv", GOOD, BAD])
+
+        good, bad = capsys.readouterr().out.splitlines()
+        assert good.startswith(f"{GOOD}: linearizable (58 operations, ")
+        assert bad.startswith(f"{BAD}: NOT linearizable (38 operations, ")
+
+    def test_as_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["check", "--spec", "kv", "--json", GOOD, BAD])
+
+        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [(row["file"], row["verdict"], row["operations"]) for row in rows] == [
+            (GOOD, "linearizable", 58),
+            (BAD, "illegal", 38),
+        ]
+
+    def test_what_cannot_be_decided(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        rows = [Operation(at, at, at, 1_000, "put", ("k", at), None) for at in range(14)]
+        rows.append(Operation(14, 14, 2_000, 2_001, "get", ("k",), -1))
+        jsonl.save(History(tuple(rows), {"spec": "map"}), tmp_path / "hard.jsonl")
+
+        assert main(["check", "--budget", "5000", str(tmp_path / "hard.jsonl")]) == 2
+        assert "undecided" in capsys.readouterr().out
+
+    def test_what_cannot_be_read_is_told_with_file_and_line(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        bad = tmp_path / "bad.edn"
+        bad.write_text("{:process 0 :type :invoke :f :get :key 1}\n}\n")
+
+        assert main(["check", "--spec", "kv", str(bad), GOOD]) == 2
+        told = capsys.readouterr()
+        assert told.err == f"{bad}:2: '}}' closes nothing: nothing is open\n"
+        assert told.out.startswith(f"{GOOD}: linearizable")
+
+    @pytest.mark.parametrize(("initial", "status"), [("nil", 1), ("3", 0), ("4", 1), ('"3"', 1)])
+    def test_initial_state(self, tmp_path: Path, initial: str, status: int) -> None:
+        log = tmp_path / "read.log"
+        log.write_text("INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 :ok :read 3\n")
+
+        assert main(["check", "--spec", "register", "--initial", initial, str(log)]) == status
+
+    @pytest.mark.parametrize(("initial", "status"), [(None, 1), ("0", 0)])
+    def test_initial_state_of_many_registers(self, tmp_path: Path, initial: str | None, status: int) -> None:
+        history = tmp_path / "txn.edn"
+        history.write_text(
+            "{:process 0 :type :invoke :f :txn :value [[:r :x nil]]} {:process 0 :type :ok :f :txn :value [[:r :x 0]]}"
+        )
+        start = [] if initial is None else ["--initial", initial]
+
+        assert main(["check", "--spec", "multi-register", *start, str(history)]) == status
+
+    def test_a_start_that_is_no_value(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["check", "--spec", "kv", "--initial", "[1", GOOD]) == 2
+        assert "--initial:1: '[' is never closed" in capsys.readouterr().err
+
+    def test_without_a_specification(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["check", GOOD]) == 2
+        assert "name a specification with --spec" in capsys.readouterr().err
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class TestRun:
+    def test_all_is_well(self, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["run", f"{HERE}:locked", "--rounds", "30", "--processes", "1", "--seed", "9"]) == 0
+
+        out = capsys.readouterr().out
+        assert out.startswith(f"{HERE}:locked: linearizable; ")
+        assert "30 rounds" in out
+        assert "seed 9" in out
+        assert not list(elsewhere.iterdir())
+
+    def test_something_is_wrong(self, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The report, the history, the page, and the command that shows it again."""
+        words = ["run", f"{HERE}:lossy", f"{HERE}:locked", "--duration", "30", "--report", "page.html"]
+
+        assert main(words) == 1
+        out = capsys.readouterr().out
+        assert "NOT linearizable: lost update" in out
+        assert "python -m stress replay stress-failure.jsonl" in out
+        assert ":locked" not in out  # it stops at the first that is wrong
+        assert "<!doctype html>" in (elsewhere / "page.html").read_text()
+
+        assert main(["replay", "stress-failure.jsonl", "--report", "again.html"]) == 1
+        assert "NOT linearizable: lost update" in capsys.readouterr().out
+        assert "<!doctype html>" in (elsewhere / "again.html").read_text()
+        assert main(["check", "stress-failure.jsonl"]) == 1
+
+    def test_as_json(self, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["run", f"{HERE}:locked", f"{HERE}:lossy", "--rounds", "400", "--json", "--save", "kept.jsonl"])
+
+        good, bad = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+        assert (good["verdict"], good["found"], good["history"]) == ("linearizable", None, None)
+        assert (bad["verdict"], bad["found"], bad["history"]) == ("illegal", "lost update", "kept.jsonl")
+        assert bad["sentence"].endswith(".")
+        assert good["rounds"] == 400
+        assert 0 < good["overlap"] <= 1
+
+    @pytest.mark.parametrize(
+        ("words", "complaint"),
+        [
+            (["nothing"], "nothing is called 'nothing': there are map, subscriptions, and module:attribute"),
+            (["no_such_module:x"], "no_such_module:x: No module named 'no_such_module'"),
+            ([f"{HERE}:GOOD"], "is no Workload, nor a list of them, but a str"),
+            ([f"{HERE}:locked", "--threads", "0"], "must be at least 1"),
+        ],
+    )
+    def test_what_is_not_understood(self, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["run", *words]) == 2
+        assert complaint in capsys.readouterr().err
+
+    @pytest.mark.parametrize("processes", ["1", "2"])
+    def test_ctrl_c_leaves_a_report(self, tmp_path: Path, processes: str) -> None:
+        """The process announces itself through the workload's factory, and is interrupted then."""
+        (tmp_path / "announced.py").write_text(
+            "import os, stress\n"
+            "from tests.test_stress_run import LockedCounter, COUNTING\n"
+            "made = []\n"
+            "def announce():\n"
+            "    made.append(1)\n"
+            "    if len(made) == 3: os.write(1, b'ready\\n')\n"
+            "    return LockedCounter()\n"
+            "it = stress.Workload(announce, stress.Counter(), COUNTING)\n"
+        )
+        words = ["run", "announced:it", "--duration", "600", "--processes", processes, "--seed", "3"]
+        path = os.pathsep.join([str(tmp_path), str(Path(__file__).parent.parent)])
+        with subprocess.Popen(
+            [sys.executable, "-m", "stress", *words],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        ) as running:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "ready\n"
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=100)
+
+        report = out.replace("ready\n", "")
+        assert report.startswith("announced:it: linearizable; ")
+        assert report.rstrip().endswith("seed 3, interrupted")
+        assert running.returncode == 0
+
+
+class TestProgress:
+    def test_bars_are_drawn_on_a_terminal_and_leave_standard_output_alone(self, tmp_path: Path) -> None:
+        printed = tmp_path / "printed.txt"
+        for words, shown in (
+            (["check", "--spec", "kv", GOOD, BAD], "checking"),
+            (["run", f"{HERE}:locked", "--rounds", "400", "--processes", "1"], "overlapping"),
+        ):
+            terminal, program_side = os.openpty()
+            with printed.open("w") as out:
+                subprocess.run(
+                    [sys.executable, "-m", "stress", *words], stdout=out, stderr=program_side, timeout=100, check=False
+                )
+            os.close(program_side)
+            drawn = b""
+            with suppress(OSError):  # that is how a terminal tells that nobody writes to it any more
+                while chunk := os.read(terminal, 65536):
+                    drawn += chunk
+            os.close(terminal)
+            assert shown in drawn.decode()
+            assert "linearizable" in printed.read_text()
+            assert "linearizable" not in drawn.decode()
+
+    def test_none_are_drawn_elsewhere(self) -> None:
+        assert stress("check", "--spec", "kv", GOOD, BAD).stderr == ""
+
+
+class TestReplay:
+    def test_a_right_history(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["replay", "--spec", "kv", GOOD]) == 0
+        assert capsys.readouterr().out.startswith("linearizable\n")
+
+    def test_a_wrong_one(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["replay", "--spec", "kv", BAD, "--report", str(tmp_path / "page.html")]) == 1
+        assert "The crucial window: " in capsys.readouterr().out
+        assert (tmp_path / "page.html").stat().st_size > 10_000
+
+    def test_a_missing_one(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setattr("stress.replay_command.module_of", lambda name: None)
+
+        assert main(["replay", "missing.jsonl"]) == 2
+        assert "missing.jsonl: No such file" in capsys.readouterr().err
+
+    def test_what_is_no_file_goes_to_the_explorer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Explorer:
+            @staticmethod
+            def replay(arguments: Any) -> int:
+                return len(arguments.what)
+
+        monkeypatch.setattr("stress.replay_command.module_of", lambda name: Explorer)
+
+        assert main(["replay", "token"]) == 5

@@ -1,0 +1,489 @@
+"""Reading and writing histories: our JSON Lines, jepsen logs and EDN events, and what is said of files that
+are none of them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stress import (
+    UNSEEN,
+    History,
+    HistoryError,
+    Operation,
+    PerKey,
+    Raised,
+    Verdict,
+    check,
+    jsonl,
+    read_history,
+)
+from stress.edn import Keyword, Symbol, read_edn, read_edn_value
+from stress.read import parse_initial
+
+
+def written(tmp_path: Path, text: str, name: str = "history.txt") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+class TestEdn:
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ("nil", None),
+            ("true", True),
+            ("false", False),
+            ("42", 42),
+            ("-7", -7),
+            ("+7", 7),
+            ("12N", 12),
+            ("1.5", 1.5),
+            ("-2e3", -2000.0),
+            ("3.0M", 3.0),
+            ("1/2", 0.5),
+            ('"a b"', "a b"),
+            (r'"tab\t quote\" back\\ é newline\n"', 'tab\t quote" back\\ é newline\n'),
+            (r"\a", "a"),
+            (r"\newline", "\n"),
+            ("\\u0041", "A"),
+            (":read", Keyword("read")),
+            (":jepsen.op/read", Keyword("jepsen.op/read")),
+            ("foo-bar", Symbol("foo-bar")),
+            ("[1 [2 nil] []]", (1, (2, None), ())),
+            ("(1, 2,, 3)", (1, 2, 3)),
+            ("#{1 2}", frozenset({1, 2})),
+            ('{:a 1, "b" [2]}', {Keyword("a"): 1, "b": (2,)}),
+            ("{[1 2] 3 #{4} 5}", {(1, 2): 3, frozenset({4}): 5}),
+            ("#_ ignored 5", 5),
+            ("[1 #_[2 3] 4]", (1, 4)),
+            ("[1 #_ #_ 2 3 4]", (1, 4)),
+            ('#inst "2026-11-21"', "2026-11-21"),
+            ("#jepsen.history.Op{:index 0}", {Keyword("index"): 0}),
+            ("; first\n 7 ; last", 7),
+            ("##Inf", float("inf")),
+        ],
+    )
+    def test_value(self, text: str, value: Any) -> None:
+        assert read_edn_value(text) == value
+
+    def test_booleans_are_no_numbers(self) -> None:
+        assert read_edn_value("true") is True
+
+    def test_depth_is_no_danger(self) -> None:
+        value = read_edn_value("[" * 50_000 + "]" * 50_000)
+
+        depth = 0
+        while value:
+            (value,) = value
+            depth += 1
+        assert depth == 49_999
+
+    @pytest.mark.parametrize(
+        ("text", "line", "complaint"),
+        [
+            ("[1\n 2", 1, r"'\[' is never closed"),
+            ("[1\n 2)", 2, r"'\)' closes nothing: the '\[' of line 1 is open"),
+            ("1\n]", 2, "nothing is open"),
+            ('\n\n"abc', 3, "a string is never closed"),
+            ("{:a}", 1, "a key without a value"),
+            ("1\n1x", 2, "neither a number, a keyword nor a symbol"),
+            (r'"\q"', 1, "there is no escape"),
+            ("1/0", 1, "not EDN"),
+        ],
+    )
+    def test_mistakes_are_named_with_their_line(self, text: str, line: int, complaint: str) -> None:
+        with pytest.raises(HistoryError, match=complaint) as raised:
+            list(read_edn(text, "some.edn"))
+
+        assert raised.value.line == line
+        assert str(raised.value).startswith(f"some.edn:{line}: ")
+
+
+class TestInitial:
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [("nil", None), ("0", 0), ("-1", -1), ('"x y"', "x y"), ("", ""), ("word", "word"), (":k", "k")],
+    )
+    def test_literal(self, text: str, value: Any) -> None:
+        assert parse_initial(text) == value
+
+
+class TestLogs:
+    def test_events_pair_up_by_process_and_line(self, tmp_path: Path) -> None:
+        log = written(
+            tmp_path,
+            "INFO  jepsen.core - Worker 0 starting\n"
+            "INFO  jepsen.util - 0\t:invoke\t:write\t3\n"
+            "INFO  jepsen.util - 1\t:invoke\t:read\tnil\n"
+            "INFO  jepsen.util - :nemesis\t:info\t:start\tnil\n"
+            "INFO  jepsen.util - 1\t:ok\t:read\tnil\n"
+            "INFO  jepsen.util - 0\t:ok\t:write\t3\n",
+        )
+
+        history, _ = read_history(log, "register")
+
+        write, read = history.operations
+        assert (write.thread, write.op, write.args, write.result) == (0, "write", (3,), None)
+        assert (read.thread, read.op, read.args, read.result) == (1, "read", (), None)
+        assert write.call < read.call < (read.returned or 0) < (write.returned or 0)
+
+    def test_a_failed_cas_answered_false(self, tmp_path: Path) -> None:
+        log = written(tmp_path, "INFO jepsen.util - 0 :invoke :cas [1 2]\nINFO jepsen.util - 0 :fail :cas [1 2]\n")
+
+        (cas,) = read_history(log, "register")[0]
+
+        assert cas.args == (1, 2)
+        assert cas.result is False
+
+    def test_a_failed_read_did_not_happen(self, tmp_path: Path) -> None:
+        log = written(tmp_path, "INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 :fail :read :timed-out\n")
+
+        assert len(read_history(log, "register")[0]) == 0
+
+    @pytest.mark.parametrize("end", ["", "INFO jepsen.util - 0 :info :write :timed-out\n"])
+    def test_what_never_returned_is_pending(self, tmp_path: Path, end: str) -> None:
+        log = written(tmp_path, "INFO jepsen.util - 0 :invoke :write 4\n" + end)
+
+        (write,) = read_history(log, "register")[0]
+
+        assert write.pending
+        assert write.args == (4,)
+        assert write.result is UNSEEN
+
+
+def done(process: int, f: str, value: str, answer: str, key: str = "") -> str:
+    """The two events of an operation that completed, in EDN."""
+    events = [
+        f"{{:process {process}, :type :{kind}, :f :{f}, :value {text}{f', :key {key}' if key else ''}}}"
+        for kind, text in (("invoke", value), ("ok", answer))
+    ]
+    return "\n".join(events) + "\n"
+
+
+class TestEvents:
+    WRITE_AND_READ = (
+        "{:process 0, :type :invoke, :f :write, :value 3, :index 0, :time 17}\n"
+        "{:process 0, :type :ok, :f :write, :value 3}\n"
+        "{:process 1, :type :invoke, :f :read}\n"
+        "{:process 1, :type :ok, :f :read, :value 3}\n"
+    )
+
+    @pytest.mark.parametrize("form", ["{}", "[{}]", "({})", "; a history\n\n[{}]", "#_ old {}"])
+    def test_maps_stand_one_by_one_or_in_one_list(self, tmp_path: Path, form: str) -> None:
+        path = written(tmp_path, form.replace("{}", self.WRITE_AND_READ))
+
+        history, spec = read_history(path, "register")
+
+        assert [each.describe() for each in history] == ["write(3) -> None", "read() -> 3"]
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    def test_a_failed_cas_did_not_happen(self, tmp_path: Path) -> None:
+        """Here, unlike in a log, :fail says nothing of what was there."""
+        path = written(
+            tmp_path,
+            "{:process 0 :type :invoke :f :cas :value [1 2]} {:process 0 :type :fail :f :cas :value [1 2]}",
+        )
+
+        assert len(read_history(path, "register", 1)[0]) == 0
+
+    def test_info_may_have_happened(self, tmp_path: Path) -> None:
+        path = written(
+            tmp_path,
+            "{:process 0 :type :invoke :f :cas :value [1 2]} {:process 0 :type :info :f :cas :value [1 2]}"
+            "{:process 1 :type :invoke :f :read :value nil} {:process 1 :type :ok :f :read :value 2}",
+        )
+
+        history, spec = read_history(path, "register", 1)
+
+        assert history.operations[0].pending
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    def test_nil_is_a_value(self, tmp_path: Path) -> None:
+        path = written(tmp_path, self.WRITE_AND_READ.replace(":f :read, :value 3", ":f :read, :value nil"))
+
+        assert check(*read_history(path, "register")).verdict is Verdict.ILLEGAL
+
+    def test_a_completion_without_a_value_says_nothing(self, tmp_path: Path) -> None:
+        path = written(tmp_path, self.WRITE_AND_READ.replace(":f :read, :value 3", ":f :read"))
+
+        assert check(*read_history(path, "register")).verdict is Verdict.LINEARIZABLE
+
+    def test_a_key_names_an_object_of_its_own(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "write", "1", "1", key=":x") + done(0, "read", "nil", "nil", key=":y"))
+
+        history, spec = read_history(path, "register")
+
+        assert isinstance(spec, PerKey)
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+        assert check(history, spec).components == 2
+
+    def test_either_all_events_carry_a_key_or_none_does(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "write", "1", "1", key=":x") + done(0, "read", "nil", "nil"))
+
+        with pytest.raises(HistoryError, match="some events carry a :key and others do not"):
+            read_history(path, "register")
+
+    @pytest.mark.parametrize("key", ['"k"', ""])
+    def test_a_key_is_an_argument_where_operations_take_one(self, tmp_path: Path, key: str) -> None:
+        given, asked, found = ('"ab"', "nil", '"ab"') if key else ('["k" "ab"]', '["k" nil]', '["k" "ab"]')
+        path = written(tmp_path, done(0, "append", given, given, key) + done(1, "get", asked, found, key))
+
+        history, spec = read_history(path, "kv")
+
+        assert [each.describe() for each in history] == ["append('k', 'ab') -> None", "get('k') -> 'ab'"]
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    def test_a_map_is_read_with_keys_in_the_value_or_beside_it(self, tmp_path: Path) -> None:
+        beside = done(0, "put", "nil", "nil", ":k") + done(0, "get", "nil", "nil", ":k")
+        beside += done(0, "replace_if", "[nil 2]", "true", ":k") + done(0, "pop", "nil", "2", ":k")
+        within = done(0, "put", "[:k nil]", "[:k nil]") + done(0, "get", "[:k nil]", "[:k nil]")
+        within += done(0, "replace_if", "[:k nil 2]", "true") + done(0, "pop", ":k", "2")
+
+        for text in (beside, within):
+            history, spec = read_history(written(tmp_path, text), "map")
+            assert [each.op for each in history] == ["put", "get", "replace_if", "pop"]
+            assert [each.args for each in history] == [("k", None), ("k",), ("k", None, 2), ("k",)]
+            assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    @pytest.mark.parametrize(
+        ("steps", "answered"),
+        [
+            ("[[:r 0 nil] [:w 1 2]]", "[[:r 0 nil] [:w 1 2]]"),
+            ("[[:read 0 nil] [:write 1 2]]", "[[:read 0 nil] [:write 1 2]]"),
+            ("([r 0] [w 1 2])", "([r 0 nil] [w 1 2])"),
+        ],
+    )
+    def test_transactions(self, tmp_path: Path, steps: str, answered: str) -> None:
+        path = written(
+            tmp_path,
+            f"{{:process 0 :type :invoke :f :txn :value {steps}}} {{:process 0 :type :ok :f :txn :value {answered}}}",
+        )
+
+        (operation,) = read_history(path, "multi-register")[0]
+
+        assert operation.args == (("read", 0), ("write", 1, 2))
+        assert operation.result == (None,)
+
+    def test_reads_and_writes_of_several_registers_as_maps(self, tmp_path: Path) -> None:
+        write = done(0, "write", "{:x 1 :y 2}", "{:x 1 :y 2}")
+
+        for y, verdict in ((2, Verdict.LINEARIZABLE), (3, Verdict.ILLEGAL)):
+            read = done(0, "read", "{:x nil :y nil}", f"{{:x 1 :y {y}}}")
+            assert check(*read_history(written(tmp_path, write + read), "multi-register")).verdict is verdict
+
+    def test_locks(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "acquire", "nil", "nil") + done(1, "acquire", "nil", "nil"))
+
+        assert check(*read_history(path, "mutex")).verdict is Verdict.ILLEGAL
+
+    def test_subscriptions(self, tmp_path: Path) -> None:
+        subscribe = done(0, "subscribe", '["a.*" 1]', '["a.*" 1]')
+
+        for answer, verdict in (("[1]", Verdict.LINEARIZABLE), ("[1 1]", Verdict.ILLEGAL)):
+            match = done(0, "match", '"a.b"', answer)
+            assert check(*read_history(written(tmp_path, subscribe + match), "subscriptions")).verdict is verdict
+
+    @pytest.mark.parametrize(
+        ("spec", "events", "verdict"),
+        [
+            ("set", [("add", "1", "1"), ("read", "nil", "#{1}")], Verdict.LINEARIZABLE),
+            ("set", [("add", "1", "1"), ("read", "nil", "[]")], Verdict.ILLEGAL),
+            ("queue", [("enqueue", "1", "1"), ("dequeue", "nil", "1")], Verdict.LINEARIZABLE),
+            ("queue", [("enqueue", "1", "1"), ("dequeue", "nil", "nil")], Verdict.ILLEGAL),
+            ("counter", [("add", "2", "2"), ("add", "3", "3"), ("read", "nil", "5")], Verdict.LINEARIZABLE),
+            ("counter", [("add", "2", "2"), ("read", "nil", "3")], Verdict.ILLEGAL),
+        ],
+    )
+    def test_collections(self, tmp_path: Path, spec: str, events: list[tuple[str, str, str]], verdict: Verdict) -> None:
+        path = written(tmp_path, "".join(done(0, *event) for event in events))
+
+        assert check(*read_history(path, spec)).verdict is verdict
+
+    @pytest.mark.parametrize(
+        ("text", "line", "complaint"),
+        [
+            (
+                "{:process 0 :type :ok :f :read :value 1}",
+                1,
+                "process 0 completes read, but has invoked nothing",
+            ),
+            (
+                "{:process 0 :type :invoke :f :read}\n\n{:process 0 :type :invoke :f :read}",
+                3,
+                "process 0 invokes read while what it invoked on line 1 is open",
+            ),
+            (
+                "[{:process 0 :type :invoke :f :read}\n{:process 0 :type :ok :f :write}]",
+                2,
+                "completes write, not the read of line 1",
+            ),
+            (
+                "{:process 0 :type :invoke :f :pop}",
+                1,
+                "register has no operation pop: it has cas, read, write",
+            ),
+            ("{:process 0 :type :invoke :f :cas :value 3}", 1, "the value of cas must be a pair, not 3"),
+            ("{:process 0 :type :done :f :read}", 1, "the type of an event is :invoke, :ok, :fail or :info"),
+            ("{:type :ok}", 1, "an event has no :process and no :f"),
+            ("[1 2]", 1, "an event is a map such as"),
+            ("{:process 0 :type :invoke :f :read\n", 1, "'{' is never closed"),
+        ],
+    )
+    def test_mistakes_are_named_with_file_and_line(self, tmp_path: Path, text: str, line: int, complaint: str) -> None:
+        path = written(tmp_path, text, "bad.edn")
+
+        with pytest.raises(HistoryError) as raised:
+            read_history(path, "register")
+
+        assert complaint in str(raised.value)
+        assert str(raised.value).startswith(f"{path}:{line}: ")
+
+
+class TestFormats:
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            ("", "the file holds no operations"),
+            ("; nothing\n", "the file holds no operations"),
+            ("hello\n", "neither JSON Lines, nor a jepsen log, nor EDN event maps"),
+            ('{"spec": "register"}\n', "the first line must be the header"),
+            ('{"stress": 99}\n', "format 99 is not known"),
+        ],
+    )
+    def test_what_is_no_history(self, tmp_path: Path, text: str, complaint: str) -> None:
+        with pytest.raises(HistoryError, match=complaint):
+            read_history(written(tmp_path, text), "register")
+
+    def test_what_cannot_be_read(self, tmp_path: Path) -> None:
+        (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+
+        with pytest.raises(HistoryError, match="No such file"):
+            read_history(tmp_path / "missing", "register")
+        with pytest.raises(HistoryError, match="not UTF-8"):
+            read_history(tmp_path / "binary", "register")
+
+    def test_a_specification_must_be_named(self, tmp_path: Path) -> None:
+        path = written(tmp_path, TestEvents.WRITE_AND_READ)
+
+        with pytest.raises(HistoryError, match="name a specification"):
+            read_history(path)
+        with pytest.raises(HistoryError, match="no specification 'heap': there are register, kv"):
+            read_history(path, "heap")
+        with pytest.raises(HistoryError, match="set cannot start from initial 3"):
+            read_history(path, "set", 3)
+
+
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
+VALUES = st.recursive(
+    ATOMS | st.just(UNSEEN) | st.builds(Raised, st.text(min_size=1)),
+    lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=3),
+    max_leaves=6,
+)
+
+
+class TestJsonLines:
+    @given(VALUES)
+    def test_values_survive(self, value: Any) -> None:
+        assert jsonl.decode(json.loads(json.dumps(jsonl.encode(value)))) == value
+
+    def test_histories_survive(self, tmp_path: Path) -> None:
+        history = History(
+            (
+                Operation(0, 0, 1, 4, "get", ("a", 1.5), frozenset({(1, None)})),
+                Operation(1, "p", 2, None, "put", ((1, 2), b"x"), UNSEEN),
+                Operation(2, 0, 5, 6, "pop", (), Raised("KeyError", "'a'")),
+            ),
+            {"spec": "map", "initial": frozenset({("a", 1)}), "seed": 7},
+        )
+        path = tmp_path / "history.jsonl"
+
+        jsonl.save(history, path)
+        again = jsonl.parse(path.read_text())
+
+        assert again.operations == history.operations
+        assert again.header["initial"] == history.header["initial"]
+        assert again.header["seed"] == 7
+
+    def test_objects_are_known_by_their_repr(self) -> None:
+        class Subscriber:
+            def __repr__(self) -> str:
+                return "<subscriber 1>"
+
+        assert repr(jsonl.decode(jsonl.encode(Subscriber()))) == "<subscriber 1>"
+
+    def test_the_header_names_specification_and_start(self, tmp_path: Path) -> None:
+        path = written(
+            tmp_path,
+            '{"stress": 1, "spec": "subscriptions", "dialect": "mqtt", "initial": {"set": [["a/+", 1]]}}\n'
+            '[0, 0, 1, 2, "match", ["a/b"], {"set": [1]}]\n',
+        )
+
+        assert check(*read_history(path)).verdict is Verdict.LINEARIZABLE
+
+    @pytest.mark.parametrize(
+        ("row", "complaint"),
+        [
+            ("[0, 0, 1, 2]", "it must be an array"),
+            ('["0", 0, 1, 2, "read", [], null]', "the id must be an integer, not '0'"),
+            ('[0, null, 1, 2, "read", [], null]', "the thread must be an integer or a string"),
+            ('[0, 0, "x", 2, "read", [], null]', "call and return must be numbers"),
+            ('[0, 0, 3, 2, "read", [], null]', "it returns at 2, before it is called at 3"),
+            ("[0, 0, 1, 2, 3, [], null]", "op must be a string"),
+            ('[0, 0, 1, 2, "read", [], {"what": 1}]', "an object of one of the keys set, raised"),
+            ("[0, 0, 1", "not JSON"),
+        ],
+    )
+    def test_mistakes_are_named_with_file_and_line(self, tmp_path: Path, row: str, complaint: str) -> None:
+        path = written(tmp_path, '{"stress": 1, "spec": "register"}\n\n' + row + "\n", "bad.jsonl")
+
+        with pytest.raises(HistoryError) as raised:
+            read_history(path)
+
+        assert complaint in str(raised.value)
+        assert str(raised.value).startswith(f"{path}:3: ")
+
+    def test_two_operations_of_one_id(self, tmp_path: Path) -> None:
+        row = '[0, 0, 1, 2, "read", [], null]\n'
+        path = written(tmp_path, '{"stress": 1, "spec": "register"}\n' + row + row)
+
+        with pytest.raises(HistoryError, match="3: a second operation of id 0"):
+            read_history(path)
+
+
+class TestExports:
+    HISTORY = History(
+        (Operation(0, 0, 1, 4, "add", ("x", 1), True), Operation(1, "p", 2, None, "clear", (), UNSEEN)),
+        {"spec": "set"},
+    )
+
+    def test_as_events_for_other_checkers(self) -> None:
+        assert jsonl.to_event_list(self.HISTORY) == [
+            {"ClientId": 0, "Kind": "call", "Value": {"op": "add", "args": ["x", 1]}, "Id": 0},
+            {"ClientId": "p", "Kind": "call", "Value": {"op": "clear", "args": []}, "Id": 1},
+            {"ClientId": 0, "Kind": "return", "Value": True, "Id": 0},
+        ]
+
+    def test_as_edn(self) -> None:
+        assert jsonl.to_edn(self.HISTORY).splitlines() == [
+            '{:process 0, :type :invoke, :f :add, :value ["x" 1]}',
+            '{:process "p", :type :invoke, :f :clear, :value []}',
+            "{:process 0, :type :ok, :f :add, :value true}",
+        ]
+
+    def test_edn_comes_back(self, tmp_path: Path) -> None:
+        operations = (
+            Operation(0, 0, 0, 2, "put", ("a", 1), None),
+            Operation(1, 1, 1, 4, "items", (), frozenset({("a", 1)})),
+            Operation(2, 0, 3, None, "pop", ("a",), UNSEEN),
+        )
+        path = written(tmp_path, jsonl.to_edn(History(operations)))
+
+        assert read_history(path, "map")[0].operations == operations

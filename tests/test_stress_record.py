@@ -1,0 +1,224 @@
+"""The recorder: it writes down what threads saw, in an order that is true, and gets out of the way."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from stress import (
+    UNSEEN,
+    Counter,
+    Deferred,
+    History,
+    Map,
+    Raised,
+    Spec,
+    Stuck,
+    Verdict,
+    check,
+    freeze,
+    record,
+)
+
+Plans = list[list[list[tuple[str, tuple[Any, ...]]]]]
+
+
+class Locked:
+    """A counter that is right."""
+
+    def __init__(self) -> None:
+        self.lock, self.n = threading.Lock(), 0
+
+    def increment(self) -> int:
+        with self.lock:
+            self.n += 1
+            return self.n
+
+    def value(self) -> int:
+        return self.n
+
+
+def same_calls(threads: int, rounds: int, calls: Sequence[str]) -> Plans:
+    return [[[(op, ()) for op in calls] for _ in range(rounds)] for _ in range(threads)]
+
+
+def of_thread(history: History, thread: int) -> list[Any]:
+    return [each for each in history if each.thread == thread]
+
+
+@pytest.mark.parametrize("clock", ["ticket", "monotonic"])
+@pytest.mark.parametrize("yields", [0.0, 0.2])
+def test_everything_that_was_called_is_there_in_order(clock: str, yields: float) -> None:
+    history = record(Locked(), same_calls(3, 20, ["increment", "value"]), Counter(), clock=clock, yields=yields)
+
+    assert len(history) == 3 * 20 * 2
+    counted: list[Any] = [each.result for each in history if each.op == "increment"]
+    assert sorted(counted) == list(range(1, 61))
+    for thread in range(3):
+        mine = of_thread(history, thread)
+        assert [each.op for each in mine] == ["increment", "value"] * 20
+        assert all(one.call <= one.returned <= other.call for one, other in pairwise(mine))
+    assert check(history, Counter()).verdict is Verdict.LINEARIZABLE
+    assert history.header["clock"] == clock
+
+
+def test_tickets_are_unique() -> None:
+    history = record(Locked(), same_calls(4, 10, ["increment"] * 5), Counter())
+
+    ticks = [tick for each in history for tick in (each.call, each.returned)]
+    assert len(set(ticks)) == len(ticks)
+
+
+def test_rounds_do_not_overlap() -> None:
+    history = record(Locked(), same_calls(3, 15, ["increment"] * 4), Counter())
+
+    rounds = [
+        [each for thread in range(3) for each in of_thread(history, thread)[at : at + 4]] for at in range(0, 60, 4)
+    ]
+    for one, other in pairwise(rounds):
+        assert max(each.returned or 0 for each in one) < min(each.call for each in other)
+
+
+def test_giving_way_makes_threads_meet() -> None:
+    history = record(Locked(), same_calls(2, 40, ["increment"] * 4), Counter(), yields=0.2)
+
+    assert history.overlap > 0.3
+
+
+class OneAfterAnother:
+    """Its operations hand over to each other in a fixed order, so that it is known which overlap."""
+
+    def __init__(self) -> None:
+        self.inside, self.over = threading.Event(), threading.Event()
+
+    def outer(self) -> None:
+        self.inside.set()
+        assert self.over.wait(60)
+
+    def inner(self) -> None:
+        assert self.inside.wait(60)
+        self.over.set()
+
+    def alone(self) -> None:
+        pass
+
+
+class Anything(Spec):
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        return state, None
+
+
+def test_overlap_is_the_share_of_operations_that_met_another() -> None:
+    plans: Plans = [[[("outer", ())], [("alone", ())]], [[("inner", ())], []]]
+
+    history = record(OneAfterAnother(), plans, Anything())
+
+    assert history.overlap == pytest.approx(2 / 3)
+
+
+def test_exceptions_are_answers() -> None:
+    history = record({"a": 1}, [[[("pop", ("a",)), ("pop", ("a",))]]], Map())
+
+    assert [each.result for each in history] == [1, Raised("KeyError")]
+
+
+def test_answers_are_frozen() -> None:
+    class Lists:
+        def get(self) -> list[Any]:
+            return [1, {2}, {"k": [3]}]
+
+    (got,) = record(Lists(), [[[("get", ())]]], Anything())
+
+    assert got.result == (1, frozenset({2}), frozenset({("k", (3,))}))
+
+
+@pytest.mark.parametrize("view", [{}.items(), iter([1]), bytearray(b"x")])
+def test_an_answer_that_may_still_change_is_refused(view: Any) -> None:
+    with pytest.raises(TypeError, match="change"):
+        freeze(view)
+
+
+def test_a_missing_method_is_the_callers_mistake() -> None:
+    with pytest.raises(AttributeError, match="explode"):
+        record(Locked(), same_calls(2, 1, ["explode"]), Counter())
+
+
+class TestDeferred:
+    class Snapshots:
+        """`honest` snapshots are copies, the others the list itself."""
+
+        def __init__(self) -> None:
+            self.items: list[int] = []
+
+        def append(self, item: int) -> None:
+            self.items.append(item)
+
+        def honest(self) -> Deferred:
+            taken = list(self.items)
+            return Deferred(lambda: taken)
+
+        def shared(self) -> Deferred:
+            return Deferred(lambda: self.items)
+
+        def broken(self) -> Deferred:
+            return Deferred(lambda: 1 // 0)
+
+    def snapshots(self, op: str) -> Any:
+        rounds: Any = [[("append", (1,)), (op, ())], [("append", (2,))]]
+        return record(self.Snapshots(), [rounds], Anything()).operations[1].result
+
+    def test_it_is_read_when_the_round_is_over(self) -> None:
+        assert self.snapshots("honest") == (1,)
+
+    def test_one_that_changes_later_answers_what_no_specification_allows(self) -> None:
+        changed = self.snapshots("shared")
+
+        assert changed == Raised("SnapshotChanged")
+        assert changed.message == "first (1,), later (1, 2)"
+
+    def test_one_that_cannot_be_read_answers_the_exception(self) -> None:
+        assert self.snapshots("broken") == Raised("ZeroDivisionError")
+
+
+class TestStuck:
+    def test_an_operation_that_never_returns_is_reported_with_what_happened_before(self) -> None:
+        class Trap(Locked):
+            def __init__(self) -> None:
+                super().__init__()
+                self.never = threading.Event()
+
+            def wait(self) -> None:
+                self.never.wait()
+
+        trap = Trap()
+        plans: Plans = [[[("increment", ()), ("wait", ())]], [[("increment", ())]]]
+
+        with pytest.raises(Stuck, match=r"nothing has moved for 1 s: thread 0 in wait\(\) never returned") as raised:
+            record(trap, plans, Counter(), patience=1)
+
+        trap.never.set()  # let its thread end
+        assert len(raised.value.history) == 3
+        assert [each.op for each in raised.value.history if each.pending] == ["wait"]
+        assert all(each.result is UNSEEN for each in raised.value.history if each.pending)
+
+
+def test_the_interpreter_is_left_as_it_was() -> None:
+    interval, collecting = sys.getswitchinterval(), gc.isenabled()
+    seen: list[tuple[float, bool]] = []
+
+    class Spy:
+        def look(self) -> None:
+            seen.append((sys.getswitchinterval(), gc.isenabled()))
+
+    record(Spy(), [[[("look", ())]]], Anything())
+    record(Spy(), [[[("look", ())]]], Anything(), collect=True)
+
+    assert [enabled for _, enabled in seen] == [False, collecting]
+    assert all(during < interval for during, _ in seen)
+    assert (sys.getswitchinterval(), gc.isenabled()) == (interval, collecting)

@@ -1,0 +1,275 @@
+"""Reports: each kind of fault is named by what it is, in words and on a page that a person can use."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from stress import (
+    UNSEEN,
+    Counter,
+    History,
+    Map,
+    Operation,
+    Raised,
+    Register,
+    Set,
+    Spec,
+    Subscriptions,
+    Verdict,
+    check,
+    report_html,
+    report_text,
+)
+from stress.report import Report, report_on
+
+
+def report(spec: Spec, *rows: tuple[Any, ...]) -> Report:
+    """The report on rows of thread, call, return, name, arguments and answer; a return of None: pending."""
+    operations = tuple(
+        Operation(number, thread, call, returned, op, args, UNSEEN if returned is None else result)
+        for number, (thread, call, returned, op, args, result) in enumerate(sorted(rows, key=lambda row: row[1]))
+    )
+    history = History(operations, {"spec": spec.name, "seed": 7, "clock": "ticket"})
+    return report_on(history, spec, check(history, spec), replay="python -m stress replay it.jsonl")
+
+
+LOST_UPDATE = (
+    Counter(),
+    (0, 1, 3, "increment", (), 1),
+    (1, 2, 4, "increment", (), 1),
+)
+LOST_WRITE = (
+    Map(),
+    (0, 1, 2, "put", ("a", 1), None),
+    (1, 3, 4, "get", ("a",), None),
+)
+STALE_READ = (
+    Register(),
+    (0, 1, 2, "write", (1,), None),
+    (0, 3, 4, "write", (2,), None),
+    (1, 5, 6, "read", (), 1),
+    (2, 5, 7, "read", (), 2),
+)
+RESURRECTED = (
+    Map({"a": 1}),
+    (0, 1, 2, "pop", ("a", None), 1),
+    (1, 3, 4, "get", ("a",), 1),
+)
+TORN_MATCH: Any = (
+    Subscriptions([("*.b", 1)]),
+    (0, 1, 8, "match", ("a.b",), frozenset()),
+    (1, 2, 3, "subscribe", ("a.b", 1), True),
+    (1, 4, 5, "unsubscribe", ("*.b", 1), True),
+)
+TORN_READ: Any = (
+    Map({"a": 1}),
+    (0, 1, 8, "items", (), frozenset()),
+    (1, 2, 3, "put", ("b", 1), None),
+    (1, 4, 5, "pop", ("a", None), 1),
+)
+CHANGED = (Map({"a": 1}), (0, 1, 2, "snapshot", (), Raised("SnapshotChanged", "first {}, later {('a', 1)}")))
+IMPOSSIBLE = (Register(0), (0, 1, 2, "read", (), 77))
+STALE_BEFORE = (
+    Map(),
+    (1, 1, 2, "put", ("b", 1), None),
+    (1, 3, 9, "pop", ("b", None), None),
+    (0, 4, 5, "get", ("b",), None),
+    (0, 6, 7, "pop", ("b", None), 1),
+)
+GONE_MEMBER = (
+    Set(),
+    (0, 1, 2, "add", ("x",), True),
+    (0, 3, 4, "remove", ("x",), None),
+    (1, 5, 6, "contains", ("x",), True),
+)
+
+SHAPES = [
+    (LOST_UPDATE, "lost update", "Thread 0's increment() -> 1 was lost: thread 1's increment() -> 1 fits only"),
+    (LOST_WRITE, "lost update", "Thread 0's put('a', 1) -> None was lost: thread 1's get('a') -> None fits only"),
+    (
+        STALE_READ,
+        "stale read",
+        "Thread 1's read() -> 1 was right once but no longer when it was called: thread 0's write(2)",
+    ),
+    (
+        RESURRECTED,
+        "resurrected key",
+        "Thread 1's get('a') -> 1 found what was no longer there: thread 0's pop('a', None)",
+    ),
+    (
+        GONE_MEMBER,
+        "resurrected key",
+        "Thread 1's contains('x') -> True found what was no longer there: thread 0's remove",
+    ),
+    (TORN_MATCH, "torn match", "Thread 0's match('a.b') -> {} saw no one moment"),
+    (TORN_READ, "torn read", "Thread 0's items() -> {} saw no one moment"),
+    (CHANGED, "snapshot changed", "was read twice, and was not the same: first {}, later {('a', 1)}"),
+    (IMPOSSIBLE, "impossible answer", "No order of the overlapping calls explains thread 0's read() -> 77"),
+]
+
+
+@pytest.mark.parametrize(("case", "name", "sentence"), SHAPES, ids=[name for _, name, _ in SHAPES])
+def test_a_fault_is_named_and_told_in_a_sentence(case: Any, name: str, sentence: str) -> None:
+    explained = report(*case)
+
+    assert explained.headline == f"NOT linearizable: {name}"
+    assert sentence in explained.sentence
+    assert explained.sentence.endswith(".")
+
+
+class TestShrinking:
+    def test_only_what_matters_is_left(self) -> None:
+        """Five hundred quiet operations before and after, and readers all around."""
+        quiet = [(at % 3, 10 * at, 10 * at + 1, "write", (at,), None) for at in range(500)]
+        wrong = [
+            (0, 6_000, 6_001, "write", (1,), None),
+            (1, 6_002, 6_009, "read", (), 1),
+            (0, 6_003, 6_008, "write", (2,), None),
+            (2, 6_004, 6_005, "read", (), 2),
+            (3, 6_006, 6_007, "read", (), 1),
+        ]
+        after = [(at % 3, 7_000 + 10 * at, 7_001 + 10 * at, "write", (at,), None) for at in range(500)]
+
+        explained = report(Register(), *quiet, *wrong, *after)
+
+        assert explained.diagnosis is not None
+        window = explained.diagnosis.window
+        assert [window.describe(each) for each in window.operations] == [
+            "write(2) still running",  # at the moment of the last read
+            "read() -> 2",
+            "read() -> 1",
+        ]
+        assert window.starts == (1,)
+
+    def test_a_wrong_element_is_shown_alone(self) -> None:
+        """`items` joins all keys; what it says about the one that is wrong is enough."""
+        puts = [(0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(6)]
+        items = (1, 90, 91, "items", (), frozenset((key, key) for key in range(6) if key != 3))
+
+        explained = report(Map(), *puts, items)
+
+        assert explained.diagnosis is not None
+        window = explained.diagnosis.window
+        assert window.elements == (3,)
+        assert window.projected
+        assert [each.op for each in window.operations] == ["put", "peek"]
+        assert "only as far as 3 goes" in report_text.render(explained)
+        assert "thread 1's items() -> " in explained.sentence
+
+
+class TestText:
+    def test_all_of_it(self) -> None:
+        assert report_text.render(report(*LOST_UPDATE)).splitlines() == [
+            "NOT linearizable: lost update",
+            "",
+            f"  {report(*LOST_UPDATE).sentence}",
+            "",
+            "The crucial window: 2 of 2 operations",
+            "  state before it: 0",
+            "",
+            "  thread 0         | thread 1",
+            "  -----------------+-----------------",
+            "  increment() ...  |",
+            "                   | increment() ...",
+            "    increment -> 1 |",
+            "                   |   increment -> 1",
+            "",
+            "As far as any order goes",
+            "  1. from 0",
+            "       thread 0: increment() -> 1  [now 1]",
+            "     x thread 1: increment() -> 1  would answer 2 in state 1, and answered 1",
+            "  2. from 0",
+            "       thread 1: increment() -> 1  [now 1]",
+            "     x thread 0: increment() -> 1  would answer 2 in state 1, and answered 1",
+            "",
+            "  operations: 2",
+            "  overlapping: 100%",
+            "  components: 1",
+            "  states searched: 4",
+            "  clock: ticket",
+            "  seed: 7",
+            "",
+            "To see it again: python -m stress replay it.jsonl",
+        ]
+
+    def test_many_threads_do_not_stand_side_by_side(self) -> None:
+        rows = [
+            (thread, thread, 100 + thread, "write", (f"a long value of thread {thread}",), None) for thread in range(9)
+        ]
+
+        lines = report_text.render(report(Register(), *rows, (9, 200, 201, "read", (), "nobody's"))).splitlines()
+
+        assert max(map(len, lines)) < 250
+        assert any("thread 3: write(" in line for line in lines)
+
+    def test_what_is_right_is_said_to_be(self) -> None:
+        text = report_text.render(report(Register(), (0, 1, 2, "read", (), None)))
+
+        assert text.startswith("linearizable\n")
+
+    def test_what_is_undecided_is_not_said_to_be_right(self) -> None:
+        history = History((Operation(0, 0, 1, 2, "read", (), None),))
+        judgement = check(history, Register())
+        undecided = Report(history, Register(), judgement.__class__(Verdict.UNKNOWN, 1, 1, 10, 0.1), diagnosis=None)
+
+        assert undecided.headline == "undecided"
+        assert "that says nothing, good or bad" in undecided.sentence
+
+
+def embedded(page: str) -> Any:
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found.group(1))
+
+
+class TestPage:
+    def test_it_needs_nothing_from_anywhere(self) -> None:
+        page = report_html.render(report(*TORN_MATCH))
+
+        without_namespace = page.replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://|\bsrc=|@import|url\(", without_namespace)
+
+    def test_it_holds_the_window_the_orders_and_the_refused_calls(self) -> None:
+        data = embedded(report_html.render(report(*TORN_MATCH)))
+
+        assert data["headline"] == "NOT linearizable: torn match"
+        assert data["window"][0]["text"] == "match('a.b') -> {}"
+        assert data["culprit"] == 0
+        (order,) = [data["partials"][at] for at in data["shown_partials"]][:1]
+        assert [step["after"] for step in order["steps"]][-1] == "{'a.b': {1}}"
+        assert "would answer {1} in state" in order["refused"][0]["reason"]
+
+    def test_every_call_knows_the_longest_order_that_contains_it(self) -> None:
+        data = embedded(report_html.render(report(*LOST_UPDATE)))
+
+        for number, partial in data["longest_with"].items():
+            assert int(number) in [step["id"] for step in data["partials"][partial]["steps"]]
+        assert set(data["longest_with"]) == {"0", "1"}
+
+    def test_text_of_the_user_stays_text(self) -> None:
+        nasty = "</script><script>alert(1)</script>"
+
+        page = report_html.render(report(Register(), (0, 1, 2, "read", (), nasty)))
+
+        assert nasty not in page
+        assert nasty in embedded(page)["window"][0]["text"]
+
+    def test_a_long_history_is_drawn_around_the_window(self) -> None:
+        quiet = [(0, 10 * at, 10 * at + 1, "write", (at,), None) for at in range(5_000)]
+
+        data = embedded(report_html.render(report(Register(), *quiet, (1, 25_005, 25_006, "read", (), -1))))
+
+        assert data["total"] == 5_001
+        assert len(data["operations"]) == 2_000
+        assert data["culprit"] in [op["id"] for op in data["operations"]]
+
+    def test_what_is_right_is_drawn_too(self) -> None:
+        data = embedded(report_html.render(report(Register(), (0, 1, 2, "read", (), None))))
+
+        assert data["tone"] == "good"
+        assert len(data["operations"]) == 1
+        assert data["window"] == []

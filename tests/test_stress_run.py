@@ -1,0 +1,376 @@
+"""Campaigns, on structures as users write them: the broken ones are refuted and explained, the right ones are not
+accused.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stress
+from stress import Budget, Counter, Deferred, Map, Outcome, Subscriptions, Verdict, one_of, unique
+from stress.campaign import Settings, run_workloads
+from stress.counters import Counters
+from stress.targets import MapUnderTest, SubscriptionsUnderTest
+from stress.workload import Workload
+
+SEEDS = [1, 2, 3]
+
+
+class LossyCounter:
+    """Reads, adds and writes back, each by itself."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def increment(self) -> int:
+        n = self.n
+        self.n = n + 1
+        return n + 1
+
+    def value(self) -> int:
+        return self.n
+
+
+class LockedCounter(LossyCounter):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+    def increment(self) -> int:
+        with self.lock:
+            return super().increment()
+
+
+class TornMatcher:
+    """A matcher on two dicts under a lock; only `match` reads them without it, one after the other."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.literal: dict[str, frozenset[Any]] = {}
+        self.wildcard: dict[str, frozenset[Any]] = {}
+
+    def table(self, filter: str) -> dict[str, frozenset[Any]]:
+        return self.wildcard if "*" in filter else self.literal
+
+    def subscribe(self, filter: str, subscriber: Any) -> bool:
+        with self.lock:
+            there = self.table(filter).get(filter, frozenset())
+            self.table(filter)[filter] = there | {subscriber}
+            return subscriber not in there
+
+    def unsubscribe(self, filter: str, subscriber: Any) -> bool:
+        with self.lock:
+            there = self.table(filter).get(filter, frozenset())
+            self.table(filter)[filter] = there - {subscriber}
+            return subscriber in there
+
+    def match(self, topic: str) -> frozenset[Any]:
+        exact = self.literal.get(topic, frozenset())
+        return exact | self.wildcard.get("*." + topic.partition(".")[2], frozenset())
+
+
+class LockedMatcher(TornMatcher):
+    def match(self, topic: str) -> frozenset[Any]:
+        with self.lock:
+            return super().match(topic)
+
+
+class CachedMap:
+    """A dict under a lock with a cache of the last read, which only writers of the same key throw away, too late."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.content: dict[Any, Any] = {}
+        self.cache: dict[Any, Any] = {}
+
+    def put(self, key: Any, value: Any) -> None:
+        with self.lock:
+            self.content[key] = value
+        self.cache.pop(key, None)
+
+    def pop(self, key: Any, default: Any) -> Any:
+        with self.lock:
+            found = self.content.pop(key, default)
+        self.cache.pop(key, None)
+        return found
+
+    def get(self, key: Any) -> Any:
+        found = self.cache.get(key, self)  # the map itself stands for "not cached"
+        if found is self:
+            found = self.content.get(key)
+            self.cache[key] = found
+        return found
+
+
+class LockedMap:
+    """A dict under a lock, with snapshots that are copies."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.content: dict[Any, Any] = {}
+
+    def put(self, key: Any, value: Any) -> None:
+        with self.lock:
+            self.content[key] = value
+
+    def get(self, key: Any) -> Any:
+        with self.lock:
+            return self.content.get(key)
+
+    def pop(self, key: Any, default: Any) -> Any:
+        with self.lock:
+            return self.content.pop(key, default)
+
+    def items(self) -> list[tuple[Any, Any]]:
+        with self.lock:
+            return list(self.content.items())
+
+    def snapshot(self) -> Deferred:
+        with self.lock:
+            taken = dict(self.content)
+        return Deferred(lambda: list(taken.items()))
+
+
+class SharingMap(LockedMap):
+    """Its snapshot is the dict itself."""
+
+    def snapshot(self) -> Deferred:
+        return Deferred(lambda: list(self.content.items()))
+
+
+COUNTING = [("increment",), ("value",)]
+FILTER, WHO = one_of("a.b", "*.b"), one_of("x", "y")
+MATCHING = [("subscribe", FILTER, WHO), ("unsubscribe", FILTER, WHO), ("match", "a.b")]
+MAPPING = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b")), ("pop", one_of("a", "b"), None)]
+
+
+def found(outcome: Outcome) -> tuple[str, str]:
+    """The name of the fault and the sentence about it."""
+    assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
+    report = outcome.explained()
+    assert report is not None
+    assert report.diagnosis is not None
+    return report.diagnosis.shape.name, report.diagnosis.shape.sentence
+
+
+class TestBroken:
+    """Each is found in seconds; the limit is what users would still wait for on a busy machine."""
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_a_counter_that_loses_updates(self, seed: int) -> None:
+        name, sentence = found(stress.run(LossyCounter, Counter(), COUNTING, duration=30, seed=seed))
+
+        assert name == "lost update"
+        assert "increment() -> " in sentence
+        assert "fits only if that call had never happened" in sentence
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_a_matcher_that_reads_its_tables_at_two_moments(self, seed: int) -> None:
+        outcome = stress.run(TornMatcher, Subscriptions(), MATCHING, duration=60, seed=seed)
+
+        name, sentence = found(outcome)
+        assert name == "torn match"
+        assert "match('a.b') -> " in sentence
+        assert "subscribe(" in sentence
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_a_cache_that_is_emptied_too_late(self, seed: int) -> None:
+        name, _ = found(stress.run(CachedMap, Map(), MAPPING, duration=60, seed=seed))
+
+        assert name in {"stale read", "resurrected key", "lost update"}
+
+    def test_a_snapshot_that_goes_on_changing(self) -> None:
+        outcome = stress.run(SharingMap, Map(), [*MAPPING, ("snapshot",)], duration=30, seed=1)
+
+        name, sentence = found(outcome)
+        assert name == "snapshot changed"
+        assert "was read twice" in sentence or "holds what was true only after it had returned" in sentence
+
+    def test_with_more_threads_and_processes(self) -> None:
+        outcome = stress.run(LossyCounter, Counter(), COUNTING, duration=30, threads=4, processes=2, seed=1)
+
+        assert found(outcome)[0] in {"lost update", "impossible answer"}
+
+
+@pytest.mark.parametrize(
+    ("factory", "spec", "operations"),
+    [
+        (LockedCounter, Counter(), COUNTING),
+        (LockedMatcher, Subscriptions(), MATCHING),
+        (LockedMap, Map(), [*MAPPING, ("items",), ("snapshot",)]),
+    ],
+    ids=["counter", "matcher", "map"],
+)
+@pytest.mark.parametrize("clock", ["ticket", "monotonic"])
+def test_the_right_ones_are_not_accused(
+    factory: Callable[[], Any], spec: stress.Spec, operations: list[Any], clock: str
+) -> None:
+    outcome = stress.run(factory, spec, operations, rounds=120, duration=None, threads=3, seed=5, clock=clock)
+
+    assert outcome, outcome.report()
+    assert outcome.rounds == 120
+    assert outcome.overlap > 0.02
+    assert "linearizable; " in outcome.summary
+    assert "seed 5" in outcome.summary
+
+
+class TestOutcome:
+    def test_the_seed_decides_what_is_called(self) -> None:
+        def calls(seed: int) -> list[Any]:
+            outcome = stress.run(LossyCounter, Counter(), COUNTING[:1], rounds=1, seed=seed, check=refuse)
+            assert outcome.history is not None
+            return sorted((each.thread, each.op) for each in outcome.history)
+
+        def refuse(counter: LossyCounter) -> None:
+            raise AssertionError
+
+        assert calls(1) == calls(1)
+
+    def test_rounds_are_counted_over_all_processes(self) -> None:
+        outcome = stress.run(LockedCounter, Counter(), COUNTING, rounds=41, duration=None, processes=2, seed=1)
+
+        assert outcome.rounds == 41
+
+    def test_nothing_recorded_is_not_all_right(self) -> None:
+        outcome = stress.run(LockedCounter, Counter(), COUNTING, duration=0, seed=1)
+
+        assert outcome.verdict is Verdict.UNKNOWN
+
+    def test_undecided_is_not_all_right(self) -> None:
+        """Two components are more than no steps at all allow."""
+        operations = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b"))]
+
+        outcome = stress.run(LockedMap, Map(), operations, rounds=40, seed=1, budget=Budget(steps=0))
+
+        assert outcome.verdict is Verdict.UNKNOWN
+        assert outcome.undecided > 0
+        assert "undecided" in outcome.summary
+
+    def test_a_broken_invariant_ends_it(self) -> None:
+        def check(counter: LockedCounter) -> None:
+            assert counter.n < 100, f"{counter.n} is too many"
+
+        outcome = stress.run(LockedCounter, Counter(), COUNTING, check=check, duration=30, seed=1)
+
+        assert outcome.verdict is Verdict.ILLEGAL
+        assert "an invariant is broken" in outcome.summary
+        assert "is too many" in outcome.summary
+
+    def test_a_hang_ends_it(self) -> None:
+        release = threading.Event()
+
+        class Hanging(LockedCounter):
+            def value(self) -> int:
+                release.wait()
+                return self.n
+
+        outcome = stress.run(Hanging, Counter(), COUNTING, duration=30, seed=1, patience=1)
+        release.set()
+
+        assert outcome.verdict is Verdict.ILLEGAL
+        assert "nothing has moved for 1 s" in outcome.summary
+        assert "value() never returned" in outcome.summary
+
+    @pytest.mark.parametrize("processes", [1, 2])
+    def test_ctrl_c_leaves_what_was_done(self, processes: int) -> None:
+        """The interrupt comes when the first batch is over."""
+        settings = Settings(duration=None, rounds=10**9, seed=1, processes=processes)
+        interrupted: list[bool] = []
+
+        def watch(counters: Counters, seconds: float) -> None:
+            if counters.value("rounds") and not interrupted:
+                interrupted.append(True)
+                _thread.interrupt_main()
+
+        outcome = run_workloads([Workload(LockedCounter, Counter(), COUNTING)], settings, watch)
+
+        assert outcome.interrupted
+        assert outcome.verdict is Verdict.LINEARIZABLE
+        assert outcome.rounds > 0
+        assert "interrupted" in outcome.summary
+
+    def test_what_was_found_can_be_kept(self, tmp_path: Path) -> None:
+        outcome = stress.run(LossyCounter, Counter(), COUNTING, duration=30, seed=1)
+
+        kept = outcome.save(str(tmp_path / "lost.jsonl"))
+
+        history, spec = stress.read_history(tmp_path / "lost.jsonl")
+        assert stress.check(history, spec).verdict is Verdict.ILLEGAL
+        assert f"python -m stress replay {tmp_path / 'lost.jsonl'}" in kept.report()
+
+    def test_there_is_nothing_to_keep_if_nothing_was_found(self, tmp_path: Path) -> None:
+        outcome = stress.run(LockedCounter, Counter(), COUNTING, rounds=5, seed=1)
+
+        with pytest.raises(ValueError, match="nothing was found"):
+            outcome.save(str(tmp_path / "nothing.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"threads": 0}, {"rounds": 0}, {"length": 0}, {"processes": 0}, {"clock": "sundial"}, {"duration": None}],
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"at least 1|no clock|needs an end"):
+        stress.run(LockedCounter, Counter(), COUNTING, **wrong)
+
+
+def test_a_workload_needs_operations() -> None:
+    with pytest.raises(ValueError, match="at least one operation"):
+        stress.run(LockedCounter, Counter(), [], rounds=1)
+
+
+def test_a_failure_in_another_process_is_reported() -> None:
+    class Unmakeable:
+        def __init__(self) -> None:
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="a process of the campaign failed: RuntimeError: no"):
+        stress.run(Unmakeable, Counter(), COUNTING, rounds=10, processes=2)
+
+
+class TestCounters:
+    def test_nothing_is_lost_between_processes(self) -> None:
+        outcome = stress.run(LockedCounter, Counter(), COUNTING, rounds=64, duration=None, processes=4, seed=1)
+
+        assert outcome.rounds == 64
+
+    @pytest.mark.parametrize("atomics", [True, False])
+    def test_with_and_without_atomics(self, atomics: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        if not atomics:
+            monkeypatch.setattr("stress.counters.find_spec", lambda name: None)
+        counters = Counters()
+        try:
+            counters.add("operations", 2**40)
+            counters.add("operations", 1)
+            assert counters.value("operations") == 2**40 + 1
+            assert counters.value("rounds") == 0
+        finally:
+            counters.close()
+
+
+def run_target(workloads: list[Workload], **settings: Any) -> Outcome:
+    return run_workloads(workloads, Settings(seed=11, duration=None, **settings))
+
+
+class TestOurOwn:
+    """The structures of this distribution; `python -m stress run` does the same for longer."""
+
+    @pytest.mark.parametrize("name", ["map", "subscriptions"])
+    @pytest.mark.parametrize("threads", [2, 4])
+    def test_they_are_linearizable(self, name: str, threads: int) -> None:
+        from stress.targets import find
+
+        outcome = run_target(find(name), threads=threads, rounds=150)
+
+        assert outcome, outcome.report()
+        assert outcome.overlap > 0.02
+
+    def test_adapters_pass_on_what_they_do_not_change(self) -> None:
+        assert MapUnderTest({"a": 1}).get("a") == 1
+        assert SubscriptionsUnderTest(TornMatcher()).match("a.b") == frozenset()

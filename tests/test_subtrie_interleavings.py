@@ -1,0 +1,273 @@
+"""Every pair of subscription operations, on every start that matters, with a thread switch at every access.
+
+The first operation is held before its k-th access of a slot, for every k that can make a difference; another thread
+runs one operation to the end; then the first goes on. See subtrie_support.py for what is asked of the outcome. The
+last section puts faults into the source, one at a time: each must be noticed by the same means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.schedule import Fault, Twin
+from tests.subtrie_support import (
+    OPERATIONS,
+    Case,
+    On,
+    Start,
+    Step,
+    explained,
+    explore,
+    filled,
+    runs,
+    subscription_twin,
+)
+
+# ------------------------------------------------------------------------------------------------------------- starts
+
+A, AB, AC, ABC = On("a"), On("a.b"), On("a.c"), On("a.b.c")
+STAR, HASH = On("*.b"), On("#")
+CROWD = [On("a.b", f"s{n}") for n in range(9)]
+
+
+def after_snapshot(*subscriptions: On) -> Callable[[Twin], Any]:
+    """All I-nodes below the root are of an older generation than the root."""
+
+    def build(twin: Twin) -> Any:
+        trie = filled(*subscriptions)(twin)
+        trie.snapshot()
+        return trie
+
+    return build
+
+
+def mixed_generations(twin: Twin) -> Any:
+    """Beside the level below `b` and the I-node of `s1` and `s2`, which are of an older generation than the root, the
+    level below `a` and the I-node of `deep1` and `deep2` are of the root's (ctrie's invariant I3)."""
+    trie = after_snapshot(On("b.c"), On("d"), On("s1"), On("s2"))(twin)
+    trie.unsubscribe("d", "x")  # the first C-node is of the root's generation from here on, what it leads to is not
+    for filter in ("a.b", "deep1", "deep2"):
+        trie.subscribe(filter, "x")
+    return trie
+
+
+def suspended(on: On, after_change: int, *subscriptions: On) -> Callable[[Twin], Any]:
+    """A thread has been suspended for ever in taking `on` off, after its change number `after_change`."""
+
+    def build(twin: Twin) -> Any:
+        trie = filled(*subscriptions)(twin)
+        assert twin.schedule.suspend(lambda: trie.unsubscribe(*on), after_change)
+        return trie
+
+    return build
+
+
+STARTS = {
+    "empty": Start(filled(), "a.b", [(AB, AB), (AB, AC), (AB, A)]),
+    "one filter": Start(filled(AB), "a.b", [(AB, AB), (AB, AC), (AB, A), (AC, AB), (ABC, AB)]),
+    "two levels about to go": Start(filled(ABC), "a.b.c", [(ABC, ABC), (ABC, AC), (ABC, AB), (AC, ABC)]),
+    "a subscriber above": Start(filled(A, AB), "a", [(AB, A), (A, AB), (AB, AB)]),
+    "a neighbour below": Start(filled(AB, AC), "a.b", [(AB, AC), (AC, AB)]),
+    "wildcards": Start(filled(STAR, HASH), "a.b", [(AB, STAR), (STAR, AB), (HASH, AB)]),
+    "words about to part": Start(
+        filled(On("s1"), On("a.s1")), "a.s1", [(On("s2"), On("s3")), (On("a.s2"), On("a.s1"))]
+    ),
+    "words about to meet": Start(
+        filled(On("s1.b"), On("s2"), On("a.s1"), On("a.s2")),
+        "s1.b",
+        [(On("s1.b"), On("s2")), (On("s2"), On("s1.c")), (On("a.s1"), On("a.s2"))],
+    ),
+    "words that part late": Start(
+        filled(On("deep1")), "deep1", [(On("deep2"), On("deep3")), (On("deep2"), On("deep1"))]
+    ),
+    "words that meet late": Start(
+        filled(On("a.deep1"), On("a.deep2")),
+        "a.deep1",
+        [(On("a.deep1"), On("a.deep2")), (On("a.deep2"), On("a.deep3"))],
+    ),
+    "words of one hash": Start(
+        filled(On("t1.b"), On("t2")), "t1.b", [(On("t1.b"), On("t2")), (On("t3"), On("t1.b")), (On("t1.b"), On("t1.c"))]
+    ),
+    "after a snapshot": Start(after_snapshot(AB, AC, On("s1"), On("s2")), "a.b", [(AB, AC), (AB, On("s1")), (ABC, A)]),
+    "mixed generations": Start(
+        mixed_generations,
+        "a.b",
+        [(On("b.d"), AC), (On("s3"), On("deep3")), (AB, On("b.c")), (On("deep1"), On("s1"))],
+    ),
+    "eight subscribers": Start(filled(*CROWD[:8]), "a.b", [(CROWD[8], CROWD[0])]),
+    "nine subscribers": Start(filled(*CROWD), "a.b", [(CROWD[8], CROWD[0])]),
+    "two subscribers": Start(filled(AB, On("a.b", "y")), "a.b", [(AB, On("a.b", "y")), (AB, AB)]),
+    "left with a pending tomb": Start(suspended(AB, 1, AB), "a.b", [(AB, AC), (AC, AB), (A, AC)], AB),
+    "left with a tomb": Start(suspended(AB, 2, AB), "a.b", [(AB, AC), (AC, AB), (A, AC)], AB),
+    "left with a tomb below a subscriber": Start(suspended(AB, 2, A, AB), "a.b", [(A, AC), (AC, A)], AB),
+}
+
+
+# --------------------------------------------------------------------------------------------------------- the matrix
+
+
+def cases(start: str) -> Iterator[Case]:
+    for first in OPERATIONS:
+        for second in OPERATIONS:
+            for one, other in STARTS[start].pairs:
+                yield Case(STARTS[start], Step(first, one), ((Step(second, other),),))
+
+
+LONG = {
+    "words that meet late",
+    "words that part late",
+    "words of one hash",
+    "after a snapshot",
+    "left with a pending tomb",
+}
+
+
+@pytest.mark.parametrize("start", [pytest.param(s, marks=pytest.mark.slow) if s in LONG else s for s in STARTS])
+def test_two_operations(start: str) -> None:
+    twin = subscription_twin()
+    for case in cases(start):
+        assert explore(twin, case) > 0
+
+
+def test_a_snapshot_amid_a_prune_is_sound() -> None:
+    """It may hold a tomb for ever, and a branch that leads to nothing else. That is no fault, and no filter."""
+    case = Case(STARTS["one filter"], Step("unsubscribe", AB), ((Step("snapshot", AB),),))
+    for _, (_, cut), where in runs(subscription_twin(), case):
+        with explained(where):
+            cut.trie.check()
+            stats = cut.trie.stats()
+            assert (stats["filters"], stats["depth"]) == ((1, 2) if cut.shown else (0, 0))
+
+
+# ------------------------------------------------------------------------------------------------- faults put back
+
+
+NODES = "ctrie._nodes"
+BRANCH = "subtrie._branch"
+
+# Each with the start that shows it.
+FAULTS = [
+    (
+        Fault(
+            "a level that has emptied is not tombed",
+            NODES,
+            "    if size == 0:\n        return new_tnode(None)\n",
+            "    if size == 0:\n        return cn\n",
+        ),
+        "one filter",
+    ),
+    (
+        Fault(
+            "a subscribe writes into a level that has been tombed and is about to be pruned",
+            NODES,
+            "        else:\n            _bury(root, edit, main)",
+            "        elif not edit.settled and main.sn is None and (added := _created(edit)) is not None:\n"
+            "            flag = 1 << (edit.hash & BRANCH_MASK)\n"
+            "            return _commit(root, edit, main, new_cnode(flag, (added,), edit.gen))\n"
+            "        else:\n            _bury(root, edit, main)",
+        ),
+        "left with a tomb",
+    ),
+    (
+        Fault(
+            "whoever empties a level leaves its tomb where it is",
+            NODES,
+            "    edit.settled = True\n    return RESTART",
+            "    return DONE",
+        ),
+        "one filter",
+    ),
+    (
+        Fault(
+            "a prune takes whatever level it finds",
+            BRANCH,
+            "        if self.next is not level:\n            return self\n",
+            "",
+        ),
+        "one filter",
+    ),
+    (
+        Fault(
+            "a prune takes the subscribers along",
+            BRANCH,
+            "        return None if self.value is None else new_branch(self.key, self.hash, self.value, None)",
+            "        return None",
+        ),
+        "a subscriber above",
+    ),
+    (
+        Fault(
+            "the last subscriber takes the longer filters along",
+            BRANCH,
+            "        if left is None and branch.next is None:",
+            "        if left is None:",
+        ),
+        "a subscriber above",
+    ),
+    (
+        Fault(
+            "a branch without subscribers stays",
+            BRANCH,
+            "        if left is None and branch.next is None:\n            return None\n",
+            "",
+        ),
+        "one filter",
+    ),
+    (
+        Fault(
+            "a branch that is renewed keeps the old level",
+            BRANCH,
+            "        if level is None or level.gen is gen:\n            return self\n",
+            "        if level is not None:\n            return self\n",
+        ),
+        "after a snapshot",
+    ),
+    (
+        Fault(
+            "I-nodes of the present generation are copied too",
+            NODES,
+            "    return inode if inode.gen is gen else new_inode(gcas_read(root, inode), gen)",
+            "    return new_inode(gcas_read(root, inode), gen)",
+        ),
+        "mixed generations",
+    ),
+    (
+        Fault(
+            "levels of the present generation are copied too",
+            BRANCH,
+            "        if level is None or level.gen is gen:\n            return self\n",
+            "        if level is None:\n            return self\n"
+            "        level = new_inode(new_inode.__globals__['gcas_read'](root, level), gen)\n",
+        ),
+        "mixed generations",
+    ),
+    (
+        Fault(
+            "a fork shares the generation of its source",
+            NODES,
+            "    return new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)",
+            "    return new_root(rdcss_read_root(root), False)",
+        ),
+        "one filter",
+    ),
+    (
+        Fault(
+            "a commit does not look at the root's generation",
+            NODES,
+            "        if current.gen is inode.gen and not root.readonly:",
+            "        if True:",
+        ),
+        "one filter",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fault", "start"), [pytest.param(*fault, id=fault[0].name) for fault in FAULTS])
+def test_the_suite_notices(fault: Fault, start: str) -> None:
+    twin = subscription_twin(fault)
+    with pytest.raises(AssertionError):
+        for case in cases(start):
+            explore(twin, case)

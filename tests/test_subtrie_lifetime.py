@@ -1,0 +1,366 @@
+"""What a SubscriptionTrie keeps alive, and how it goes.
+
+A subscriber who is nowhere subscribed any more, a dropped trie and a dropped snapshot are released by reference counting
+alone, once `drain` has released what readers might still have looked at. Cycles through a trie are collected. A very
+deep trie goes without deep recursion.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctrie import drain
+from subtrie import MQTT, SubscriptionTrie
+
+ROOT = Path(__file__).parent.parent
+
+
+class Subscriber:
+    """Can be weakly referred to; `holds` is whatever it keeps alive."""
+
+    holds: object = None
+
+
+class SameHash(Subscriber):
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def gone(*refs: weakref.ref[Any]) -> bool:
+    assert drain() == 0
+    return all(ref() is None for ref in refs)
+
+
+def inline(trie: SubscriptionTrie) -> None:
+    for n in range(4):
+        trie.subscribe("a.b", n)
+
+
+def large(trie: SubscriptionTrie) -> None:
+    for n in range(40):
+        trie.subscribe("a.b", n)
+
+
+def colliding(trie: SubscriptionTrie) -> None:
+    for _ in range(10):
+        trie.subscribe("a.b", SameHash())
+
+
+def neighbours(trie: SubscriptionTrie) -> None:
+    for n in range(100):
+        trie.subscribe(f"a.{n}", n)
+        trie.subscribe(f"{n}.#", n)
+
+
+def of_two_generations(trie: SubscriptionTrie) -> None:
+    neighbours(trie)
+    trie.snapshot()
+
+
+COMPANY: dict[str, Callable[[SubscriptionTrie], None]] = {
+    "alone": lambda trie: None,
+    "in a small set": inline,
+    "in a large set": large,
+    "among others of its hash": colliding,
+    "beside other filters": neighbours,
+    "after a snapshot": of_two_generations,
+}
+every_company = pytest.mark.parametrize("accompany", COMPANY.values(), ids=COMPANY)
+
+
+@pytest.mark.usefixtures("without_collector")
+@every_company
+class TestReferenceCountingReleases:
+    def subscribed(self, trie: SubscriptionTrie) -> tuple[Subscriber, weakref.ref[Subscriber]]:
+        subscriber = SameHash()
+        for filter in ("a.b", "a.*", "#"):
+            trie.subscribe(filter, subscriber, holds=subscriber)
+        assert subscriber in trie.match("a.b")
+        assert trie.has_match("a.b")
+        return subscriber, weakref.ref(subscriber)
+
+    def test_a_subscriber_who_has_left(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
+        trie = SubscriptionTrie()
+        accompany(trie)
+        subscriber, ref = self.subscribed(trie)
+        for filter in ("a.b", "a.*", "#"):
+            assert trie.unsubscribe(filter, subscriber)
+        assert subscriber not in trie.match("a.b")
+        del subscriber
+        assert gone(ref)
+        trie.check()
+
+    def test_options_that_were_replaced(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
+        trie = SubscriptionTrie()
+        accompany(trie)
+        option = Subscriber()
+        ref = weakref.ref(option)
+        trie.subscribe("a.b", "x", option=option)
+        del option
+        assert not gone(ref)
+        trie.subscribe("a.b", "x", option=None)
+        assert gone(ref)
+        trie.check()
+
+    def test_all_of_a_trie_that_was_cleared(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
+        trie = SubscriptionTrie()
+        accompany(trie)
+        ref = self.subscribed(trie)[1]
+        trie.clear()
+        assert gone(ref)
+        trie.check()
+
+    def test_all_of_a_trie_that_was_dropped(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
+        trie = SubscriptionTrie()
+        accompany(trie)
+        refs = weakref.ref(trie), self.subscribed(trie)[1]
+        trie.check()
+        del trie
+        assert gone(*refs)
+
+    @pytest.mark.parametrize("take", [SubscriptionTrie.snapshot, SubscriptionTrie.fork], ids=["snapshot", "fork"])
+    def test_what_only_a_dropped_snapshot_held(
+        self, accompany: Callable[[SubscriptionTrie], None], take: Callable[[SubscriptionTrie], SubscriptionTrie]
+    ) -> None:
+        trie = SubscriptionTrie()
+        accompany(trie)
+        subscriber, ref = self.subscribed(trie)
+        taken = take(trie)
+        assert trie.unsubscribe_all(subscriber) == 3
+        del subscriber
+        assert not gone(ref)
+        assert ref() in taken.match("a.b")
+        taken.check()
+        held = weakref.ref(taken)
+        del taken
+        assert gone(ref, held)
+        trie.check()
+
+    def test_an_answer_that_was_dropped(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
+        trie = SubscriptionTrie()
+        accompany(trie)
+        ref = self.subscribed(trie)[1]
+        answers: list[Any] = [trie.match("a.b"), trie.match_many(["a.b"]), trie.entries("a.b"), trie.subscriptions()]
+        next(answers[2])
+        next(answers[3])
+        trie.clear()
+        assert not gone(ref)
+        del answers
+        assert gone(ref)
+        trie.check()
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_a_subscriber_in_an_unsuccessful_call_is_released() -> None:
+    trie = SubscriptionTrie()
+    subscriber = Subscriber()
+    ref = weakref.ref(subscriber)
+    for filter in ("\0", "a" * 256):
+        with pytest.raises(ValueError, match=" at character "):
+            trie.subscribe(filter, subscriber)
+    assert not trie.unsubscribe("a", subscriber)
+    del subscriber
+    assert gone(ref)
+    trie.check()
+
+
+# -------------------------------------------------------------------------------------------------------------- cycles
+
+HOLDERS: dict[str, Callable[[SubscriptionTrie, Subscriber], object]] = {
+    "its subscriber": lambda trie, subscriber: trie.subscribe("a.b", subscriber),
+    "a tuple with the subscriber": lambda trie, subscriber: trie.subscribe("a.b", (1, subscriber)),
+    "an option": lambda trie, subscriber: trie.subscribe("a.b", "x", option=subscriber),
+    "a list in an option": lambda trie, subscriber: trie.subscribe("a.b", "x", option=[subscriber]),
+    "several filters": lambda trie, subscriber: [trie.subscribe(f"a.{n}.#", subscriber) for n in range(40)],
+}
+
+
+@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
+@every_company
+class TestTheCollectorFindsCyclesThrough:
+    def test_a_trie(
+        self,
+        accompany: Callable[[SubscriptionTrie], None],
+        hold: Callable[[SubscriptionTrie, Subscriber], object],
+    ) -> None:
+        """subscriber -> a dict of its own -> the trie -> its nodes -> the subscriber"""
+        trie, subscriber = SubscriptionTrie(), Subscriber()
+        subscriber.holds = {"trie": trie}
+        accompany(trie)
+        hold(trie, subscriber)
+        refs = weakref.ref(trie), weakref.ref(subscriber)
+        trie.check()
+        del trie, subscriber
+        assert not any(ref() is None for ref in refs)
+        drain()
+        gc.collect()
+        assert gone(*refs)
+
+    def test_a_snapshot_and_a_fork(
+        self,
+        accompany: Callable[[SubscriptionTrie], None],
+        hold: Callable[[SubscriptionTrie, Subscriber], object],
+    ) -> None:
+        trie, subscriber = SubscriptionTrie(), Subscriber()
+        hold(trie, subscriber)
+        fork = trie.fork()
+        accompany(fork)
+        subscriber.holds = [trie.snapshot(), fork]
+        trie.clear()
+        refs = weakref.ref(fork), weakref.ref(subscriber)
+        trie.check()
+        fork.check()
+        del fork, subscriber
+        drain()
+        gc.collect()
+        assert gone(*refs)
+        assert trie.match("a.b") == ()
+
+
+# ------------------------------------------------------------------------------------------------------------ the ends
+
+DEEP = """
+import dataclasses, gc, threading
+from ctrie import drain
+from subtrie import AMQP, SubscriptionTrie
+
+WORDS = 1_500
+DEEP = dataclasses.replace(AMQP, max_words=2_000, max_wildcards=2_000, max_bytes=100_000)
+FILTERS = [".".join(["a"] * WORDS), "*" + ".a" * (WORDS - 1), "#" + ".b" * (WORDS - 1)]
+released = []
+
+class Subscriber:
+    def __del__(self):
+        released.append(self)
+
+def filled():
+    trie = SubscriptionTrie(DEEP)
+    for filter in FILTERS:
+        trie.subscribe(filter, Subscriber())
+    return trie
+
+def drop():
+    filled()
+
+def drop_with_snapshots():
+    trie = filled()
+    snapshot = trie.snapshot()
+    fork = trie.fork()
+    trie.subscribe(FILTERS[0] + ".b", Subscriber())
+    fork.subscribe(FILTERS[1] + ".b", Subscriber())
+    del trie
+    drain()
+    del snapshot
+
+def clear():
+    trie = filled()
+    trie.clear()
+    assert len(trie) == 0
+
+def prune():
+    trie = SubscriptionTrie(DEEP)
+    for filter in FILTERS:
+        trie.subscribe(filter[:599], Subscriber())
+    for found in list(trie.subscriptions()):
+        assert trie.unsubscribe(found.filter, found.subscriber)
+    assert trie.stats()["branches"] == 0
+
+def collect():
+    trie = filled()
+    trie.subscribe(FILTERS[0], trie)
+    del trie
+    drain()
+    gc.collect()
+
+def ask():
+    trie = filled()
+    assert len(trie.match(FILTERS[0])) == 2
+    assert trie.stats()["depth"] == WORDS
+    trie.check()
+
+gc.disable()
+threading.stack_size({stack_size})
+for end in (drop, drop_with_snapshots, clear, prune, collect, ask):
+    released.clear()
+    thread = threading.Thread(target=end)
+    thread.start()
+    thread.join()
+    drain()
+    assert len(released) >= len(FILTERS), (end.__name__, len(released))
+print("all gone")
+"""
+
+
+# Free-threaded 3.13 overruns a small stack itself when it releases interpreted nodes, or any deeply nested objects.
+@pytest.mark.parametrize(
+    "stack_size",
+    [pytest.param(0, id="usual stack"), pytest.param(512 * 1024, id="small stack", marks=pytest.mark.compiled)],
+)
+def test_a_deep_trie_goes_without_deep_recursion(stack_size: int) -> None:
+    """In a process of its own, since to run out of stack is the end of one."""
+    script = DEEP.replace("{stack_size}", str(stack_size))
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "all gone\n", "")
+
+
+class Uninitialised(SubscriptionTrie):
+    def __init__(self) -> None:
+        self.name = "forgot to call super().__init__()"
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: SubscriptionTrie.__new__(SubscriptionTrie), Uninitialised], ids=["new", "subclass"]
+)
+def test_a_trie_that_was_never_initialised_is_empty_and_refuses_changes(make: Callable[[], SubscriptionTrie]) -> None:
+    trie = make()
+    for read_only in (trie, trie.snapshot()):
+        assert (read_only.match("a.b"), read_only.has_match("a.b"), read_only.count("a")) == ((), False, 0)
+        assert read_only.match_many(["a", "b"]) == [(), ()]
+        assert [*read_only.entries("a"), *read_only.subscriptions(), *read_only.subscriptions(filter="a")] == []
+        assert (len(read_only), bool(read_only), read_only.filters("x")) == (0, False, [])
+        assert list(read_only.diff(SubscriptionTrie())) == []
+        for change in (lambda: read_only.subscribe("a", 1), lambda: read_only.unsubscribe("a", 1), read_only.clear):  # noqa: B023
+            with pytest.raises(TypeError, match="read-only"):
+                change()
+        read_only.check()
+    fork = trie.fork()
+    assert fork.subscribe("a.*", 1)
+    assert fork.match("a.b") == (1,)
+    assert trie.match("a.b") == ()
+    fork.check()
+
+
+def test_an_initialiser_that_failed_may_be_tried_again() -> None:
+    trie = SubscriptionTrie.__new__(SubscriptionTrie)
+    with pytest.raises(TypeError, match="dialect must be a Dialect"):
+        trie.__init__("MQTT")  # type: ignore[misc]
+    trie.__init__(MQTT)  # type: ignore[misc]
+    assert trie.subscribe("a/+", 1)
+    assert trie.match("a/b") == (1,)
+    trie.check()

@@ -1,0 +1,239 @@
+"""The persistent set of one filter's subscribers: every version is a set, and stays what it was.
+
+Hashes are chosen: many share their lowest bits, some all 64, so that sets of a few dozen are deep and have lists of
+entries at the bottom.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subtrie import SubscriptionTrie
+from subtrie._subscribers import (
+    changed_entries,
+    check_set,
+    find_entry,
+    iter_entries,
+    new_entry,
+    set_size,
+    with_entry,
+    without_entry,
+)
+
+INLINE = 8  # entries, above which a set is a hash trie
+
+TOP = 0xFFFF_FFFF_FFFF_FFFF
+# Apart in the first five bits, in later ones, in the last ones, or nowhere.
+HASHES = [0, 1, 2, 31, 32, 33, 32 << 10, 1 << 59, 1 << 60, 1 << 63, TOP, TOP ^ 1 << 63, *[7, 7, 7], *[TOP >> 1] * 3]
+
+
+class Member(NamedTuple):
+    """A subscriber with the hash that the test gives it."""
+
+    number: int
+    hash: int
+
+
+MEMBERS = [Member(number, hash) for number, hash in enumerate(HASHES * 2)]
+
+
+class Version:
+    """A set, and the dict of entries that it should be."""
+
+    def __init__(self, subscribers: Any = None, entries: dict[Member, Any] | None = None) -> None:
+        self.subscribers = subscribers
+        self.entries = entries or {}
+
+    def with_member(self, member: Member, options: dict[str, Any] | None = None) -> Version:
+        entry = new_entry(member, member.hash, options)
+        found = find_entry(self.subscribers, member, member.hash)
+        assert found is self.entries.get(member)
+        return Version(with_entry(self.subscribers, entry, found), {**self.entries, member: entry})
+
+    def without_member(self, member: Member) -> Version:
+        found = find_entry(self.subscribers, member, member.hash)
+        assert found is self.entries.get(member)
+        if found is None:
+            return self
+        left = {other: entry for other, entry in self.entries.items() if other != member}
+        return Version(without_entry(self.subscribers, found), left)
+
+    def check(self) -> None:
+        check_set(self.subscribers)
+        assert set_size(self.subscribers) == len(self.entries)
+        assert {entry.subscriber: entry for entry in iter_entries(self.subscribers)} == self.entries
+        for member in MEMBERS:
+            assert find_entry(self.subscribers, member, member.hash) is self.entries.get(member)
+        assert (self.subscribers is None) == (not self.entries)
+
+    def differences(self, older: Version) -> set[tuple[Any, Any]]:
+        members = self.entries.keys() | older.entries.keys()
+        pairs = ((older.entries.get(member), self.entries.get(member)) for member in members)
+        return {(old, new) for old, new in pairs if old is not new}
+
+
+def changes(older: Version, newer: Version) -> set[tuple[Any, Any]]:
+    found = list(changed_entries(older.subscribers, newer.subscribers))
+    assert len(found) == len(set(found)), "a change twice"
+    return set(found)
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["with", "with", "without", "other options"]), st.sampled_from(MEMBERS)), max_size=60
+)
+
+
+@given(steps=STEPS)
+def test_every_version_is_a_set_and_stays_what_it_was(steps: list[tuple[str, Member]]) -> None:
+    versions = [Version()]
+    for step, member in steps:
+        newest = versions[-1]
+        if step == "without":
+            versions.append(newest.without_member(member))
+        else:
+            versions.append(newest.with_member(member, {"step": len(versions)} if step == "other options" else None))
+        versions[-1].check()
+        assert changes(newest, versions[-1]) == versions[-1].differences(newest)
+    for version in versions:
+        version.check()
+
+
+@given(steps=STEPS, branch=STEPS)
+def test_the_changes_between_any_two_versions(
+    steps: list[tuple[str, Member]], branch: list[tuple[str, Member]]
+) -> None:
+    """Of one line or of two that parted."""
+    ends = [Version()]
+    for line in (steps, branch):
+        version = ends[-1]
+        for step, member in line:
+            version = version.without_member(member) if step == "without" else version.with_member(member)
+        ends.append(version)
+    ends.append(ends[1].without_member(MEMBERS[0]).with_member(MEMBERS[1]))
+    for one, other in combinations(ends, 2):
+        assert changes(one, other) == other.differences(one)
+        assert changes(other, one) == one.differences(other)
+    for end in ends:
+        assert changes(end, end) == set()
+        end.check()
+
+
+@pytest.mark.parametrize("hash", [0, 7, 1 << 63, TOP])
+def test_subscribers_that_agree_in_every_bit_of_their_hash(hash: int) -> None:
+    """Up to the inline limit, beyond it, and back."""
+    crowd = [Member(number, hash) for number in range(3 * INLINE)]
+    apart = Member(-1, hash ^ 1 << 63)
+    version = Version().with_member(apart)
+    for member in crowd:
+        version = version.with_member(member)
+        version.check()
+        assert find_entry(version.subscribers, Member(-2, hash), hash) is None
+    for member in crowd:
+        version = version.with_member(member, {"again": True})
+    version.check()
+    for member in random.Random(hash).sample(crowd, len(crowd)):
+        version = version.without_member(member)
+        version.check()
+    version = version.without_member(apart)
+    assert version.subscribers is None
+
+
+@pytest.mark.parametrize("order", ["as they came", "backwards", "shuffled"])
+def test_growth_to_two_thousand_and_back(order: str) -> None:
+    rng = random.Random(order)
+    crowd = [Member(number, rng.getrandbits(64)) for number in range(2_000)]
+    version = Version()
+    entries: dict[Member, Any] = {}
+    versions = [version]
+    for member in crowd:
+        entries[member] = new_entry(member, member.hash, None)
+        version = Version(with_entry(version.subscribers, entries[member], None))
+        assert set_size(version.subscribers) == len(entries)
+        if len(entries) % 400 in (0, 1, INLINE, INLINE + 1):
+            version.entries = dict(entries)
+            versions.append(version)
+    leaving = {"as they came": crowd, "backwards": crowd[::-1], "shuffled": rng.sample(crowd, len(crowd))}[order]
+    for member in leaving:
+        version = Version(without_entry(version.subscribers, entries.pop(member)))
+        assert set_size(version.subscribers) == len(entries)
+        if len(entries) % 400 in (0, 1, INLINE, INLINE + 1):
+            version.entries = dict(entries)
+            versions.append(version)
+    assert version.subscribers is None
+    for kept in versions:
+        kept.check()
+    for older, newer in zip(versions, versions[1:], strict=False):
+        assert changes(older, newer) == newer.differences(older)
+
+
+def test_a_change_shares_all_but_a_path() -> None:
+    """The difference of two sets that differ by one entry is found without a look at the others."""
+    rng = random.Random(5)
+    compared = []
+
+    class Counting:
+        def __init__(self, hash: int) -> None:
+            self.hash = hash
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(other)
+            return self is other
+
+        def __hash__(self) -> int:
+            return self.hash
+
+    subscribers: Any = None
+    for _ in range(1_000):
+        hash = rng.getrandbits(64)
+        subscribers = with_entry(subscribers, new_entry(Counting(hash), hash, None), None)
+    added = new_entry(Counting(3), 3, None)
+    assert list(changed_entries(subscribers, with_entry(subscribers, added, None))) == [(None, added)]
+    assert not compared
+
+
+class SameHash:
+    """Subscribers of one hash, told apart by their number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameHash) and self.number == other.number
+
+    def __repr__(self) -> str:
+        return f"SameHash({self.number})"
+
+
+def test_one_filter_with_two_thousand_subscribers_in_a_trie() -> None:
+    """Some of one hash. They come and go through the trie's own methods, and a snapshot keeps them."""
+    crowd: list[Any] = [*range(1_970), *map(SameHash, range(30))]
+    rng = random.Random(6)
+    rng.shuffle(crowd)
+    trie = SubscriptionTrie()
+    for n, subscriber in enumerate(crowd):
+        assert trie.subscribe("a.b", subscriber)
+        if n % 397 == 0:
+            assert set(trie.match("a.b")) == set(crowd[: n + 1])
+    before = trie.snapshot()
+    assert trie.subscribe("a.*", SameHash(3)) and trie.count("a.b") == len(crowd)
+    for n, subscriber in enumerate(crowd):
+        assert trie.unsubscribe("a.b", subscriber)
+        assert not trie.unsubscribe("a.b", subscriber)
+        if n % 397 == 0:
+            assert set(trie.match("a.b")) == {*crowd[n + 1 :], SameHash(3)}
+    assert trie.match("a.b") == (SameHash(3),)
+    assert set(before.match("a.b")) == set(crowd)
+    removed = [change.subscription.subscriber for change in trie.diff(before) if change.kind == "removed"]
+    assert len(removed) == len(crowd)
+    assert set(removed) == set(crowd)
+    before.check()
+    trie.check()
