@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableSet, Set
 from types import GenericAlias
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from ctrie._ctrie import Ctrie
 from ctrie._views import set_repr
@@ -62,6 +62,11 @@ class CtrieSet(MutableSet[Any]):
         """Remove `value` if it is there; tell whether it was."""
         return self._members.pop(value, _NEW) is not _NEW
 
+    def remove(self, value: Any) -> None:
+        """Remove `value`, or raise KeyError if it is not there: of several who remove it, one succeeds."""
+        if not self.discard(value):
+            raise KeyError(value)
+
     def pop(self) -> Any:
         """Remove some member and return it; KeyError if there is none. Lock-free."""
         return self._members.popitem()[0]
@@ -88,6 +93,39 @@ class CtrieSet(MutableSet[Any]):
         mine = self.readonly_snapshot()
         theirs = other.readonly_snapshot() if isinstance(other, CtrieSet) else other
         return len(mine) == len(theirs) and all(member in theirs for member in mine)
+
+    def __and__(self, other: Iterable[Any]) -> CtrieSet:
+        return super(CtrieSet, self.readonly_snapshot()).__and__(other)  # type: ignore[operator, return-value]
+
+    __rand__ = __and__
+
+    def __sub__(self, other: Iterable[Any]) -> CtrieSet:
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        rest = self.snapshot()
+        for member in other:
+            rest.discard(member)
+        return rest
+
+    def __ior__(self, other: Iterable[Any]) -> Self:  # type: ignore[misc]
+        self._members.update((member, None) for member in other)
+        return self
+
+    def __iand__(self, other: Iterable[Any]) -> Self:
+        self._refuse_if_read_only()
+        return super().__iand__(other)  # type: ignore[arg-type]
+
+    def __isub__(self, other: Iterable[Any]) -> Self:
+        self._refuse_if_read_only()
+        return super().__isub__(other)  # type: ignore[arg-type]
+
+    def __ixor__(self, other: Iterable[Any]) -> Self:  # type: ignore[misc]
+        self._refuse_if_read_only()
+        return super().__ixor__(other)  # type: ignore[arg-type]
+
+    def _refuse_if_read_only(self) -> None:
+        """Raise now what the mixins would only raise on the first member that they have to change."""
+        self._members.update()
 
     def __repr__(self) -> str:
         return set_repr(self)

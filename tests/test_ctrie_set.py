@@ -19,7 +19,6 @@ from tests.threads import meanwhile, run_together
 members = st.sets(st.integers(0, 12) | st.none())
 
 
-
 def same_letters(one: str, other: str) -> bool:
     return one.lower() == other.lower()
 
@@ -91,7 +90,11 @@ class TestAlgebra:
     @given(one=members, other=members)
     def test_operators(self, one: set[Any], other: set[Any]) -> None:
         for apply in self.OPERATORS:
-            for made in (apply(CtrieSet(one), other), apply(CtrieSet(one), CtrieSet(other)), apply(one, CtrieSet(other))):
+            for made in (
+                apply(CtrieSet(one), other),
+                apply(CtrieSet(one), CtrieSet(other)),
+                apply(one, CtrieSet(other)),
+            ):
                 assert isinstance(made, CtrieSet)
                 assert made == apply(one, other)
                 made.check()
@@ -220,14 +223,14 @@ class TestReadOnly:
         "remove of no member": lambda s: s.remove(9),
         "pop": lambda s: s.pop(),
         "clear": lambda s: s.clear(),
-        "ior": lambda s: operator.ior(s, {3}),
-        "ior with nothing": lambda s: operator.ior(s, set()),
-        "iand": lambda s: operator.iand(s, {3}),
-        "iand with all": lambda s: operator.iand(s, {1, 2}),
-        "isub": lambda s: operator.isub(s, {1}),
-        "isub with nothing": lambda s: operator.isub(s, set()),
-        "ixor": lambda s: operator.ixor(s, {1}),
-        "ixor with nothing": lambda s: operator.ixor(s, set()),
+        "ior": lambda s: s.__ior__({3}),
+        "ior with nothing": lambda s: s.__ior__(set()),
+        "iand": lambda s: s.__iand__({3}),
+        "iand with all": lambda s: s.__iand__({1, 2}),
+        "isub": lambda s: s.__isub__({1}),
+        "isub with nothing": lambda s: s.__isub__(set()),
+        "ixor": lambda s: s.__ixor__({1}),
+        "ixor with nothing": lambda s: s.__ixor__(set()),
     }
 
     @pytest.mark.parametrize("mutate", MUTATORS)

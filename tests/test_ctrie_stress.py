@@ -56,17 +56,18 @@ class OwnKeys:
             elif what < 0.7:
                 assert trie.pop(k, None) is model.pop(k, None)
             elif what < 0.8:
-                present = trie.put_if_absent(k, new := [step])
+                new = [step]
+                present = trie.put_if_absent(k, new)
                 assert present is model.get(k)
                 model.setdefault(k, new)
             elif what < 0.9:
-                assert trie.replace(k, new := [step]) is (k in model)
+                new = [step]
+                assert trie.replace(k, new) is (k in model)
                 if k in model:
                     model[k] = new
             else:
-                assert trie.compute(k, lambda old: [step]) == (new := [step])
-                model[k] = trie[k]
-                assert model[k] == new
+                model[k] = trie.compute(k, lambda old, step=step: [step])
+                assert model[k] == [step]
             assert trie.get(k) is model.get(k), f"thread {thread}, step {step}: {k} has lost a write"
         for k in ((thread, number) for number in range(self.keys)):
             assert trie.get(k) is model.get(k), f"thread {thread}: {k} has lost a write"
@@ -204,6 +205,8 @@ class TestSameKeys:
         trie.check()
 
 
+NUMBERS = max(60, WORK // 4)
+
 # Ways to look at a whole map, each as the set of its keys. (dict(m) is none of them: it takes m.keys(), which is of
 # one instant, and then looks up key by key; dict(m.items()) is.)
 LOOKS: dict[str, Callable[[Any], set[int]]] = {
@@ -219,26 +222,24 @@ LOOKS: dict[str, Callable[[Any], set[int]]] = {
     "union": lambda m: set(m | {}),
     "split": lambda m: {k for part in m.split(3) for k, _ in part},
     "diff": lambda m: {k for k, _, _ in m.diff(Ctrie(), "absent")},
-    "lookups in a snapshot": lambda m: {k for s in [m.readonly_snapshot()] for k in range(s.get("end", 1000)) if k in s},
+    "lookups in a snapshot": lambda m: {k for s in [m.readonly_snapshot()] for k in range(NUMBERS) if k in s},
 }
 
 
 class TestOneInstant:
     """Keys come or go in order, so that every instant's keys are known from their number."""
 
-    NUMBERS = max(60, WORK // 4)
-
     @pytest.mark.parametrize("look", LOOKS)
     def test_of_keys_that_come_in_order_every_look_sees_the_first_ones(self, look: str) -> None:
         trie: Any = Ctrie()
 
         def fill() -> None:
-            for number in range(self.NUMBERS):
+            for number in range(NUMBERS):
                 trie[number] = number
 
         def watch() -> None:
             seen = 0
-            while seen < min(self.NUMBERS, 1000):
+            while seen < min(NUMBERS, 1000):
                 found = LOOKS[look](trie)
                 assert found == set(range(len(found)))
                 assert len(found) >= seen, "a key that was seen has disappeared"
@@ -249,16 +250,16 @@ class TestOneInstant:
 
     @pytest.mark.parametrize("look", [look for look in LOOKS if look != "len"])
     def test_of_keys_that_go_in_order_every_look_sees_the_last_ones(self, look: str) -> None:
-        trie: Any = Ctrie((number, number) for number in range(self.NUMBERS))
+        trie: Any = Ctrie((number, number) for number in range(NUMBERS))
 
         def empty() -> None:
-            for number in range(self.NUMBERS):
+            for number in range(NUMBERS):
                 assert trie.pop(number) == number
 
         def watch() -> None:
             while True:
                 found = LOOKS[look](trie)
-                assert found == set(range(self.NUMBERS - len(found), self.NUMBERS))
+                assert found == set(range(NUMBERS - len(found), NUMBERS))
                 if not found:
                     return
 
@@ -374,7 +375,7 @@ class TestAnythingGoes:
             chance = random.Random(seed)
             for _ in range(WORK // 2):
                 k = chance.randrange(30)
-                chance.choice(
+                act: Callable[[int], Any] = chance.choice(
                     [
                         lambda k: trie.get(k),
                         lambda k: trie.__setitem__(k, k),
@@ -389,7 +390,8 @@ class TestAnythingGoes:
                         lambda k: len(trie),
                         lambda k: trie.clear() if chance.random() < 0.1 else None,
                     ]
-                )(k)
+                )
+                act(k)
 
         run_together([lambda seed=seed: work(seed) for seed in range(THREADS)])
         assert all(k == value for k, value in trie.items())
