@@ -5,6 +5,7 @@
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads, and all that they saw judged   (ARGS="--duration 60 --threads 8")
 #   make bench    the benchmarks                                               (ARGS="--quick")
+#   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make docs     the manual, into docs/_build
 #   make build    bring the compiled modules up to date with their sources
 #   make clean    remove all that the above have made
@@ -16,7 +17,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found lint format stress bench docs build clean java
+.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found lint format stress bench test-brokers brokers docs build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(wildcard $(foreach room,ctrie subtrie,$(room)/*.py $(room)/*.pyx $(room)/*.pxd $(room)/*.h))
@@ -92,6 +93,9 @@ stress: $(STRESSED)/built
 bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)
 
+test-brokers: brokers .venv/built
+	.venv/bin/python -m pytest -m brokers tests/test_brokers.py $(ARGS)
+
 docs: .venv/docs .venv/built
 	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 	@echo "The manual is at docs/_build/index.html"
@@ -150,6 +154,16 @@ require_python = '$(1)' -c 'import sys, ensurepip, venv; sys.exit(sys.version_in
 	echo "    macOS:           brew install python@3.11" >&2; \
 	echo "or name one: make PYTHON=/path/to/python3.11 ..." >&2; \
 	exit 1; }
+
+# What cannot be installed is left out by the tests, which say so.
+BROKERS = $(strip $(foreach server,mosquitto rabbitmq-server nats-server,$(if $(wildcard /usr/sbin/$(server)),,$(server))))
+brokers:
+	@if [ -n "$(BROKERS)" ] && command -v apt-get >/dev/null; then \
+		echo "== Installing $(BROKERS) from the distribution's packages"; \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update --quiet=2 && \
+		$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends $(BROKERS); \
+	fi
 
 java:
 	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \

@@ -1,0 +1,55 @@
+"""Real brokers, started on loopback for the length of a test or a benchmark, as far as they are installed.
+
+A `Broker` says which dialect it speaks and runs a server of its own. A `Session` with it subscribes by filters and says
+to whom each message was delivered: what the broker answers where our matchers answer `match`. Servers listen on
+127.0.0.1 only, at a port that was free, and keep their files in a temporary folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from subtrie import Dialect
+
+
+class Refused(Exception):
+    """The broker took a filter or a topic for an error."""
+
+
+class Session(Protocol):
+    """What one test has to do with a broker: nothing of another session is seen in it."""
+
+    def subscribe(self, filter: str, subscriber: int) -> None:
+        """Subscribe, and return when the broker has done so.
+
+        :raises Refused: where it does not like the filter; the session is of no further use then
+        """
+        ...
+
+    def unsubscribe(self, filter: str, subscriber: int) -> None:
+        """Take back a subscription that is there, and return when the broker has done so."""
+        ...
+
+    def deliveries(self, topics: Sequence[str]) -> list[list[int]]:
+        """Publish a message under each topic; return to whom each was delivered, once for each copy.
+
+        :raises Refused: where the broker does not like a topic; the session is of no further use then
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A kind of server, and how to run one."""
+
+    name: str
+    dialect: Dialect
+    missing: Callable[[], str | None]
+    """Says what is not installed, if anything."""
+    running: Callable[[], AbstractContextManager[int]]
+    """Runs a server and yields its port."""
+    session: Callable[[int], AbstractContextManager[Session]]
+    """Opens a session with the server at a port."""

@@ -1,0 +1,91 @@
+"""Running a server as a child process: on a free port of loopback, ready when it says so, gone when the block ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+START_LIMIT = 60.0  # seconds; the slowest of them boots a virtual machine of its own
+STOP_LIMIT = 10.0
+ANSWER_LIMIT = 20.0
+POLL = 0.05
+# Where Debian puts servers is not on everybody's path.
+_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
+
+
+def program(name: str) -> str | None:
+    """Return where a program is, None where it is not installed."""
+    return shutil.which(name, path=_PATH)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as listener:
+        listener.bind((LOOPBACK, 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def running(
+    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[Callable[[], bool]]:
+    """Run a program, its output in a file; yield a function that says whether it still runs."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,  # so that what it starts goes with it
+        )
+    try:
+        yield lambda: process.poll() is None
+    finally:
+        _stop(process)
+
+
+def wait_until(is_ready: Callable[[], bool], is_alive: Callable[[], bool], log: Path) -> None:
+    """Return when a server is ready.
+
+    :raises RuntimeError: where it ends, or takes too long; with what it printed
+    """
+    deadline = time.monotonic() + START_LIMIT
+    while not is_ready():
+        if not is_alive() or time.monotonic() > deadline:
+            raise RuntimeError(f"the server did not start:\n{log.read_text(errors='replace')}")
+        time.sleep(POLL)
+
+
+def connect(port: int) -> socket.socket:
+    """Connect to a server, to exchange small messages with it."""
+    connection = socket.create_connection((LOOPBACK, port), timeout=ANSWER_LIMIT)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def accepts_connections(port: int) -> bool:
+    """Say whether somebody listens on a port."""
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
