@@ -93,8 +93,8 @@ def test_the_same_operations_give_the_same_answers(jvm: Any, universe: str, seed
         elif what < 0.98:
             live = [*live, Both(both.scala.snapshot(), both.ctrie.snapshot())][-4:]
         else:
-            source = chance.choice([*live, *frozen])
-            frozen = [*frozen, Both(source.scala.readonly_snapshot(), source.ctrie.readonly_snapshot())][-3:]
+            # Only of live ones: there, a snapshot of a read-only snapshot is a NullPointerException.
+            frozen = [*frozen, Both(both.scala.readonly_snapshot(), both.ctrie.readonly_snapshot())][-3:]
         if frozen:
             look = chance.choice(frozen)
             assert look.ctrie.get(k, ABSENT) == look.scala.get(k)

@@ -28,7 +28,7 @@ class TrieMap:
     def __init__(self, jvm: Any, scala: Any = None) -> None:
         self._jvm = jvm
         self._scala = jvm.scala.collection.concurrent.TrieMap() if scala is None else scala
-        self._java = jvm.scala.jdk.javaapi.CollectionConverters.asJavaConcurrent(self._scala)
+        self._java = jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._scala)
 
     def get(self, key: str | None) -> Any:
         return self._answer(self._java.get(key))
