@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subtrie import AMQP, SubscriptionTrie
 from subtrie.errors import TopicError
 from subtrie.fields import (
     Criterion,
@@ -280,7 +281,10 @@ def test_writers_lose_nothing() -> None:
     assert len(matcher) == 0
 
 
-@pytest.mark.parametrize("topics", [NaiveMatcher, LockedTrie])
+every_topic_matcher = pytest.mark.parametrize("topics", [SubscriptionTrie, NaiveMatcher, LockedTrie])
+
+
+@every_topic_matcher
 class TestRouting:
     def test_wants_the_topic_and_all_criteria(self, topics: Callable[[], Matcher]) -> None:
         matcher = RoutingMatcher(topics())
@@ -317,3 +321,67 @@ class TestRouting:
             matcher.match("a", {"f": []})
         assert len(matcher) == 0
         matcher.check()
+
+
+routes = st.tuples(
+    st.sampled_from(["a", "b", "a.b", "*", "#", "a.#", "*.b"]), st.lists(criteria, max_size=3), st.integers(0, 2)
+)
+
+
+@every_topic_matcher
+@given(
+    changes=st.lists(st.tuples(st.booleans(), routes), max_size=12),
+    asked=st.lists(st.tuples(st.sampled_from(["a", "b", "a.b", "b.b", ""]), messages), min_size=1, max_size=4),
+)
+def test_any_routes_answer_as_topic_and_criteria_one_by_one(
+    topics: Callable[[], Matcher],
+    changes: list[tuple[bool, tuple[str, list[Criterion], int]]],
+    asked: list[tuple[str, dict[str, Any]]],
+) -> None:
+    matcher = RoutingMatcher(topics())
+    present: set[tuple[str, FieldSubscription]] = set()
+    for subscribes, (filter, criteria, subscriber) in changes:
+        route = filter, FieldSubscription(frozenset(criteria), subscriber)
+        if subscribes:
+            assert matcher.subscribe(filter, criteria, subscriber) == (route not in present)
+            present.add(route)
+        else:
+            assert matcher.unsubscribe(filter, criteria, subscriber) == (route in present)
+            present.discard(route)
+        assert len(matcher) == len(present)
+    for topic, message in asked:
+        wanting = {
+            s.subscriber
+            for filter, s in present
+            if AMQP.matches(AMQP.split_filter(filter), AMQP.split_topic(topic))
+            and hits(list(s.criteria), message) == len(s.criteria)
+        }
+        found = matcher.match(topic, message)
+        assert set(found) == wanting
+        assert len(found) == len(wanting), "a subscriber twice"
+    matcher.check()
+
+
+@every_topic_matcher
+def test_a_routed_match_sees_one_instant(topics: Callable[[], Matcher]) -> None:
+    """Each writer moves one subscriber from a filter and a criterion to another of both, and back."""
+    matcher = RoutingMatcher(topics())
+    writers = 2
+    places: list[tuple[str, list[Criterion]]] = [("a.b", [Present("f")]), ("*.b", [Within("f", 0, 1)])]
+    for writer in range(writers):
+        matcher.subscribe(*places[0], writer)
+
+    def work(thread: int) -> None:
+        if thread < writers:
+            here, there = places
+            for _ in range(300):
+                matcher.subscribe(*there, thread)
+                matcher.unsubscribe(*here, thread)
+                here, there = there, here
+        else:
+            for _ in range(600):
+                assert set(matcher.match("a.b", {"f": 1})) == set(range(writers))
+
+    in_threads(work, writers + 2)
+    matcher.check()
+    assert len(matcher) == writers

@@ -268,6 +268,34 @@ class TestOptimised:
         assert len(matcher._inexact) == 1
         matcher.check()
 
+    def test_ands_no_more_rows_than_it_must(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        ands: list[object] = []
+
+        class Watched(IntBitmap):
+            __slots__ = ()
+
+            def __and__(self, other: IntBitmap) -> IntBitmap:
+                ands.append(other)
+                return super().__and__(other)
+
+        monkeypatch.setattr("subtrie.optimised.Bitmap", Watched)
+        matcher = OptimisedMatcher()
+        for filter in ("a.b", "a.*.c.d", "e.f.g"):
+            matcher.subscribe(filter, filter)
+
+        def rows_after_the_first(topic: str) -> int:
+            ands.clear()
+            matcher.match(topic)
+            return len(ands)
+
+        assert matcher.match("a.b") == ("a.b",)
+        assert rows_after_the_first("a.b") == 2  # b and null, and nothing after that first null
+        assert rows_after_the_first("a.b.c.d") == 3
+        assert rows_after_the_first("a.f.g.d") == 2  # nothing is left after g
+        assert rows_after_the_first("x.b.c.d") == 0  # nobody named x, nobody has a wildcard there
+        assert rows_after_the_first("a.b.c.d.e") == 0  # longer than every filter
+        matcher.check()
+
 
 class TestFiltering:
     def test_asks_wide_filters_first_and_skips_those_they_cover(self) -> None:
