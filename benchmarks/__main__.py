@@ -14,6 +14,7 @@ from rich.status import Status
 from benchmarks import plots, results, runner, tables
 from benchmarks.machine import describe, gil
 from benchmarks.model import Benchmark, check
+from benchmarks.readme import write_figures
 from benchmarks.report import write_report
 from benchmarks.suite import all_benchmarks
 
@@ -36,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         _run_all(chosen, options.output, console, quick=False)
         write_report(options.output)
+        if options.output == FOLDER:
+            write_figures(FOLDER)
         console.print(f"Results, plots and tables are in {options.output}.")
     return 0
 

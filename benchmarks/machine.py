@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("ctrie", "cereggii", "immutables", "paho-mqtt", "pyroaring", "sortedcontainers")
+PACKAGES = ("ctrie", "cereggii", "immutables", "paho-mqtt", "pika", "pyroaring", "pyspark", "sortedcontainers")
+PROGRAMS = ("mosquitto", "nats-server", "rabbitmq-server", "openjdk-17-jre-headless")
+"""Debian's packages of what competes in a process of its own."""
 
 
 def describe() -> dict[str, object]:
@@ -26,6 +29,7 @@ def describe() -> dict[str, object]:
         "gil": gil(),
         "twin": ctrie.twin,
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "programs": {name: found for name in PROGRAMS if (found := _debian_version(name))},
     }
 
 
@@ -51,4 +55,12 @@ def _version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
+        return None
+
+
+def _debian_version(package: str) -> str | None:
+    query = ["dpkg-query", "--show", "--showformat=${Version}", package]
+    try:
+        return subprocess.run(query, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
         return None

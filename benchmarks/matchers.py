@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from threading import Lock
 from typing import Any
@@ -17,24 +18,25 @@ from subtrie.naive import NaiveMatcher
 from subtrie.optimised import OptimisedMatcher
 
 
-class TrieUnderLock:
-    """The subscription trie shared as a structure is that is not thread-safe: every call under one lock."""
+class UnderLock:
+    """A matcher shared as a structure is that is not thread-safe: every call under one lock."""
 
-    def __init__(self) -> None:
-        self._trie = SubscriptionTrie()
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._matcher = make()
         self._lock = Lock()
 
     def subscribe(self, filter: str, subscriber: Any) -> bool:
         with self._lock:
-            return self._trie.subscribe(filter, subscriber)
+            return bool(self._matcher.subscribe(filter, subscriber))
 
     def unsubscribe(self, filter: str, subscriber: Any) -> bool:
         with self._lock:
-            return self._trie.unsubscribe(filter, subscriber)
+            return bool(self._matcher.unsubscribe(filter, subscriber))
 
     def match(self, topic: str) -> tuple[Any, ...]:
         with self._lock:
-            return self._trie.match(topic)
+            found: tuple[Any, ...] = self._matcher.match(topic)
+            return found
 
 
 class Paho:
@@ -96,13 +98,14 @@ class Entrant:
 
 
 TRIE = Entrant("SubscriptionTrie", SubscriptionTrie)
-UNDER_LOCK = Entrant("SubscriptionTrie under a lock", TrieUnderLock)
+UNDER_LOCK = Entrant("SubscriptionTrie under a lock", partial(UnderLock, SubscriptionTrie))
 LOCKED = Entrant("locked trie (S8)", LockedTrie)
 NAIVE = Entrant("naive (S1)", NaiveMatcher, is_slow=True)
 INVERTED = Entrant("inverted bitmap (S2)", InvertedMatcher)
 OPTIMISED = Entrant("optimised bitmap (S3)", OptimisedMatcher)
 FILTERING = Entrant("filtering (S5)", FilteringMatcher, is_slow=True)
 PAHO = Entrant("paho MQTTMatcher", Paho, MQTT)
+PAHO_UNDER_LOCK = Entrant("paho MQTTMatcher under a lock", partial(UnderLock, Paho), MQTT)
 
 
 def present(entrants: Sequence[Entrant]) -> list[Entrant]:

@@ -10,13 +10,13 @@ from benchmarks.results import Run, load_all
 from benchmarks.tables import table
 
 INTRODUCTION = """\
-# Benchmarks
+# Results
 
 Made by `python -m benchmarks` (`make bench`); this page, too. Each figure is the median of several repeats,
 with the smallest and the largest beside it; the contenders of a table were measured in turn, in one process,
 so compare within a table rather than between tables. The raw results, with the machine and the versions, are
 in the JSON files beside this page. Take absolute figures with a grain of salt: ratios travel better than
-nanoseconds.
+nanoseconds. [How to read them](../benchmarks.md).
 """
 
 

@@ -4,22 +4,24 @@ run."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import get_ident
+from threading import Barrier, Event, get_ident
 from typing import Any
 
 import pytest
 
 from benchmarks import __main__ as command_line
-from benchmarks import machine, matchers, plots, report, results, runner, tables
+from benchmarks import machine, matchers, plots, readme, report, results, runner, tables
 from benchmarks.model import Benchmark, Contender, Group, OneRun, Result
-from benchmarks.suite import all_benchmarks
+from benchmarks.suite import all_benchmarks, map_scaling, mixed, scaling, tail, writers
 from benchmarks.threads import timed_in_threads
 from benchmarks.workloads import growing_filters, long_filters, throughput_filters, throughput_topics
 from subtrie import AMQP
+from tests.threads import run_together
 
 
 class TestWorkloads:
@@ -99,6 +101,86 @@ class TestRunner:
         assert len(set(worked.values())) == 4
 
 
+class OwnOnly:
+    """Stands in for a matcher or a map that threads share, and notes what each of them uses of it.
+
+    On free-threaded Python a string or a bound method that another thread has made is slower to use, so a benchmark
+    in which threads shared one would measure that.
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.texts: dict[int, set[int]] = defaultdict(set)
+        self.kept: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., bool]:
+        if name not in ("match", "subscribe", "unsubscribe", "get"):
+            raise AttributeError(name)
+        maker = get_ident()
+
+        def bound(text: str, *_: object) -> bool:
+            assert get_ident() == maker, f"a thread uses the {name} that another one has made"
+            self.note(text)
+            return True
+
+        return bound
+
+    def __setitem__(self, key: str, _: object) -> None:
+        self.note(key)
+
+    def note(self, text: str) -> None:
+        self.calls += 1
+        self.kept.append(text)  # or its address could be used again
+        self.texts[get_ident()].add(id(text))
+
+    def check(self) -> None:
+        assert self.calls
+        together = [text for texts in self.texts.values() for text in texts]
+        assert len(together) == len(set(together)), "threads share a string"
+
+
+MIX = mixed.Mix("test", "a test", 2, inserts_only=False)
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda shared, thread: scaling._matching(shared, throughput_filters(), 50, 2, thread),
+        lambda shared, thread: mixed._work(matchers.TRIE, shared, throughput_filters(), MIX, 50, thread),
+        lambda shared, thread: mixed._work(matchers.PAHO_UNDER_LOCK, shared, throughput_filters(), MIX, 50, thread),
+        lambda shared, thread: map_scaling._work(shared, "get", 50, 50, thread),
+        lambda shared, thread: map_scaling._work(shared, "mixed", 50, 50, thread),
+    ],
+    ids=["scaling", "mixed", "mixed, translated", "map-scaling get", "map-scaling mixed"],
+)
+def test_threads_use_strings_and_bound_methods_of_their_own(prepare: Callable[[OwnOnly, int], Any]) -> None:
+    shared = OwnOnly()
+    timed_in_threads(4, partial(prepare, shared))
+    assert len(shared.texts) == 4
+    shared.check()
+
+
+def test_readers_and_writer_of_a_burst_use_strings_and_bound_methods_of_their_own() -> None:
+    shared, filters = OwnOnly(), throughput_filters()
+    together, done = Barrier(3), Event()
+    run_together(
+        [
+            lambda: tail._read(shared, filters, together, done, seed=1),
+            lambda: tail._read(shared, filters, together, done, seed=2),
+            lambda: tail._write(shared, 50, together, done),
+        ]
+    )
+    assert len(shared.texts) == 3
+    shared.check()
+
+
+def test_reader_and_writer_use_strings_and_bound_methods_of_their_own() -> None:
+    shared = OwnOnly()
+    assert all(seconds > 0 for seconds in writers._both(matchers.TRIE, shared, throughput_filters(), 0.01))
+    assert len(shared.texts) == 2
+    shared.check()
+
+
 @pytest.fixture
 def run() -> results.Run:
     measured = [
@@ -124,7 +206,7 @@ class TestResults:
         described = json.loads(text)["machine"]
         assert described["cores"] >= 1
         assert described["gil"] in (True, False)
-        assert {"cpu", "python", "twin", "packages", "memory_gib"} <= described.keys()
+        assert {"cpu", "python", "twin", "packages", "programs", "memory_gib"} <= described.keys()
         assert platform.node() not in text
         assert str(Path.cwd()) not in text
 
@@ -168,6 +250,42 @@ class TestResults:
             assert f"({one.stem}.json)" in text
 
 
+class TestReadme:
+    @pytest.fixture
+    def folder(self, run: results.Run, tmp_path: Path) -> Path:
+        names = [entrant.name for entrant in (matchers.TRIE, matchers.NAIVE)]
+        costs = [
+            Result(f"{operation}, {state}: {name}", None, [factor * 1e-9])
+            for name in names
+            for operation in readme.OPERATIONS
+            for state, factor in (("cold", 50), ("hot", 700))
+        ]
+        rates = [
+            Result(writers.series(entrant, what), None, [cost * 1e-6])
+            for entrant, slow in ((matchers.TRIE, 1), (matchers.NAIVE, 1_000))
+            for what, cost in ((writers.ALONE, slow), (writers.BESIDE, 2 * slow))
+        ]
+        for name, measured in (("published", costs), ("writers", rates), ("growth", run.results)):
+            results.save(replace(run, benchmark=name, results=measured), tmp_path)
+        return tmp_path
+
+    def test_figures_take_the_place_of_the_mark_and_then_of_the_figures_before(self, folder: Path) -> None:
+        page = folder / "README.md"
+        page.write_text("Before.\n\n<!-- figures -->\n\nAfter.\n")
+        readme.write_figures(folder, page)
+        once = page.read_text()
+        assert once.startswith("Before.\n\n<!-- figures -->\n")
+        assert once.endswith("<!-- end of figures -->\n\nAfter.\n")
+        assert "| SubscriptionTrie | 50 / 700 | 50 / 700 | 50 / 700 | 1,000,000 | 500,000 |\n" in once
+        assert "| naive (S1) | 50 / 700 | 50 / 700 | 50 / 700 | 1,000 | 500 |\n" in once
+        assert f"growth-{machine.tag()}.png" in once
+        readme.write_figures(folder, page)
+        assert page.read_text() == once
+
+    def test_the_readme_has_a_place_for_them(self) -> None:
+        assert (Path(__file__).parent.parent / readme.README).read_text().count(readme.BEGIN) == 1
+
+
 @pytest.mark.parametrize(
     "entrant",
     [
@@ -179,6 +297,7 @@ class TestResults:
         matchers.OPTIMISED,
         matchers.FILTERING,
         matchers.PAHO,
+        matchers.PAHO_UNDER_LOCK,
     ],
     ids=lambda entrant: entrant.name,
 )

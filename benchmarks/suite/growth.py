@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from benchmarks.matchers import LOCKED, OPTIMISED, PAHO, TRIE, filled, present
+from benchmarks.matchers import INVERTED, LOCKED, NAIVE, OPTIMISED, PAHO, TRIE, filled, present
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from benchmarks.suite.throughput import call_each
 from benchmarks.workloads import growing_filters
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_000}
-"""How far each one goes: the others take too much memory or time."""
+LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_000, INVERTED: 10_000, NAIVE: 100_000}
+"""How far each one goes: beyond, it takes too much memory or time."""
 MATCHES = 20_000
+TOPICS = {NAIVE: 20, INVERTED: 200}
+"""Of how many topics the matches are where each of them, or getting to know it, takes long."""
 
 
 def _groups(quick: bool) -> Iterator[Group]:
@@ -27,8 +29,10 @@ def _groups(quick: bool) -> Iterator[Group]:
         topics = [filters[number].replace("*", "w7") for number in numbers]
         for entrant in present([entrant for entrant, largest in LARGEST.items() if size <= largest]):
             matcher = filled(entrant, filters)
-            own = entrant.texts(topics)
-            for number, topic in zip(numbers[:500], own, strict=False):
+            own = entrant.texts(topics[: TOPICS.get(entrant, MATCHES)])
+            if entrant is INVERTED:
+                own *= MATCHES // len(own)
+            for number, topic in zip(numbers[: TOPICS.get(entrant, 500)], own, strict=False):
                 check(number in matcher.match(topic), f"{entrant.name} at {size:,}: {topic}")
             group.append(_contender(entrant.name, matcher.match, own, size))
         if size <= 1_000_000:

@@ -7,7 +7,19 @@ from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
-from benchmarks.matchers import INVERTED, LOCKED, OPTIMISED, TRIE, UNDER_LOCK, Entrant, filled, verify
+from benchmarks.matchers import (
+    INVERTED,
+    LOCKED,
+    NAIVE,
+    OPTIMISED,
+    PAHO_UNDER_LOCK,
+    TRIE,
+    UNDER_LOCK,
+    Entrant,
+    filled,
+    present,
+    verify,
+)
 from benchmarks.model import Benchmark, Contender, Group, check
 from benchmarks.threads import THREADS, Work, timed_in_threads
 from benchmarks.workloads import DIGITS, throughput_filters, throughput_topics
@@ -30,15 +42,15 @@ MIXES = (
     Mix("insert-1-3", "one subscribe to three matches", 4, inserts_only=True),
     Mix("insert-1-1", "one subscribe to one match", 2, inserts_only=True),
 )
-COSTS = {TRIE: 1, UNDER_LOCK: 1, LOCKED: 10, OPTIMISED: 20, INVERTED: 200}
+COSTS = {TRIE: 1, UNDER_LOCK: 1, LOCKED: 10, PAHO_UNDER_LOCK: 10, OPTIMISED: 20, INVERTED: 200, NAIVE: 400}
 """By how much fewer operations the slower ones get."""
 
 
 def _groups(mix: Mix, quick: bool) -> Iterator[Group]:
     filters = throughput_filters(count=100 if quick else 1_000)
     group: Group = []
-    for entrant, cost in COSTS.items():
-        operations = (200 if quick else 40_000) // cost // mix.write_every * mix.write_every + mix.write_every
+    for entrant in present(list(COSTS)):
+        operations = (200 if quick else 40_000) // COSTS[entrant] // mix.write_every * mix.write_every + mix.write_every
         matcher = filled(entrant, filters)
         # The inverted bitmap gets to know all topics that there are, as it must have before it is of use.
         topics = map(".".join, product(DIGITS, repeat=3)) if entrant is INVERTED else throughput_topics(filters, 50)
@@ -50,31 +62,31 @@ def _groups(mix: Mix, quick: bool) -> Iterator[Group]:
 
 
 def _measure(entrant: Entrant, matcher: Any, filters: Sequence[str], mix: Mix, operations: int, threads: int) -> float:
-    seconds = timed_in_threads(threads, partial(_work, matcher, filters, mix, operations))
+    seconds = timed_in_threads(threads, partial(_work, entrant, matcher, filters, mix, operations))
     for thread in range(threads):
-        for filter, subscriber in _written(mix, operations, thread):
+        for filter, subscriber in _written(entrant, mix, operations, thread):
             is_there = matcher.unsubscribe(filter, subscriber)
             check(is_there == mix.inserts_only, f"{entrant.name} has lost a write of {mix.name}")
     return seconds
 
 
-def _written(mix: Mix, operations: int, thread: int) -> list[tuple[str, tuple[int, int]]]:
+def _written(entrant: Entrant, mix: Mix, operations: int, thread: int) -> list[tuple[str, tuple[int, int]]]:
     """Return the subscriptions that a thread makes, and takes back if not `inserts_only`."""
     writes = operations // mix.write_every
     count = writes if mix.inserts_only else writes // 2
     filters = throughput_filters(seed=100 + thread, count=count)
-    return [(filter, (thread, number)) for number, filter in enumerate(filters)]
+    return [(entrant.text(filter), (thread, number)) for number, filter in enumerate(filters)]
 
 
-def _work(matcher: Any, filters: Sequence[str], mix: Mix, operations: int, thread: int) -> Work:
+def _work(entrant: Entrant, matcher: Any, filters: Sequence[str], mix: Mix, operations: int, thread: int) -> Work:
     """Return the work of a thread: its calls, writes spread evenly among matches."""
     match, subscribe, unsubscribe = matcher.match, matcher.subscribe, matcher.unsubscribe
-    written = _written(mix, operations, thread)
+    written = _written(entrant, mix, operations, thread)
     if mix.inserts_only:
         writes: list[Call] = [(subscribe, subscription) for subscription in written]
     else:
         writes = [(change, subscription) for subscription in written for change in (subscribe, unsubscribe)]
-    topics = iter(throughput_topics(filters, operations, seed=thread))
+    topics = iter(entrant.texts(throughput_topics(filters, operations, seed=thread)))
     calls: list[Call] = []
     for write in writes:
         calls += [(match, (next(topics),)) for _ in range(mix.write_every - 1)]
