@@ -12,14 +12,16 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memchr, memcpy
 
 from ctrie._arrays cimport popcount
 from ctrie._native cimport CTRIE_SLOT, pin, slot_read, unpin
 from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, gcas_complete, rdcss_read_root
 from subtrie._matching cimport RETRIES, Query, new_query, read_matches
 from subtrie._subscribers cimport Entry, SetNode
-from subtrie._words cimport MANY_WORDS, ONE_WORD, word, word_is_string, word_of_string, word_secret, words_split
+from subtrie._words cimport (
+    MANY_WORDS, ONE_WORD, repeated, word, word_is_string, word_is_word, word_of_string, word_rules, word_secret, words_split
+)
 
 from subtrie._matching import distinct_subscribers
 
@@ -32,10 +34,12 @@ cdef extern from *:
     #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_COMPACT_ASCII(topic))
     #endif
     static inline int lowest_bit(uint64_t x) { return __builtin_ctzll(x); }
+    static inline void prefetch(const void *node) { __builtin_prefetch(node); }
     """
     bint SUBTRIE_IS(PyObject *node, PyTypeObject *type) nogil
     bint SUBTRIE_IN_PLACE(object topic)
     int lowest_bit(uint64_t x) nogil
+    void prefetch(const void *node) nogil
     const char *ascii_of "(const char *)PyUnicode_1BYTE_DATA" (object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t length)
@@ -83,20 +87,37 @@ cdef class Plan:
         prefix = dialect.reserved_prefix
         wild = [dialect.one_word, dialect.many_words or dialect.one_word]
         self.dialect = dialect
-        self.in_place = all(len(c) == 1 and c.isascii() for c in [dialect.separator, prefix or "$", *wild])
-        self.separator = ord(dialect.separator) if self.in_place else 0
+        self.in_place = len(special) <= MOST_SPECIALS and all(
+            len(c) == 1 and c.isascii() for c in [dialect.separator, prefix or "$", *wild]
+        )
         self.reserved = ord(prefix) if self.in_place and prefix is not None else -1
-        self.special = "".join(c for c in special if c.isascii()).encode()
-        self.forbidden = "".join(c for c in dialect.forbidden if c.isascii()).encode()
+        self.in_topics = _rules(dialect, special)
+        self.in_filters = _rules(dialect, set(dialect.forbidden))
         self.one, self.many = [ord(c) for c in wild] if self.in_place else (0, 0)
         self.many_last = dialect.many_last
         self.wildcards_in_words = dialect.wildcards_in_words
         self.share = dialect.share_prefix
-        self.empty_words = dialect.empty_words
         self.many_min = dialect.many_min
         self.max_bytes = dialect.max_bytes
         self.most = min(MOST_WORDS, dialect.max_words)
         self.most_in_filter = min(self.most, dialect.max_wildcards)
+
+
+cdef word_rules _rules(dialect, special) except *:
+    cdef word_rules rules
+    rules.separators = repeated(ord(dialect.separator[0]))
+    rules.empty_ordinary = dialect.empty_words
+    rules.special_count = 0
+    for c in special:
+        if c.isascii() and rules.special_count < MOST_SPECIALS:
+            rules.specials[rules.special_count] = repeated(ord(c))
+            rules.special_count += 1
+    return rules
+
+
+cdef class Matchable:
+    """What a topic is matched against: the root of a trie, and the plan of its dialect. A trie is one, and is passed
+    as one, since every use of a root by itself would be counted: in its reference count all threads would meet."""
 
 
 cdef Query query_of(Plan plan, object topic):
@@ -136,17 +157,20 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
     if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
         return None
     size = words_split(
-        ascii_of(filter), PyUnicode_GET_LENGTH(filter), plan.separator, plan.forbidden, len(plan.forbidden),
-        plan.empty_words, words, plan.most_in_filter
+        ascii_of(filter), PyUnicode_GET_LENGTH(filter), &plan.in_filters, words, plan.most_in_filter
     )
     for i in range(size):
         if not _settle_wildcards(plan, &words[i], i + 1 == size):
             return None
-    if size < 0 or (plan.share is not None and word_is_string(&words[0], <PyObject *>plan.share)):
+    if size < 0 or (plan.share is not None and _is(&words[0], <PyObject *>plan.share)):
         return None
     strings = tuple([PyUnicode_FromKindAndData(1, words[i].data, words[i].length) for i in range(size)])
     hashes = tuple([words[i].hash for i in range(size)])
     return strings, hashes
+
+
+cdef bint _is(const word *w, PyObject *string) noexcept:
+    return w.hash == word_of_string(string).hash and word_is_string(w, string)
 
 
 cdef bint _settle_wildcards(Plan plan, word *w, bint last) noexcept:
@@ -166,6 +190,7 @@ cdef bint _settle_wildcards(Plan plan, word *w, bint last) noexcept:
 
 cdef enum:
     MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
+    MOST_SPECIALS = 8
     ROOM = 96           # what a buffer holds before it needs the heap
 
 cdef struct Buffer:     # of pointers, or of pairs of words that fit pointers
@@ -183,9 +208,9 @@ cdef struct Scratch:
     bint only_first
     PyObject *pending       # the I-node of an undecided GCAS that stopped a traversal
     PyObject *pending_main
-    Buffer seen             # I-node, main node
-    Buffer visits           # level, positions
+    Buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside
     Buffer found            # subscribers of a branch
+    Buffer stack            # of large sets
     Buffer subscribers      # subscriber (counted), hash
 
 
@@ -234,89 +259,115 @@ cdef enum:
     THROUGH = 0
     PENDING = 1
     NO_MEMORY = 2
+    NOTED = 3           # what `seen` holds for an I-node
 
 
-cdef inline int _read_main(Scratch *s, PyObject *inode, PyObject **main) noexcept nogil:
-    main[0] = slot_read(CTRIE_SLOT(inode))
-    if slot_read(CTRIE_SLOT(main[0])) != Py_None:
-        s.pending = inode
-        s.pending_main = main[0]
-        return PENDING
-    return THROUGH if _push_pair(&s.seen, <uint64_t>inode, <uint64_t>main[0]) else NO_MEMORY
+cdef inline PyObject *_note(Scratch *s, PyObject *inode, uint64_t positions) noexcept nogil:
+    """Read an I-node's main node and note both; NULL when there is no memory."""
+    cdef PyObject *main = slot_read(CTRIE_SLOT(inode))
+    cdef uint64_t *noted
+    if s.seen.count + NOTED > s.seen.capacity and not _grow(&s.seen):
+        return NULL
+    noted = s.seen.items + s.seen.count
+    noted[0] = <uint64_t>inode
+    noted[1] = <uint64_t>main
+    noted[2] = positions
+    s.seen.count += NOTED
+    return main
+
+
+cdef inline bint _is_pending(Scratch *s, PyObject *inode, PyObject *main) noexcept nogil:
+    if slot_read(CTRIE_SLOT(main)) == Py_None:
+        return False
+    s.pending = inode
+    s.pending_main = main
+    return True
 
 
 cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
+    """Breadth first: the levels noted are the queue. A level's main node is noted, and fetched into the cache, some
+    time before it is looked at."""
     cdef PyObject *level
     cdef PyObject *main
-    cdef PyObject *branch
-    cdef uint64_t positions, reached, left, others
-    cdef uint32_t bitmap
-    cdef int outcome, i, j, fewest
-    s.seen.count = s.visits.count = s.found.count = 0
-    if not _push_pair(&s.visits, <uint64_t>first, 1):
+    cdef uint64_t positions
+    cdef Py_ssize_t at = 0
+    cdef int outcome
+    s.seen.count = s.found.count = 0
+    if _note(s, first, 1) == NULL:
         return NO_MEMORY
-    while s.visits.count:
-        s.visits.count -= 2
-        level = <PyObject *>s.visits.items[s.visits.count]
-        positions = s.visits.items[s.visits.count + 1]
-        outcome = _read_main(s, level, &main)
-        if outcome != THROUGH:
-            return outcome
+    while at < s.seen.count:
+        level = <PyObject *>s.seen.items[at]
+        main = <PyObject *>s.seen.items[at + 1]
+        positions = s.seen.items[at + 2]
+        at += NOTED
+        if not positions:
+            continue
+        if _is_pending(s, level, main):
+            return PENDING
         if not SUBTRIE_IS(main, CNODE):
             continue
-        bitmap = CTRIE_BITMAP(main)
-        if bitmap >> 30 and not (s.reserved and level == first):
-            fewest = lowest_bit(positions) + s.many_min
-            if bitmap >> 31 and fewest <= s.size:
-                branch = CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff))
-                if not _visit(s, branch, s.full & (~<uint64_t>0 << fewest)):
-                    return NO_MEMORY
-            reached = positions << 1 & s.full
-            if bitmap >> 30 & 1 and reached:
-                branch = CTRIE_CHILD(main, popcount(bitmap & 0x3fffffff))
-                if not _visit(s, branch, reached):
-                    return NO_MEMORY
+        if CTRIE_BITMAP(main) >> ONE_WORD and not (s.reserved and level == first):
+            if not _wildcards(s, main, positions):
+                return NO_MEMORY
             if s.only_first and s.found.count:
                 return THROUGH
-        left = positions & (s.full >> 1)    # positions with a word after them
-        while left:
-            i = lowest_bit(left)
-            left &= left - 1
-            reached = <uint64_t>2 << i
-            others = left
-            while others:       # the same word at other positions leads to the same branch
-                j = lowest_bit(others)
-                others &= others - 1
-                if _same_word(&s.words[i], &s.words[j]):
-                    reached |= <uint64_t>2 << j
-                    left ^= <uint64_t>1 << j
-            outcome = _literal(s, level, main, &s.words[i], reached)
-            if outcome != THROUGH:
-                return outcome
-            if s.only_first and s.found.count:
-                return THROUGH
+        outcome = _literals(s, level, main, positions & (s.full >> 1))      # positions with a word after them
+        if outcome != THROUGH or (s.only_first and s.found.count):
+            return outcome
     return THROUGH
 
 
-cdef inline bint _same_word(const word *a, const word *b) noexcept nogil:
-    return (
-        a.hash == b.hash
-        and a.length == b.length
-        and a.kind == b.kind
-        and memcmp(a.data, b.data, <size_t>(a.length * a.kind)) == 0
-    )
+cdef inline bint _wildcards(Scratch *s, PyObject *main, uint64_t positions) noexcept nogil:
+    cdef uint32_t bitmap = CTRIE_BITMAP(main)
+    cdef uint64_t reached
+    cdef int fewest
+    if bitmap >> MANY_WORDS:
+        fewest = lowest_bit(positions) + s.many_min
+        if fewest <= s.size:
+            if not _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff)), s.full & (~<uint64_t>0 << fewest)):
+                return False
+    reached = positions << 1 & s.full
+    if bitmap >> ONE_WORD & 1 and reached:
+        return _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x3fffffff)), reached)
+    return True
+
+
+cdef inline int _literals(Scratch *s, PyObject *level, PyObject *main, uint64_t left) noexcept nogil:
+    cdef uint64_t reached, others
+    cdef int i, j, outcome
+    while left:
+        i = lowest_bit(left)
+        left &= left - 1
+        reached = <uint64_t>2 << i
+        others = left
+        while others:       # the same word at other positions leads to the same branch
+            j = lowest_bit(others)
+            others &= others - 1
+            if s.words[i].hash == s.words[j].hash and word_is_word(&s.words[i], &s.words[j]):
+                reached |= <uint64_t>2 << j
+                left ^= <uint64_t>1 << j
+        outcome = _literal(s, level, main, &s.words[i], reached)
+        if outcome != THROUGH:
+            return outcome
+        if s.only_first and s.found.count:
+            return THROUGH
+    return THROUGH
 
 
 cdef inline bint _visit(Scratch *s, PyObject *branch, uint64_t reached) noexcept nogil:
     """Note a branch that the topic reaches; False when there is no memory."""
     cdef PyObject *next = SUBTRIE_NEXT(branch)
+    cdef PyObject *main
     if reached >> s.size & 1 and CTRIE_VALUE(branch) != Py_None:
+        prefetch(CTRIE_VALUE(branch))
         if not _push(&s.found, <uint64_t>CTRIE_VALUE(branch)):
             return False
     # Past the last word only a wildcard for no words can follow.
     if next == Py_None or (s.many_min and reached == <uint64_t>1 << s.size):
         return True
-    return _push_pair(&s.visits, <uint64_t>next, reached)
+    main = _note(s, next, reached)
+    prefetch(main)
+    return main != NULL
 
 
 cdef inline int _visit_if(Scratch *s, PyObject *branch, const word *w, uint64_t reached) noexcept nogil:
@@ -325,7 +376,7 @@ cdef inline int _visit_if(Scratch *s, PyObject *branch, const word *w, uint64_t 
     return THROUGH if _visit(s, branch, reached) else NO_MEMORY
 
 
-cdef int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, uint64_t reached) noexcept nogil:
+cdef inline int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, uint64_t reached) noexcept nogil:
     cdef PyObject *node = level
     cdef PyObject *entries
     cdef uint64_t hash = w.hash
@@ -341,9 +392,11 @@ cdef int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, ui
         if not SUBTRIE_IS(node, INODE):
             return _visit_if(s, node, w, reached)
         hash >>= 5
-        outcome = _read_main(s, node, &main)
-        if outcome != THROUGH:
-            return outcome
+        main = _note(s, node, 0)
+        if main == NULL:
+            return NO_MEMORY
+        if _is_pending(s, node, main):
+            return PENDING
     if SUBTRIE_IS(main, LNODE):
         entries = CTRIE_ENTRIES(main)
         for i in range(PyTuple_GET_SIZE_PTR(entries)):
@@ -355,18 +408,20 @@ cdef int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, ui
     return THROUGH if node == Py_None else _visit_if(s, node, w, reached)
 
 
-cdef bint _still_holds(Scratch *s, Root root, PyObject *first) noexcept:
+cdef bint _still_holds(Scratch *s, PyObject *root, PyObject *first) noexcept:
     """The second pass."""
-    cdef Py_ssize_t i
-    for i in range(0, s.seen.count, 2):
-        if slot_read(CTRIE_SLOT(<PyObject *>s.seen.items[i])) != <PyObject *>s.seen.items[i + 1]:
+    cdef uint64_t *noted = s.seen.items
+    cdef uint64_t *end = noted + s.seen.count
+    while noted != end:
+        if slot_read(CTRIE_SLOT(<PyObject *>noted[0])) != <PyObject *>noted[1]:
             return False
-    return slot_read(CTRIE_SLOT(<PyObject *>root)) == first
+        noted += NOTED
+    return slot_read(CTRIE_SLOT(root)) == first
 
 
 # ------------------------------------------------------------------------------------------------------------- answers
 
-cdef bint _take(Buffer *subscribers, PyObject *entry) noexcept:
+cdef inline bint _take(Buffer *subscribers, PyObject *entry) noexcept:
     if not _push_pair(subscribers, <uint64_t>SUBTRIE_SUBSCRIBER(entry), SUBTRIE_ENTRY_HASH(entry)):
         return False
     Py_INCREF_PTR(SUBTRIE_SUBSCRIBER(entry))
@@ -375,47 +430,56 @@ cdef bint _take(Buffer *subscribers, PyObject *entry) noexcept:
 
 cdef bint _take_found(Scratch *s) noexcept:
     """Take a reference to every subscriber of every branch found; False when there is no memory."""
-    cdef Py_ssize_t i, j
-    cdef PyObject *top
-    cdef PyObject *array
-    s.visits.count = 0      # the traversal is through: its stack serves for walking large sets
+    cdef Py_ssize_t i
+    cdef PyObject *set
     for i in range(s.found.count):
-        if not _push(&s.visits, s.found.items[i]):
+        set = <PyObject *>s.found.items[i]
+        if not (_take(&s.subscribers, set) if SUBTRIE_IS(set, ENTRY) else _take_all(s, set)):
             return False
-        while s.visits.count:
-            s.visits.count -= 1
-            top = <PyObject *>s.visits.items[s.visits.count]
-            if SUBTRIE_IS(top, ENTRY):
-                if not _take(&s.subscribers, top):
-                    return False
-                continue
-            array = SUBTRIE_SET_ARRAY(top) if SUBTRIE_IS(top, SET_NODE) else top
-            for j in range(PyTuple_GET_SIZE_PTR(array)):
-                if not _push(&s.visits, <uint64_t>PyTuple_GET_ITEM_PTR(array, j)):
-                    return False
     return True
 
 
-cdef int _read(Scratch *s, Root root) except -1:
-    """Traverse until an answer of one instant is in `s.found` and its subscribers are taken. 0: the trie changed."""
+cdef bint _take_all(Scratch *s, PyObject *top) noexcept:
+    """Take a reference to every subscriber of a set of several."""
+    cdef Py_ssize_t i
+    cdef PyObject *array
+    s.stack.count = 0
+    while True:
+        if SUBTRIE_IS(top, ENTRY):
+            if not _take(&s.subscribers, top):
+                return False
+        else:
+            array = SUBTRIE_SET_ARRAY(top) if SUBTRIE_IS(top, SET_NODE) else top
+            for i in range(PyTuple_GET_SIZE_PTR(array)):
+                if not _push(&s.stack, <uint64_t>PyTuple_GET_ITEM_PTR(array, i)):
+                    return False
+        if not s.stack.count:
+            return True
+        s.stack.count -= 1
+        top = <PyObject *>s.stack.items[s.stack.count]
+
+
+cdef int _read(Scratch *s, PyObject *borrowed) except -1:
+    """Traverse until an answer of one instant is in `s.found` and its subscribers are taken. 0: the trie changed.
+    The root is borrowed from the trie: to count a use of it would be to write where all threads read."""
     cdef PyObject *first
     cdef int outcome
     cdef bint holds, taken = True
     while True:
         pin()
-        first = slot_read(CTRIE_SLOT(<PyObject *>root))
+        first = slot_read(CTRIE_SLOT(borrowed))
         if not SUBTRIE_IS(first, INODE):
             unpin()
-            rdcss_read_root(root)
+            rdcss_read_root(<Root>borrowed)
             continue
         outcome = _traverse(s, first)
         if outcome == PENDING:
             inode = <object>s.pending
             main = <object>s.pending_main
             unpin()
-            gcas_complete(root, inode, main)
+            gcas_complete(<Root>borrowed, inode, main)
             continue
-        holds = root.readonly or (s.only_first and s.found.count) or _still_holds(s, root, first)
+        holds = (<Root>borrowed).readonly or (s.only_first and s.found.count) or _still_holds(s, borrowed, first)
         if holds and outcome == THROUGH and not s.only_first:
             taken = _take_found(s)
         unpin()
@@ -424,12 +488,13 @@ cdef int _read(Scratch *s, Root root) except -1:
         return holds
 
 
-cdef int _read_at_last(Scratch *s, Root root) except -1:
+cdef int _read_at_last(Scratch *s, PyObject *root) except -1:
     """As _read, but end: after some attempts, read a snapshot."""
     for _ in range(RETRIES):
         if _read(s, root):
             return 0
-    return _read(s, freeze_root(root))
+    frozen = freeze_root(<Root>root)
+    return _read(s, <PyObject *>frozen)
 
 
 cdef bint _is_repeated(Buffer *subscribers, Py_ssize_t kept, PyObject *subscriber, uint64_t hash) except -1:
@@ -520,12 +585,12 @@ cdef void _release(Scratch *s) noexcept:
         if s.subscribers.items[i]:
             Py_DECREF_PTR(<PyObject *>s.subscribers.items[i])
     _free(&s.seen)
-    _free(&s.visits)
     _free(&s.found)
+    _free(&s.stack)
     _free(&s.subscribers)
 
 
-cdef bint _split_in_place(Scratch *s, Plan plan, object topic):
+cdef inline bint _split_in_place(Scratch *s, Plan plan, object topic):
     cdef Py_ssize_t length
     cdef const char *text
     if not plan.in_place or not SUBTRIE_IN_PLACE(topic):
@@ -534,69 +599,68 @@ cdef bint _split_in_place(Scratch *s, Plan plan, object topic):
     text = ascii_of(topic)
     if length == 0 or length > plan.max_bytes:
         return False
-    s.size = words_split(
-        text, length, plan.separator, plan.special, len(plan.special), plan.empty_words, s.words, plan.most
-    )
+    s.size = words_split(text, length, &plan.in_topics, s.words, plan.most)
     s.reserved = plan.reserved >= 0 and text[0] == <char>plan.reserved
     return s.size > 0
 
 
-cdef Query _prepare(Scratch *s, Plan plan, object topic):
+cdef Query _prepare(Scratch *s, Matchable trie, object topic):
     """Put the topic's words into `s`. Returns what must be kept meanwhile: None when they are read in place, else the
     query that holds them, and that has to be answered by the other body if `s.size` is 0."""
+    cdef PyObject *plan = <PyObject *>trie._plan     # borrowed from the trie
     cdef Query query = None
-    if not _split_in_place(s, plan, topic):
-        query = query_of(plan, topic)
+    if not _split_in_place(s, <Plan>plan, topic):
+        query = query_of(trie._plan, topic)
         s.size = len(query.words) if len(query.words) <= MOST_WORDS else 0
         for i in range(s.size):
             s.words[i] = word_of_string(<PyObject *>query.words[i])
         s.reserved = query.reserved
     s.full = ~<uint64_t>0 >> (63 - s.size)
-    s.many_min = plan.many_min
+    s.many_min = (<Plan>plan).many_min
     return query
 
 
 cdef void _begin(Scratch *s, bint only_first) noexcept nogil:
     s.only_first = only_first
     _start(&s.seen)
-    _start(&s.visits)
     _start(&s.found)
+    _start(&s.stack)
     _start(&s.subscribers)
 
 
-cpdef tuple match(Root root, Plan plan, topic):
+cpdef tuple match(Matchable trie, topic):
     """Return the distinct subscribers of `topic` at one instant."""
     cdef Scratch s
-    cdef Query query = _prepare(&s, plan, topic)
+    cdef Query query = _prepare(&s, trie, topic)
     if s.size == 0:
-        return distinct_subscribers(read_matches(root, query))
+        return distinct_subscribers(read_matches(trie._root, query))
     _begin(&s, False)
     try:
-        _read_at_last(&s, root)
+        _read_at_last(&s, <PyObject *>trie._root)
         return _answer(&s)
     finally:
         _release(&s)
 
 
-cpdef bint has_match(Root root, Plan plan, topic) except -1:
+cpdef bint has_match(Matchable trie, topic) except -1:
     """Tell whether anybody is subscribed to `topic`; stops at the first."""
     cdef Scratch s
-    cdef Query query = _prepare(&s, plan, topic)
+    cdef Query query = _prepare(&s, trie, topic)
     if s.size == 0:
-        return bool(read_matches(root, query, True).found)
+        return bool(read_matches(trie._root, query, True).found)
     _begin(&s, True)
     try:
-        _read_at_last(&s, root)
+        _read_at_last(&s, <PyObject *>trie._root)
         return s.found.count > 0
     finally:
         _release(&s)
 
 
-cpdef list match_many(Root root, Plan plan, topics):
+cpdef list match_many(Matchable trie, topics):
     """Return `match` of each topic."""
-    return [match(root, plan, topic) for topic in topics]
+    return [match(trie, topic) for topic in topics]
 
 
-def read_paths(Root root, Plan plan, topic):
+def read_paths(Matchable trie, topic):
     """Return (branch, path) for every branch that `topic` reaches at one instant."""
-    return read_matches(root, query_of(plan, topic)).found
+    return read_matches(trie._root, query_of(trie._plan, topic)).found

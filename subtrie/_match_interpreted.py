@@ -10,7 +10,7 @@ from subtrie._matching import Query, distinct_subscribers, new_query, read_match
 from subtrie._words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
 
-__all__ = ["Plan", "filter_path", "has_match", "hash_in_filter", "match", "match_many", "read_paths"]
+__all__ = ["Matchable", "Plan", "filter_path", "has_match", "hash_in_filter", "match", "match_many", "read_paths"]
 
 
 class Plan:
@@ -20,6 +20,14 @@ class Plan:
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
+
+
+class Matchable:
+    """What a topic is matched against: the root of a trie, and the plan of its dialect."""
+
+    __slots__ = ("_plan", "_root")
+    _root: Root
+    _plan: Plan
 
 
 def filter_path(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -43,21 +51,21 @@ def _query_of(plan: Plan, topic: str) -> Query:
     return new_query(words, hashes, plan.dialect.many_min, plan.dialect.is_reserved(words))
 
 
-def match(root: Root, plan: Plan, topic: str) -> tuple[Any, ...]:
+def match(trie: Matchable, topic: str) -> tuple[Any, ...]:
     """Return the distinct subscribers of `topic` at one instant."""
-    return distinct_subscribers(read_matches(root, _query_of(plan, topic)))
+    return distinct_subscribers(read_matches(trie._root, _query_of(trie._plan, topic)))
 
 
-def has_match(root: Root, plan: Plan, topic: str) -> bool:
+def has_match(trie: Matchable, topic: str) -> bool:
     """Tell whether anybody is subscribed to `topic`; stops at the first."""
-    return bool(read_matches(root, _query_of(plan, topic), True).found)
+    return bool(read_matches(trie._root, _query_of(trie._plan, topic), True).found)
 
 
-def match_many(root: Root, plan: Plan, topics: Iterable[str]) -> list[tuple[Any, ...]]:
+def match_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Any, ...]]:
     """Return `match` of each topic."""
-    return [match(root, plan, topic) for topic in topics]
+    return [match(trie, topic) for topic in topics]
 
 
-def read_paths(root: Root, plan: Plan, topic: str) -> list[Any]:
+def read_paths(trie: Matchable, topic: str) -> list[Any]:
     """Return (branch, path) for every branch that `topic` reaches at one instant."""
-    return read_matches(root, _query_of(plan, topic)).found
+    return read_matches(trie._root, _query_of(trie._plan, topic)).found

@@ -4,17 +4,15 @@ from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Root
 from subtrie._branch cimport Subscribe, Unsubscribe
-from subtrie._match cimport Plan
+from subtrie._match cimport Matchable, Plan
 from subtrie._subscribers cimport Entry
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN
 
 
-cdef class SubscriptionTrie:
+cdef class SubscriptionTrie(Matchable):
     cdef readonly object dialect
-    cdef Root _root
-    cdef Plan _plan
     cdef object __weakref__
 
     cdef object _check_branch(self, object branch)

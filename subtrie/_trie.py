@@ -17,7 +17,16 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
     from subtrie._branch import Branch, subscribe_edit, unsubscribe_edit
-    from subtrie._match_interpreted import Plan, filter_path, has_match, hash_in_filter, match, match_many, read_paths
+    from subtrie._match_interpreted import (
+        Matchable,
+        Plan,
+        filter_path,
+        has_match,
+        hash_in_filter,
+        match,
+        match_many,
+        read_paths,
+    )
     from subtrie._subscribers import find_entry, new_entry, set_size, subscriber_hash
 else:
     from cython.cimports.ctrie._nodes import (
@@ -30,7 +39,7 @@ else:
         rdcss_read_root,
     )
     from cython.cimports.subtrie._branch import Branch, subscribe_edit, unsubscribe_edit
-    from cython.cimports.subtrie._match import Plan, filter_path, has_match, match, match_many
+    from cython.cimports.subtrie._match import Matchable, Plan, filter_path, has_match, match, match_many
     from cython.cimports.subtrie._subscribers import find_entry, new_entry, set_size, subscriber_hash
 
     from subtrie._match import hash_in_filter, read_paths
@@ -57,7 +66,7 @@ class Change(NamedTuple):
     kind: str
 
 
-class SubscriptionTrie:
+class SubscriptionTrie(Matchable):
     """A set of subscriptions that any number of threads change and match topics against, without locks.
 
     `SubscriptionTrie(dialect=AMQP)` holds (filter, subscriber) pairs with options. Subscribers are any hashable objects
@@ -84,10 +93,8 @@ class SubscriptionTrie:
     ()
     """
 
-    __slots__ = ("__weakref__", "_plan", "_root", "dialect")
+    __slots__ = ("__weakref__", "dialect")
     dialect: Dialect
-    _root: Root
-    _plan: Plan
 
     if cython.compiled:
 
@@ -163,7 +170,7 @@ class SubscriptionTrie:
         however many wildcards the filters have. Linearizable: all of the answer held at one instant during the call.
         Lock-free: never waits, and never writes but to help a pending write.
         """
-        return match(self._root, self._plan, topic)
+        return match(self, topic)
 
     def match_many(self, topics: Iterable[str], /) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant; they are not all of the same one.
@@ -174,15 +181,15 @@ class SubscriptionTrie:
         >>> t.match_many(["a", "b", "a.b"])
         [(1,), (), (1,)]
         """
-        return match_many(self._root, self._plan, topics)
+        return match_many(self, topics)
 
     def has_match(self, topic: str, /) -> bool:
         """Tell whether anybody would get a message on `topic`; stops at the first."""
-        return has_match(self._root, self._plan, topic)
+        return has_match(self, topic)
 
     def count(self, topic: str, /) -> int:
         """Return the number of distinct subscribers that `topic` has."""
-        return len(match(self._root, self._plan, topic))
+        return len(match(self, topic))
 
     def entries(self, topic: str, /) -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
@@ -195,7 +202,7 @@ class SubscriptionTrie:
         >>> sorted((s.filter, s.subscriber, dict(s.options)) for s in t.entries("a.b"))
         [('#', 1, {'qos': 2}), ('a.*', 1, {})]
         """
-        return _spelled(read_paths(self._root, self._plan, topic), self.dialect)
+        return _spelled(read_paths(self, topic), self.dialect)
 
     # ------------------------------------------------------------------------------------------------------- to list
 

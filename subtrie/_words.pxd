@@ -14,5 +14,12 @@ cdef extern from "words.h" nogil:
     uint64_t MANY_WORDS "MANY_WORDS_GROUP"
     word word_of_string(PyObject *string)
     bint word_is_string(const word *w, PyObject *string)
-    Py_ssize_t words_split(const char *text, Py_ssize_t length, char separator, const char *special,
-                           Py_ssize_t specials, bint empty_ordinary, word *words, Py_ssize_t most)
+    ctypedef struct word_rules:
+        uint64_t separators
+        uint64_t specials[8]
+        int special_count
+        bint empty_ordinary
+
+    uint64_t repeated(unsigned char byte)
+    bint word_is_word(const word *a, const word *b)
+    Py_ssize_t words_split(const char *data, Py_ssize_t length, const word_rules *rules, word *words, Py_ssize_t most)

@@ -2,7 +2,11 @@
  *
  * The hash is keyed by a secret drawn when the module is imported, so that nobody can prepare words that collide. It
  * is defined on the characters that CPython stores for the word as a string of its own; a word inside an ASCII topic
- * is stored the same way, so slices and strings agree. After wyhash: one 64 x 64 -> 128 bit product a step.
+ * is stored the same way, so slices and strings agree. There are two kinds, told apart by the highest bit:
+ *
+ *   0   words of at most seven one-byte characters: a bijection of characters and length, so that words with the same
+ *       hash are the same word, and nobody has to look at their characters again
+ *   1   all others, after wyhash: one 64 x 64 -> 128 bit product for eight bytes
  *
  * Two of the 32 groups of the lowest five bits are kept for the wildcards of a filter (ctrie/_nodes.py: a C-node
  * branches on five bits), so that in any level a wildcard's branch stands alone in its place and is found by one bit.
@@ -14,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { ONE_WORD_GROUP = 30, MANY_WORDS_GROUP = 31, GROUPS_MASK = 31 };
+enum { ONE_WORD_GROUP = 30, MANY_WORDS_GROUP = 31, GROUPS_MASK = 31, SHORT_WORD = 7 };
 
 typedef struct {
     const char *data;   /* borrowed from a string that outlives the word */
@@ -31,10 +35,19 @@ static inline uint64_t word_mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t word_finish(uint64_t h, Py_ssize_t bytes)
+static inline int in_wildcard_group(uint64_t hash) { return (hash & GROUPS_MASK) >= ONE_WORD_GROUP; }
+
+static const uint64_t LONG_WORD = (uint64_t)1 << 63, MOVED = (uint64_t)1 << 62, SHORT_BITS = ((uint64_t)1 << 62) - 1;
+
+/* A word of `bytes` <= SHORT_WORD one-byte characters, which are `chunk`. Every step can be undone. */
+static inline uint64_t word_hash_short(uint64_t chunk, Py_ssize_t bytes)
 {
-    h = word_mix(h ^ (uint64_t)bytes, word_secret[1] ^ 0x9e3779b97f4a7c15u);
-    return (h & GROUPS_MASK) >= ONE_WORD_GROUP ? h ^ 16 : h;
+    uint64_t h = (chunk | (uint64_t)bytes << 56) ^ (word_secret[0] & SHORT_BITS);
+    h = h * (word_secret[1] | 1) & SHORT_BITS;
+    h ^= h >> 31;
+    h = h * 0xd6e8feb86659fd93u & SHORT_BITS;
+    h ^= h >> 29;
+    return in_wildcard_group(h) ? (h ^ 16) | MOVED : h;
 }
 
 static inline uint64_t word_step(uint64_t h, uint64_t chunk)
@@ -42,21 +55,46 @@ static inline uint64_t word_step(uint64_t h, uint64_t chunk)
     return word_mix(h ^ chunk, word_secret[0] ^ 0xd6e8feb86659fd93u);
 }
 
-/* The next at most eight bytes, low byte first, the rest zero. */
-static inline uint64_t word_chunk(const char *data, Py_ssize_t left)
+static inline uint64_t word_finish(uint64_t h, Py_ssize_t bytes)
 {
-    uint64_t chunk = 0;
-    memcpy(&chunk, data, left >= 8 ? 8 : (size_t)left);
-    return chunk;
+    h = word_mix(h ^ (uint64_t)bytes, word_secret[1] ^ 0x9e3779b97f4a7c15u) | LONG_WORD;
+    return in_wildcard_group(h) ? h ^ 16 : h;
 }
 
-static inline uint64_t word_hash_bytes(const char *data, Py_ssize_t bytes)
+static inline uint64_t eight_bytes(const char *data)
 {
-    uint64_t h = word_secret[0];
-    for (Py_ssize_t at = 0; at < bytes; at += 8) {
-        h = word_step(h, word_chunk(data + at, bytes - at));
+    uint64_t bytes;
+    memcpy(&bytes, data, 8);
+    return bytes;
+}
+
+/* Fewer than eight bytes, low byte first, the rest zero; by overlapping loads, none of them outside. */
+static inline uint64_t few_bytes(const char *data, Py_ssize_t size)
+{
+    if (size >= 4) {
+        uint32_t first, last;
+        memcpy(&first, data, 4);
+        memcpy(&last, data + size - 4, 4);
+        return first | (uint64_t)last << 8 * (size - 4);
     }
-    return word_finish(h, bytes);
+    if (size == 0) {
+        return 0;
+    }
+    const unsigned char *c = (const unsigned char *)data;
+    return c[0] | (uint64_t)c[size >> 1] << 8 * (size >> 1) | (uint64_t)c[size - 1] << 8 * (size - 1);
+}
+
+static inline uint64_t word_hash_bytes(const char *data, Py_ssize_t bytes, int kind)
+{
+    if (bytes <= SHORT_WORD && kind == 1) {
+        return word_hash_short(few_bytes(data, bytes), bytes);
+    }
+    uint64_t h = word_secret[0];
+    Py_ssize_t at = 0;
+    for (; bytes - at >= 8; at += 8) {
+        h = word_step(h, eight_bytes(data + at));
+    }
+    return word_finish(bytes > at ? word_step(h, few_bytes(data + at, bytes - at)) : h, bytes);
 }
 
 static inline word word_of_string(PyObject *string)
@@ -65,67 +103,112 @@ static inline word word_of_string(PyObject *string)
     w.kind = PyUnicode_KIND(string);
     w.length = PyUnicode_GET_LENGTH(string);
     w.data = PyUnicode_DATA(string);
-    w.hash = word_hash_bytes(w.data, w.length * w.kind);
+    w.hash = word_hash_bytes(w.data, w.length * w.kind, w.kind);
     return w;
 }
 
-static inline int word_is_string(const word *w, PyObject *string)
+/* Whether two words with the same hash are the same. */
+static inline int word_is_word(const word *a, const word *b)
 {
-    return PyUnicode_GET_LENGTH(string) == w->length && (int)PyUnicode_KIND(string) == w->kind &&
-           memcmp(PyUnicode_DATA(string), w->data, (size_t)(w->length * w->kind)) == 0;
+    return !(a->hash & LONG_WORD) ||
+           (a->length == b->length && a->kind == b->kind && memcmp(a->data, b->data, (size_t)(a->length * a->kind)) == 0);
 }
 
-/* 0x80 in the lowest byte of x that is zero, and perhaps in higher ones. */
-static inline uint64_t zero_bytes(uint64_t x) { return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u; }
+/* Whether a word and a string with the same hash are the same. */
+static inline int word_is_string(const word *w, PyObject *string)
+{
+    return !(w->hash & LONG_WORD) ||
+           (PyUnicode_GET_LENGTH(string) == w->length && (int)PyUnicode_KIND(string) == w->kind &&
+            memcmp(PyUnicode_DATA(string), w->data, (size_t)(w->length * w->kind)) == 0);
+}
+
+static const uint64_t LOW_BITS = 0x7f7f7f7f7f7f7f7fu;
+
+/* 0x80 in every byte of x that is zero, and nowhere else. */
+static inline uint64_t zero_bytes(uint64_t x) { return ~(((x & LOW_BITS) + LOW_BITS) | x | LOW_BITS); }
 
 static inline uint64_t repeated(unsigned char byte) { return 0x0101010101010101u * byte; }
 
-/* Split ASCII text into words and hash them. Returns their number, or -1 where a look by other means is needed: at a
- * character in `special`, at an empty word if those are not ordinary, or at more than `most` words. */
-static inline Py_ssize_t words_split(const char *text, Py_ssize_t length, char separator, const char *special,
-                                     Py_ssize_t specials, int empty_ordinary, word *words, Py_ssize_t most)
+/* ASCII text, read eight bytes at a time from anywhere in it, and never outside of it. */
+typedef struct {
+    const char *data;
+    Py_ssize_t length;
+    Py_ssize_t tail_at;     /* where the last eight bytes begin; 0 in a shorter text */
+    uint64_t tail;
+} text;
+
+static inline text text_of(const char *data, Py_ssize_t length)
 {
-    Py_ssize_t count = 0, start = 0, at = 0;
-    uint64_t separators = repeated((unsigned char)separator), h = word_secret[0];
-    for (;;) {
-        Py_ssize_t left = length - at, size = left < 8 ? left : 8;
-        uint64_t chunk = word_chunk(text + at, left);
-        uint64_t ends = zero_bytes(chunk ^ separators);
-        int ended = ends != 0;
-        if (ended) {
-            size = __builtin_ctzll(ends) >> 3;
-            chunk &= size == 0 ? 0 : ~(uint64_t)0 >> (64 - 8 * size);
+    text t = {data, length, 0, 0};
+    if (length >= 8) {
+        t.tail_at = length - 8;
+        t.tail = eight_bytes(data + t.tail_at);
+    } else {
+        t.tail = few_bytes(data, length);
+    }
+    return t;
+}
+
+/* The bytes from `at`, which is before the end, on; zero beyond the end. */
+static inline uint64_t text_chunk(const text *t, Py_ssize_t at)
+{
+    return at <= t->tail_at ? eight_bytes(t->data + at) : t->tail >> 8 * (at - t->tail_at);
+}
+
+/* As word_hash_bytes. */
+static inline uint64_t word_hash_in_text(const text *t, Py_ssize_t start, Py_ssize_t bytes)
+{
+    if (bytes > SHORT_WORD) {
+        return word_hash_bytes(t->data + start, bytes, 1);
+    }
+    return word_hash_short(bytes == 0 ? 0 : text_chunk(t, start) & ~(uint64_t)0 >> (64 - 8 * bytes), bytes);
+}
+
+typedef struct {
+    uint64_t separators;        /* the separator, eight times */
+    uint64_t specials[8];       /* characters that need another look, each eight times */
+    int special_count;
+    int empty_ordinary;         /* whether empty words are words like others */
+} word_rules;
+
+static inline int has_special(const word_rules *rules, uint64_t chunk)
+{
+    uint64_t found = 0;
+    for (int i = 0; i < rules->special_count; i++) {
+        found |= zero_bytes(chunk ^ rules->specials[i]);
+    }
+    return found != 0;
+}
+
+/* Split ASCII text into words and hash them. Returns their number, or -1 where a look by other means is needed: at a
+ * special character, at an empty word if those are not ordinary, or at more than `most` words. */
+static inline Py_ssize_t words_split(const char *data, Py_ssize_t length, const word_rules *rules, word *words,
+                                     Py_ssize_t most)
+{
+    text t = text_of(data, length);
+    Py_ssize_t count = 0, start = 0;
+    for (Py_ssize_t at = 0; at < length; at += 8) {
+        uint64_t chunk = text_chunk(&t, at);
+        if (length - at < 8) {      /* beyond the end: a byte that is no ASCII character */
+            chunk |= ~(uint64_t)0 << 8 * (length - at);
         }
-        if (size > 0) {
-            /* Bytes beyond the word are made 0xff, which no special character is. */
-            uint64_t beyond = size == 8 ? 0 : ~(uint64_t)0 << (8 * size);
-            for (Py_ssize_t i = 0; i < specials; i++) {
-                if (zero_bytes((chunk ^ repeated((unsigned char)special[i])) | beyond)) {
-                    return -1;
-                }
-            }
-            h = word_step(h, chunk);
-            at += size;
+        if (has_special(rules, chunk)) {
+            return -1;
         }
-        if (ended || at == length) {
-            if (count == most || (at == start && !empty_ordinary)) {
+        for (uint64_t ends = zero_bytes(chunk ^ rules->separators); ends != 0; ends &= ends - 1) {
+            Py_ssize_t end = at + (__builtin_ctzll(ends) >> 3);
+            if (count == most || (end == start && !rules->empty_ordinary)) {
                 return -1;
             }
-            words[count++] = (word){text + start, at - start, 1, word_finish(h, at - start)};
-            if (!ended) {
-                return count;
-            }
-            start = ++at;
-            h = word_secret[0];
-            if (at == length) {     /* the text ends with a separator: one more word, an empty one */
-                if (count == most || !empty_ordinary) {
-                    return -1;
-                }
-                words[count++] = (word){text + at, 0, 1, word_finish(h, 0)};
-                return count;
-            }
+            words[count++] = (word){data + start, end - start, 1, word_hash_in_text(&t, start, end - start)};
+            start = end + 1;
         }
     }
+    if (count == most || (start == length && !rules->empty_ordinary)) {
+        return -1;
+    }
+    words[count++] = (word){data + start, length - start, 1, word_hash_in_text(&t, start, length - start)};
+    return count;
 }
 
 #endif /* SUBTRIE_WORDS_H */
