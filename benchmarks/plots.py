@@ -10,7 +10,9 @@ from benchmarks.results import Run
 from benchmarks.tables import FACTORS, number
 
 OWN = ("SubscriptionTrie", "Ctrie")
-"""Series that begin with these are ours: drawn first, in front, and thicker."""
+"""Series with a part that begins with these are ours, unless used as others must be: in front, and thicker."""
+TOO_WIDE = 30
+"""From this ratio of the largest to the smallest value on, an axis is logarithmic: else the small ones are not seen."""
 
 
 def draw(run: Run, folder: Path) -> None:
@@ -20,7 +22,8 @@ def draw(run: Run, folder: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(9, 5.2), layout="constrained")
+    size = (9, 1.4 + 0.27 * len(run.results)) if run.plot == "bars" else (11, 5.2)
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
     {"bars": _bars, "growth": _growth, "scaling": _scaling}[run.plot](axes, run)
     axes.set_title(run.title, fontsize=11, loc="left")
     gil = "GIL" if run.machine["gil"] else "free-threaded"
@@ -41,17 +44,18 @@ def _bars(axes: Any, run: Run) -> None:
         [median - min(result.values) * factor for median, result in zip(medians, results, strict=True)],
         [max(result.values) * factor - median for median, result in zip(medians, results, strict=True)],
     ]
-    colours = ["C0" if result.series.startswith(OWN) else "C7" for result in results]
+    colours = ["C0" if _is_own(result.series) else "C7" for result in results]
     bars = axes.barh(labels, medians, xerr=spread, color=colours, error_kw={"lw": 1, "alpha": 0.6})
     axes.bar_label(bars, [f" {number(median)}" for median in medians], fontsize=8)
-    if max(medians) > 30 * min(medians):
+    if max(medians) > TOO_WIDE * min(medians):
         axes.set_xscale("log")
-        axes.set_xlim(right=max(medians) * 3)
+        axes.set_xlim(right=max(medians) * 6)
     else:
         axes.set_xlim(right=max(medians) * 1.15)
     axes.set_xlabel(f"{run.unit} per {run.operation}, median and spread")
     axes.grid(axis="x", ls="--", alpha=0.5)
     axes.set_axisbelow(True)
+    axes.margins(y=0.5 / len(results))
 
 
 def _growth(axes: Any, run: Run) -> None:
@@ -63,31 +67,47 @@ def _growth(axes: Any, run: Run) -> None:
         high = [max(result.values) * factor for result in results]
         axes.fill_between(xs, low, high, alpha=0.15)
     axes.set(xscale="log", yscale="log", xlabel=run.x_label, ylabel=f"{run.unit} per {run.operation}")
-    axes.grid(ls="--", alpha=0.5, which="both")
-    axes.legend(fontsize=8)
+    axes.grid(ls="--", alpha=0.5)
+    _legend(axes)
 
 
 def _scaling(axes: Any, run: Run) -> None:
     """Operations per second over threads, and what each thread being as fast as one would give."""
+    cores = run.machine["cores"]
+    all_rates = []
+    label = f"ideal on {cores} cores"
     for series, xs, results, style in _series(run):
         rates = [1 / result.median / 1e6 for result in results]
+        all_rates += rates
         (line,) = axes.plot(xs, rates, label=series, **style)
-        if series.startswith(OWN):
-            cores = run.machine["cores"]
+        if _is_own(series):
             ideal = [rates[0] * min(x, cores) / xs[0] for x in xs]
-            axes.plot(xs, ideal, ls=":", color=line.get_color(), lw=1, label=f"ideal on {cores} cores")
+            axes.plot(xs, ideal, ls=":", color=line.get_color(), lw=1, label=label)
+            label = "_none"  # which matplotlib leaves out: once is enough
     axes.set_xscale("log", base=2)
     threads = sorted({result.x or 0 for result in run.results})
     axes.set_xticks(threads, [f"{x:g}" for x in threads])
     axes.set(xlabel=run.x_label, ylabel=f"million {run.operation}s per second, all threads together")
-    axes.set_ylim(bottom=0)
+    if max(all_rates) > TOO_WIDE * min(all_rates):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
     axes.grid(ls="--", alpha=0.5)
-    axes.legend(fontsize=8)
+    _legend(axes)
+
+
+def _legend(axes: Any) -> None:
+    """Put the legend beside the lines, where it hides none."""
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+
+
+def _is_own(series: str) -> bool:
+    return any(part.startswith(OWN) for part in series.split(": ")) and "under a lock" not in series
 
 
 def _series(run: Run) -> Iterator[tuple[str, list[float], list[Any], dict[str, Any]]]:
     for series in dict.fromkeys(result.series for result in run.results):
         results = sorted((r for r in run.results if r.series == series), key=lambda r: r.x or 0)
-        own = series.startswith(OWN)
+        own = _is_own(series)
         style = {"marker": "o", "ms": 4, "lw": 2.2 if own else 1.2, "zorder": 3 if own else 2}
         yield series, [result.x or 0 for result in results], results, style

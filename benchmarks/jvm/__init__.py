@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import shutil
 import subprocess
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 NAME = "TrieMap on the JVM"
 _LOOP = Path(__file__).with_name("TrieMapLoop.java")
@@ -15,8 +19,8 @@ WARM_UP = 2_000_000
 
 def missing() -> str | None:
     """Say what is not installed, if anything."""
-    if shutil.which("java") is None:
-        return "no Java"
+    if shutil.which("java") is None or shutil.which("javac") is None:
+        return "no JDK"
     return None if _jar() else "no pyspark, whose jars have it"
 
 
@@ -30,9 +34,18 @@ def seconds(operation: str, size: int, uses: int, threads: int, rounds: int, war
     """
     warm_ups = warm_up // (uses * threads)
     numbers = map(str, (size, uses, threads, rounds, warm_ups))
-    command = ["java", "-cp", str(_jar()), str(_LOOP), operation, *numbers]
+    command = ["java", "-cp", f"{_jar()}{os.pathsep}{_classes()}", _LOOP.stem, operation, *numbers]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout)
+
+
+@cache
+def _classes() -> str:
+    """Compile the loop and return the folder, which goes when this process ends."""
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    subprocess.run(["javac", "-cp", str(_jar()), "-d", folder.name, str(_LOOP)], check=True)
+    return folder.name
 
 
 def _jar() -> Path | None:

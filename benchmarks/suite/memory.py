@@ -69,7 +69,7 @@ def sizes_over_rounds(count: int) -> list[float]:
 
 def _refilled(quick: bool) -> Iterator[Group]:
     rounds = OneRun(partial(in_child, sizes_over_rounds, _size(quick)))
-    yield [Contender("SubscriptionTrie", rounds.next, 1, number) for number in range(1, ROUNDS + 1)]
+    yield [Contender(f"SubscriptionTrie, after round {number}", rounds.next, 1) for number in range(1, ROUNDS + 1)]
 
 
 def collection_seconds(kind: str, count: int) -> float:
@@ -111,7 +111,6 @@ BENCHMARKS = [
         operation="process",
         groups=_refilled,
         unit="MB",
-        x_label="round",
         repeats=1,
         warm_ups=0,
     ),

@@ -30,7 +30,7 @@ def _matching(quick: bool) -> Iterator[Group]:
         group.append(Contender(entrant.name, partial(timed, one_by_one), matches))
         if entrant is TRIE:
             many = partial(_match_many, matcher, topics, times)
-            group.append(Contender("match_many", partial(timed, many), matches))
+            group.append(Contender(f"{TRIE.name}.match_many", partial(timed, many), matches))
     yield group
 
 

@@ -39,7 +39,9 @@ def _groups(quick: bool) -> Iterator[Group]:
         if entrant is TRIE:
             for one, many in zip(map(matcher.match, own), matcher.match_many(own), strict=True):
                 same(one, many, "match_many")
-            group.append(Contender("match_many", partial(timed, partial(matcher.match_many, own)), len(own)))
+            group.append(
+                Contender(f"{TRIE.name}.match_many", partial(timed, partial(matcher.match_many, own)), len(own))
+            )
     yield group
 
 
