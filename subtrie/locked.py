@@ -1,14 +1,14 @@
 """The locked trie: a trie of words under one lock, the plain way to match topics.
 
-A node's children are keyed by the words of filters, wildcards among them. A topic is led down the literal
-child and the wildcard children at each level; a node entered through the wildcard for many words is also
-where it stays for any number of further words, so that the search visits each pair of a node and a position
-in the topic once.
+A node's children are keyed by the words of filters, wildcards among them. A topic is led down word by word,
+from all nodes reached so far at once: to the literal child and the wildcard children of each. A node entered
+through the wildcard for many words is also where it stays for any number of further words. Since the nodes
+reached are a set, the search visits each pair of a node and a position in the topic once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from threading import Lock
 from typing import Any
 
@@ -129,36 +129,37 @@ class LockedTrie:
                 return
             del parent.children[word]
 
-    def _reached(self, topic: Words) -> Iterator[_Node]:
-        """Yield the nodes of all filters that match the topic."""
-        end = len(topic)
-        pending = [(self._root, 0)]
-        seen: set[tuple[int, int]] = set()
-        while pending:
-            node, position = pending.pop()
-            if node.stays:
-                if (id(node), position) in seen:
-                    continue
-                seen.add((id(node), position))
-                if position < end:
-                    pending.append((node, position + 1))
-            if position == end:
-                yield node
-            pending.extend(self._next(node, position, topic))
+    def _reached(self, topic: Words) -> Iterable[_Node]:
+        """Return the nodes of all filters that match the topic."""
+        dialect = self.dialect
+        one, many = dialect.one_word, dialect.many_words
+        wild = not dialect.is_reserved(topic)
+        may_be_none = dialect.many_min == 0
+        nodes = {self._root: None}
+        if wild and may_be_none:
+            self._add_empty_runs(nodes)
+        for word in topic:
+            following: dict[_Node, None] = {}
+            for node in nodes:
+                if node.stays:
+                    following[node] = None
+                children = node.children
+                if word in children and word != one and word != many:
+                    following[children[word]] = None
+                if wild:
+                    if one in children:
+                        following[children[one]] = None
+                    if many in children and not may_be_none:
+                        following[children[many]] = None
+            if may_be_none:
+                self._add_empty_runs(following)
+            nodes, wild = following, True
+        return nodes
 
-    def _next(self, node: _Node, position: int, topic: Words) -> Iterator[tuple[_Node, int]]:
-        """Yield the children to visit from a node, and the position in the topic at which to go on."""
-        dialect, children = self.dialect, node.children
-        wild = node is not self._root or not dialect.is_reserved(topic)
-        if wild and dialect.many_words is not None and position + dialect.many_min <= len(topic):
-            many = children.get(dialect.many_words)
-            if many is not None:
-                yield many, position + dialect.many_min
-        if position < len(topic):
-            one = children.get(dialect.one_word) if wild else None
-            if one is not None:
-                yield one, position + 1
-            if not dialect.is_wild(topic[position]):
-                literal = children.get(topic[position])
-                if literal is not None:
-                    yield literal, position + 1
+    def _add_empty_runs(self, nodes: dict[_Node, None]) -> None:
+        """Add the nodes reached by wildcards for many words that stand for none."""
+        many = self.dialect.many_words
+        for node in list(nodes):
+            while many in node.children:
+                node = node.children[many]
+                nodes[node] = None
