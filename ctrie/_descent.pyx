@@ -1,5 +1,5 @@
 """The descent with borrowed pointers: the compiled body of `find`, `find_value` and `put_quickly` in _nodes.py, which is
-the text to read.
+the text to read; and, at the end, how nodes are made and dropped (recycle.h).
 
 On free-threaded builds a reader that counted references on its way down would write to the very nodes that all
 readers share. This one counts nothing until it has arrived; a pin keeps what it passes alive (reclaim.h). While pinned
@@ -12,9 +12,10 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._arrays cimport inserted, popcount, replaced
-from ctrie._native cimport CTRIE_SLOT, pin, slot_read, unpin
+from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
+from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    CNode, INode, LNode, MainNode, Root, SNode, TNode, cnode_from, gcas, gcas_complete, new_snode, rdcss_read_root,
+    CNode, INode, LNode, MainNode, Root, SNode, TNode, cnode_from, gcas_complete, new_snode, rdcss_read_root,
     same_key
 )
 
@@ -29,7 +30,12 @@ cdef extern from *:
     uint64_t CTRIE_HASH(PyObject *sn) nogil
     PyObject *CTRIE_KEY(PyObject *sn) nogil
     PyObject *CTRIE_VALUE(PyObject *sn) nogil
+    PyObject **CTRIE_ARRAY_FIELD(PyObject *cn) nogil
+    PyObject **CTRIE_GEN_FIELD(PyObject *cn) nogil
     PyObject *Py_None
+    PyObject **CTRIE_KEY_FIELD "&CTRIE_KEY" (PyObject *sn) nogil
+    PyObject **CTRIE_VALUE_FIELD "&CTRIE_VALUE" (PyObject *sn) nogil
+    void PyObject_GC_UnTrack(PyObject *o)
 
 cdef PyTypeObject *INODE = <PyTypeObject *>INode
 cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
@@ -161,7 +167,24 @@ cdef bint put_quickly(Root root, object key, uint64_t hash, object equal, object
         new = cnode_from(cn, sn, cn.bitmap | flag, inserted(cn.array, pos, sn), inode.gen)
     else:
         return False
-    return gcas(root, inode, cn, new)
+    return _gcas_at_rest(root, inode, cn, new)
+
+
+cdef bint _gcas_at_rest(Root root, INode inode, CNode old, CNode new) except -1:
+    """As gcas, with a short cut for a root that nobody is replacing."""
+    cdef PyObject *first
+    cdef bint same
+    initialise(new, old)
+    if not compare_and_set(inode, old, new):
+        return False
+    pin()
+    first = slot_read(CTRIE_SLOT(<PyObject *>root))
+    same = CTRIE_IS(first, INODE) and CTRIE_GEN(first) == <PyObject *>inode.gen
+    unpin()
+    if same and not root.readonly and compare_and_set(new, old, None):
+        return True
+    gcas_complete(root, inode, new)
+    return load(new) is None
 
 
 cdef object find_value(Root root, object key, uint64_t hash, object equal, object default):
@@ -184,3 +207,35 @@ cdef object find_value(Root root, object key, uint64_t hash, object equal, objec
     unpin()
     sn = _compare(kept, key, hash, equal)
     return default if sn is None else sn.value
+
+
+# --------------------------------------------------------------------------------------------------- nodes, recycled
+
+cdef recycled cnodes, leaves
+
+
+cdef PyObject *make_cnode(PyTypeObject *type, Py_ssize_t size) except NULL:
+    return recycle_take(&cnodes, type)
+
+
+cdef void drop_cnode(PyObject *cn) noexcept:
+    PyObject_GC_UnTrack(cn)
+    drop_reference(CTRIE_SLOT(cn))
+    drop_reference(CTRIE_ARRAY_FIELD(cn))
+    drop_reference(CTRIE_GEN_FIELD(cn))
+    recycle_give(&cnodes, cn)
+
+
+cdef PyObject *make_snode(PyTypeObject *type, Py_ssize_t size) except NULL:
+    return recycle_take(&leaves, type)
+
+
+cdef void drop_snode(PyObject *sn) noexcept:
+    PyObject_GC_UnTrack(sn)
+    drop_reference(CTRIE_KEY_FIELD(sn))
+    drop_reference(CTRIE_VALUE_FIELD(sn))
+    recycle_give(&leaves, sn)
+
+
+recycle(&cnodes, <PyObject *>CNode, drop_cnode, make_cnode)
+recycle(&leaves, <PyObject *>SNode, drop_snode, make_snode)

@@ -15,6 +15,8 @@ cdef extern from *:
     #define CTRIE_HASH(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->hash)
     #define CTRIE_KEY(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->key)
     #define CTRIE_VALUE(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->value)
+    #define CTRIE_ARRAY_FIELD(cn) (&((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->array)
+    #define CTRIE_GEN_FIELD(cn) ((PyObject **)&((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->gen)
     """
 
 
@@ -44,7 +46,6 @@ cdef class INode(Slot):
     cdef Gen gen
 
 
-@cython.freelist(64)
 cdef class SNode:
     cdef readonly object key
     cdef readonly uint64_t hash

@@ -74,6 +74,10 @@ static struct {
     pthread_key_t at_thread_exit;
 } reclaim = {.epoch = 1};
 
+/* One pointer fits what glibc keeps ready for libraries loaded late; the general model is a call for every access. */
+#ifdef __GLIBC__
+__attribute__((tls_model("initial-exec")))
+#endif
 static _Thread_local participant *this_thread;
 
 static void bag_lock(participant *p)
