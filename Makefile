@@ -3,7 +3,7 @@
 #   make demo     a busy trie, and a consistent cut of it in Spark             (ARGS="--threads 4 --messages 100000")
 #   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter if there is one
 #   make lint     ruff, ruff format --check, mypy --strict
-#   make stress   the tries under real threads, and all that they saw judged   (ARGS="--duration 60 --threads 8")
+#   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make docs     the manual, into docs/_build
@@ -87,8 +87,10 @@ format: .venv/built
 
 # On the free-threaded interpreter once `make test` has found one, since that is where threads meet.
 STRESSED := $(if $(wildcard .venv-t/built),.venv-t,.venv)
-stress: $(STRESSED)/built
+stress: $(STRESSED)/built .venv/built
+	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
+	.venv/bin/python -m stress explore
 
 bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)

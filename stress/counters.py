@@ -20,7 +20,7 @@ _WIDTH: Final = 8
 
 
 class Counters:
-    """One counter for each of `NAMES`, at 0. Make it in one process, hand it to others, `close` it in the
+    """One counter for each of `names`, at 0. Make it in one process, hand it to others, `close` it in the
     first.
 
     >>> counters = Counters()
@@ -30,19 +30,21 @@ class Counters:
     >>> counters.close()
     """
 
-    def __init__(self, memory: str | None = None, locks: Sequence[Lock] | None = None) -> None:
-        self._owner = memory is None
-        self._memory = SharedMemory(name=memory, create=self._owner, size=_WIDTH * len(NAMES))
+    def __init__(
+        self, names: Sequence[str] = NAMES, memory: str | None = None, locks: Sequence[Lock] | None = None
+    ) -> None:
+        self.names, self._owner = tuple(names), memory is None
+        self._memory = SharedMemory(name=memory, create=self._owner, size=_WIDTH * len(self.names))
         self._atomics: Any = None
         if find_spec("atomics") is not None:
             import atomics
 
             self._atomics = atomics
         context = get_context()
-        self._locks: Sequence[Lock] = locks or [context.Lock() for _ in NAMES]
+        self._locks: Sequence[Lock] = locks or [context.Lock() for _ in self.names]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Counters, (self._memory.name, self._locks)
+        return Counters, (self.names, self._memory.name, self._locks)
 
     def add(self, name: str, amount: int) -> None:
         """Add `amount` to the counter `name`; nothing that another process adds meanwhile is lost."""
@@ -51,7 +53,7 @@ class Counters:
             with self._atomics.atomicview(buffer=cell, atype=self._atomics.INT) as view:
                 view.add(amount)
             return
-        with self._locks[NAMES.index(name)]:
+        with self._locks[self.names.index(name)]:
             cell[:] = (int.from_bytes(cell, "little") + amount).to_bytes(_WIDTH, "little")
 
     def value(self, name: str) -> int:
@@ -59,7 +61,7 @@ class Counters:
         return int.from_bytes(self._cell(name), "little")
 
     def _cell(self, name: str) -> memoryview:
-        at = NAMES.index(name) * _WIDTH
+        at = self.names.index(name) * _WIDTH
         memory: Any = self._memory.buf
         return memory[at : at + _WIDTH]  # type: ignore[no-any-return]
 

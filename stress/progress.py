@@ -5,7 +5,7 @@ there is none.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from stress.campaign import Settings, Watch
 from stress.counters import Counters
 
-__all__ = ["each", "watching"]
+__all__ = ["counting", "each", "each_of", "watching"]
 
 T = TypeVar("T")
 
@@ -32,6 +32,18 @@ def each(items: Sequence[T], what: str) -> Iterator[T]:
 
     with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
         yield from progress.track(items, description=what)
+
+
+def each_of(items: Iterator[T], total: int, what: str) -> Iterator[T]:
+    """The same for items that come one by one."""
+    if not _wanted() or sys.stdout.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
+        yield from progress.track(items, total=total, description=what)
 
 
 @contextmanager
@@ -57,6 +69,30 @@ def watching(settings: Settings) -> Iterator[Watch | None]:
             share = f"{overlapping / operations:.0%} overlapping" if operations else "starting"
             done = counters.value("rounds") if settings.duration is None else seconds
             progress.update(task, completed=done, counts=f"{operations:,} operations, {share}")
+
+        yield watch
+
+
+@contextmanager
+def counting(what: str, seconds: float | None) -> Iterator[Callable[[Counters, float], None] | None]:
+    """A `watch` for the explorer that shows how many scenarios and executions are done; None where nobody would see
+    it.
+    """
+    if not _wanted():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}")]
+    columns.append(TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
+        task = progress.add_task(what, total=seconds, counts="")
+
+        def watch(counters: Counters, gone: float) -> None:
+            executions = sum(counters.value(name) for name in counters.names if name.endswith(" executions"))
+            told = ", ".join(f"{counters.value(part):,} {part}" for part in ("pairs", "stops", "triples", "random"))
+            progress.update(task, completed=gone, counts=f"{executions:,} executions: {told}")
 
         yield watch
 

@@ -13,7 +13,7 @@ from stress.explain import Diagnosis, diagnose
 from stress.history import History
 from stress.spec import Spec
 
-__all__ = ["Report", "report_on"]
+__all__ = ["Report", "Steps", "report_on"]
 
 
 _ORIGINS: Final = {
@@ -28,9 +28,17 @@ _ORIGINS: Final = {
 
 
 @dataclass(frozen=True)
+class Steps:
+    """What an explored execution did, step by step: rows of (thread, text), and what the names in them mean."""
+
+    rows: tuple[tuple[int | str, str], ...]
+    legend: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """A judged history. `facts` tell how it was made and checked, by label; `replay` is a command that shows
-    this report again.
+    this report again. `trouble` is what is wrong besides the history, and `steps` how it came about, if that is known.
     """
 
     history: History
@@ -39,16 +47,27 @@ class Report:
     diagnosis: Diagnosis | None
     facts: Mapping[str, str] = field(default_factory=dict)
     replay: str = ""
+    trouble: str = ""
+    steps: Steps | None = None
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether anything is wrong."""
+        return bool(self.trouble) or self.judgement.verdict is Verdict.ILLEGAL
 
     @property
     def headline(self) -> str:
         """The verdict and the name of what is wrong, if anything is."""
+        if self.trouble:
+            return f"NOT all right: {self.trouble}"
         shape = f": {self.diagnosis.shape.name}" if self.diagnosis else ""
         return f"{self.judgement.verdict.value}{shape}"
 
     @property
     def sentence(self) -> str:
         """What was found, in a plain sentence."""
+        if self.trouble:
+            return f"{self.trouble[:1].upper()}{self.trouble[1:]}."
         if self.diagnosis is not None:
             return self.diagnosis.shape.sentence
         if self.judgement.verdict is Verdict.UNKNOWN:

@@ -39,7 +39,7 @@ def _data(report: Report) -> dict[str, Any]:
     shown = _around(report.history.operations, report.diagnosis)
     data = {
         "headline": report.headline,
-        "tone": _TONES[report.judgement.verdict],
+        "tone": "bad" if report.is_bad else _TONES[report.judgement.verdict],
         "sentence": report.sentence,
         "facts": list(report.facts.items()),
         "replay": report.replay,
@@ -48,6 +48,8 @@ def _data(report: Report) -> dict[str, Any]:
             _operation(each, report.spec) | {"component": component_of.get(each.id, 0)} for each in shown
         ],
         "components": names,
+        "trace": list(report.steps.rows) if report.steps else [],
+        "legend": list(report.steps.legend) if report.steps else [],
         "window": [], "start": "", "culprit": None, "partials": [], "shown_partials": [], "longest_with": {},
     }  # fmt: skip
     return data | _crucial(report.diagnosis, report.spec) if report.diagnosis else data

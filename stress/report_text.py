@@ -4,11 +4,11 @@ next steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stress.explain import Diagnosis, Partial
 from stress.history import Operation
-from stress.report import Report
+from stress.report import Report, Steps
 from stress.shrink import Window
 from stress.spec import Spec
 
@@ -26,6 +26,8 @@ def render(report: Report) -> str:
     if report.diagnosis is not None:
         lines += _window(report, report.diagnosis)
         lines += _partials(report.diagnosis, report.spec)
+    if report.steps is not None:
+        lines += _steps(report.steps)
     lines += [f"  {label}: {value}" for label, value in report.facts.items()]
     if report.replay:
         lines += ["", f"To see it again: {report.replay}"]
@@ -47,9 +49,24 @@ def _window(report: Report, diagnosis: Diagnosis) -> Iterator[str]:
 
 def render_window(window: Window) -> Iterator[str]:
     """A table with a column for each thread and a row for each call and return, in the order of time."""
-    threads = sorted({each.thread for each in window.operations}, key=lambda thread: (isinstance(thread, str), thread))
     rows = list(_rows(window))
     left_out, rows = len(rows[:-_MOST_ROWS]), rows[-_MOST_ROWS:]
+    yield from _columns(rows, f"({left_out} earlier calls and returns are left out)" if left_out else "")
+
+
+def _steps(steps: Steps) -> Iterator[str]:
+    yield "What the threads did, step by step"
+    yield from (f"  {line}" for line in _columns(list(steps.rows)))
+    yield ""
+    yield "  where, when first met,"
+    width = max((len(name) for name, _ in steps.legend), default=0)
+    yield from (f"    {name.ljust(width)}  {text}" for name, text in steps.legend)
+    yield ""
+
+
+def _columns(rows: Sequence[tuple[int | str, str]], remark: str = "") -> Iterator[str]:
+    """Rows of (thread, text) as a table with a column for each thread."""
+    threads = sorted({thread for thread, _ in rows}, key=lambda thread: (isinstance(thread, str), thread))
     heads = [f"thread {thread}" for thread in threads]
     widths = [
         max(len(head), *(len(text) for owner, text in rows if owner == thread), 0)
@@ -60,8 +77,8 @@ def render_window(window: Window) -> Iterator[str]:
         return
     yield " | ".join(head.ljust(width) for head, width in zip(heads, widths, strict=True)).rstrip()
     yield "-+-".join("-" * width for width in widths)
-    if left_out:
-        yield f"({left_out} earlier calls and returns are left out)"
+    if remark:
+        yield remark
     for owner, text in rows:
         cells = [text if thread == owner else "" for thread in threads]
         yield " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

@@ -1,0 +1,105 @@
+"""`python -m stress explore`: try the interleavings of small scenarios on both tries; and replay one of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from stress import report_html, report_text
+from stress.campaign import default_processes, draw_seed
+from stress.explorer.campaign import Exploration, Plan, explore
+from stress.explorer.experiment import Experiment
+from stress.explorer.explained import explain
+from stress.explorer.minimise import minimise
+from stress.explorer.private import Change, StaleChange
+from stress.explorer.scenario import STARTS
+from stress.explorer.token import TokenError, decode, source_digest
+from stress.explorer.trace import Drift, trace
+from stress.explorer.twin import load_twin
+from stress.progress import counting
+from stress.report import Report
+
+__all__ = ["add_arguments", "main", "replay"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `explore` can be told."""
+    parser.add_argument(
+        "targets", nargs="*", default=list(STARTS), metavar="TARGET", help=f"{', '.join(STARTS)} (default: all)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random, and in which order")
+    parser.add_argument(
+        "--duration", type=float, metavar="SECONDS", help="explore for so long; without it, until the matrix is done"
+    )
+    parser.add_argument("--processes", type=int, metavar="N", help="how many processes share the work")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Explore; the exit status is 1 if something is wrong, and 2 if nothing at all was executed."""
+    unknown = [target for target in arguments.targets if target not in STARTS]
+    if unknown:
+        print(f"nothing is called {unknown[0]!r}: there are {', '.join(STARTS)}", file=sys.stderr)
+        return 2
+    seed = draw_seed() if arguments.seed is None else arguments.seed
+    processes = default_processes(1) if arguments.processes is None else max(1, arguments.processes)
+    plan = Plan(tuple(arguments.targets), seed, arguments.duration, processes)
+    with counting(f"seed {seed}", plan.duration) as watch:
+        exploration = explore(plan, watch)
+    report = None
+    if exploration.finding is not None:
+        twin = load_twin()
+        small = minimise(twin, exploration.finding)
+        report = explain(twin, small)
+        if arguments.report:
+            report_html.save(report, arguments.report)
+    print(json.dumps(_as_json(exploration, report)) if arguments.json else _as_text(exploration, report), flush=True)
+    return 1 if exploration.finding is not None else 0 if exploration.total else 2
+
+
+def _as_text(exploration: Exploration, report: Report | None) -> str:
+    lines = [exploration.summary, *(f"  {line}" for line in exploration.lines)]
+    return "\n".join(lines) + ("" if report is None else f"\n\n{report_text.render(report)}")
+
+
+def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
+    return {
+        "verdict": "illegal" if exploration.finding else "linearizable", "seed": exploration.plan.seed,
+        "executions": exploration.total, "seconds": round(exploration.seconds, 3),
+        "interrupted": exploration.interrupted, "scenarios": exploration.done, "of": exploration.sizes,
+        "bounded": exploration.bounded,
+        "found": report.headline if report else None, "sentence": report.sentence if report else None,
+        "scenario": report.facts["scenario"] if report else None, "replay": report.replay if report else None,
+    }  # fmt: skip
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Execute a token's execution again. Exit status 1 if it is wrong (still), 0 if not, 2 if it cannot be had."""
+    try:
+        token = decode(arguments.what)
+        twin = load_twin(_changes(token.mutant))
+        _, finding = trace(Experiment(twin, token.scenario), token.order)
+    except (TokenError, StaleChange, Drift) as error:
+        print(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error, file=sys.stderr)
+        return 2
+    if token.digest != source_digest():
+        print("The source has changed since, and with it perhaps the meaning of the steps.", file=sys.stderr)
+    if finding is None:
+        print(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
+        return 0
+    report = explain(twin, finding, token.mutant)
+    if arguments.report:
+        report_html.save(report, arguments.report)
+    print(report_text.render(report), end="")
+    return 1
+
+
+def _changes(mutant: str) -> list[Change]:
+    if not mutant:
+        return []
+    from stress.mutants.catalogue import find
+
+    return find(mutant).changes

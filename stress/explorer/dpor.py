@@ -1,0 +1,226 @@
+"""Every execution that differs from the others in what anybody could see, and as few that do not as possible.
+
+Dynamic partial order reduction (Flanagan and Godefroid, POPL 2005) in the form of source sets with sleep sets
+(Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014). Two steps of different
+threads depend on each other if
+
+* both access one slot, and one of them changes it (a compare-and-set that fails is a read);
+* one of them returns from a call and the other one begins a call: their order is the real-time order of the history.
+
+Where steps depend on each other in an execution but could have come the other way round, the explorer goes back and
+lets them. Executions that differ by swaps of independent steps only are executed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from stress.explorer.crew import MAIN
+from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.machine import Execution, Machine, lowest
+
+__all__ = ["reduced"]
+
+
+class _Step(NamedTuple):
+    """What matters of a step when it is swapped with another one. `slot` is the slot's name, or itself if it is older
+    than the execution.
+    """
+
+    slot: Any
+    wrote: bool
+    calls: bool
+    returns: bool
+
+    def depends_on(self, other: _Step) -> bool:
+        if self.slot == other.slot and (self.wrote or other.wrote):
+            return True
+        return (self.calls and other.returns) or (self.returns and other.calls)
+
+
+@dataclass(slots=True)
+class _Node:
+    """The state before a step: who can make it, who has and who should, and who need not (`asleep`): what a sleeping
+    thread would do now has been seen already.
+    """
+
+    enabled: int
+    asleep: dict[int, _Step]
+    chosen: int
+    wanted: int = 0
+    done: int = 0
+    step: _Step | None = None
+    clock: list[int] = field(default_factory=list)
+
+    def next(self) -> int:
+        """Another thread to make the step; `MAIN` if there is none."""
+        left = self.wanted & ~self.done
+        for thread in self.asleep:
+            left &= ~(1 << thread)
+        return lowest(left) if left else MAIN
+
+
+class _Reduction:
+    """The strategy, and the path that it is on."""
+
+    def __init__(self) -> None:
+        self.path: list[_Node] = []
+        self._machine: Machine | None = None
+        self._given = 0
+
+    def begin(self, machine: Machine) -> None:
+        """As `Strategy.begin`."""
+        self._machine, self._given = machine, len(self.path)
+
+    def decide(self, me: int) -> int:
+        """As `Strategy.decide`: along the path as far as it goes, then on with whoever runs, unless it is asleep."""
+        machine = self._machine
+        assert machine is not None
+        at = machine.step
+        if at < self._given:
+            return self.path[at].chosen
+        if at < len(self.path):  # the step was granted to a thread that began to wait instead
+            del self.path[at:]
+        asleep = self._asleep(machine.execution) if at else {}
+        awake = machine.enabled
+        for thread in asleep:
+            awake &= ~(1 << thread)
+        if not awake:
+            return MAIN
+        to = me if me >= 0 and awake >> me & 1 else lowest(awake)
+        self.path.append(_Node(machine.enabled, asleep, to, wanted=1 << to, done=1 << to))
+        return to
+
+    def _asleep(self, execution: Execution) -> dict[int, _Step]:
+        """Who is asleep after the last step: those who were, and did not depend on it."""
+        node = self.path[-1]
+        if not node.asleep:
+            return {}
+        step = _step(execution, len(self.path) - 1)
+        return {
+            thread: other
+            for thread, other in node.asleep.items()
+            if thread != node.chosen and not other.depends_on(step)
+        }
+
+    def learn(self, execution: Execution) -> None:
+        """Note what the execution's steps were, and where they could have come in another order."""
+        path, order = self.path, execution.order
+        del path[len(order) :]
+        first = max(self._given - 1, 0)
+        races = _Races(path, order, execution, first)
+        for later in range(first, len(order)):
+            for earlier in races.of(later):
+                self._want(earlier, later)
+
+    def _want(self, earlier: int, later: int) -> None:
+        """Have `later` come before `earlier` some time: let one of the threads begin that can lead there."""
+        path = self.path
+        thread_of = [node.chosen for node in path[earlier : later + 1]]
+        first_thread = thread_of[0]
+        free = [
+            at for at in range(earlier + 1, later) if path[at].clock[first_thread] < earlier
+        ]  # what need not come after `earlier`
+        free.append(later)
+        initials, seen = 0, 0
+        for place, at in enumerate(free):
+            thread, clock = path[at].chosen, path[at].clock
+            if not seen >> thread & 1:
+                seen |= 1 << thread
+                if all(clock[path[before].chosen] < before for before in free[:place]):
+                    initials |= 1 << thread
+        node = path[earlier]
+        initials &= node.enabled
+        if initials & node.wanted:
+            return
+        mine = 1 << path[later].chosen
+        node.wanted |= mine if initials & mine else initials & -initials if initials else node.enabled
+
+    def retreat(self) -> bool:
+        """Go back to the last step that some other thread should make; False if there is none."""
+        path = self.path
+        while path:
+            node = path[-1]
+            assert node.step is not None
+            node.asleep[node.chosen] = node.step
+            to = node.next()
+            if to != MAIN:
+                node.chosen, node.step = to, None
+                node.done |= 1 << to
+                return True
+            path.pop()
+        return False
+
+
+def _step(execution: Execution, at: int) -> _Step:
+    slot = execution.slots[at]
+    name = slot if slot._name is None else slot._name
+    return _Step(name, at in execution.wrote, at in execution.called, at in execution.returned)
+
+
+class _Races:
+    """Happens-before among the steps of an execution, and the pairs of steps that race.
+
+    The clock of a step has for each thread the number of its last step that happened before it, or is it.
+    """
+
+    def __init__(self, path: list[_Node], order: list[int], execution: Execution, first: int) -> None:
+        self._path, self._order = path, order
+        self._by_slot: dict[Any, list[int]] = {}
+        self._calls: list[int] = []
+        self._returns: list[int] = []
+        self._last: dict[int, int] = {}
+        self._threads = len(execution.logs)
+        for at in range(len(order)):
+            if at >= first:
+                path[at].step = _step(execution, at)
+            else:
+                self._file(at)
+
+    def _file(self, at: int) -> None:
+        step = self._path[at].step
+        assert step is not None
+        self._by_slot.setdefault(step.slot, []).append(at)
+        if step.calls:
+            self._calls.append(at)
+        if step.returns:
+            self._returns.append(at)
+        self._last[self._order[at]] = at
+
+    def of(self, later: int) -> list[int]:
+        """The steps that race with `later`. To be asked step by step."""
+        path, order = self._path, self._order
+        step, thread = path[later].step, order[later]
+        assert step is not None
+        candidates = set(self._by_slot.get(step.slot, ()))
+        if step.calls:
+            candidates.update(self._returns)
+        if step.returns:
+            candidates.update(self._calls)
+        last = self._last.get(thread, -1)
+        clock = list(path[last].clock) if last >= 0 else [-1] * self._threads
+        racing = []
+        for at in sorted(candidates, reverse=True):
+            other = path[at].step
+            assert other is not None
+            if order[at] == thread or at <= clock[order[at]] or not step.depends_on(other):
+                continue
+            racing.append(at)
+            clock = [max(pair) for pair in zip(clock, path[at].clock, strict=True)]
+        clock[thread] = later
+        path[later].clock = clock
+        self._file(later)
+        return racing
+
+
+def reduced(experiment: Experiment) -> Iterator[Finding | None]:
+    """Execute one schedule of every class of equivalent ones; what was found, or None, for each."""
+    strategy = _Reduction()
+    while True:
+        execution, finding = experiment.run(strategy)
+        strategy.learn(execution)
+        yield finding
+        if not strategy.retreat():
+            return

@@ -1,0 +1,214 @@
+"""The machine: runs the threads of a scenario one at a time, and asks a strategy before every access who makes it.
+
+An execution is a sequence of *steps*. A step is one access of a slot and all that its thread does until it is about to
+make another. Step n is preceded by decision n. A call begins with its first access and has returned with its last one:
+no schedule can give it a shorter interval, and a longer one only explains more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from stress.explorer.crew import MAIN, Crew, new_crew
+from stress.explorer.slots import LOAD, Seam
+
+__all__ = ["LIVELOCK", "Call", "Execution", "Machine", "Strategy", "lowest"]
+
+LIVELOCK: Final = 1_000
+"""Steps without any call returning; no scenario needs a third of it without going in circles."""
+
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+class Strategy(Protocol):
+    """Decides which thread makes the next step."""
+
+    def begin(self, machine: Machine) -> None:
+        """Called before every execution."""
+
+    def decide(self, me: int) -> int:
+        """The thread that makes step `machine.step`; `me` made the one before it, or is `MAIN` if that thread has ended
+        or waits. Must be among `machine.enabled`; `MAIN` ends the execution.
+        """
+
+
+@dataclass(slots=True)
+class Execution:
+    """What happened: step n was made by `order[n]` on `slots[n]`, and changed it if n is in `wrote`.
+
+    `enabled[n]` are the threads that could have made it, as bits. Steps in `called` begin a call, those in `returned`
+    end one. `cut` tells that the strategy ended it early. `logs` has, for each thread, the completed calls as
+    (time of call, time of return, answer); `begun` the times at which the calls under way were called, -1 for none.
+    `answers` are those of the logs, one after another, as the specification knows them; whoever judges notes them.
+    """
+
+    order: list[int] = field(default_factory=list)
+    slots: list[Any] = field(default_factory=list)
+    wrote: list[int] = field(default_factory=list)
+    enabled: list[int] = field(default_factory=list)
+    called: list[int] = field(default_factory=list)
+    returned: list[int] = field(default_factory=list)
+    logs: list[list[tuple[int, int, Any]]] = field(default_factory=list)
+    begun: list[int] = field(default_factory=list)
+    answers: tuple[Any, ...] = ()
+    trouble: str = ""
+    cut: bool = False
+
+
+class _Livelock(BaseException):
+    """For more steps than anybody needs, no call has returned."""
+
+
+class _Nowhere:
+    """What a call accesses that accesses nothing."""
+
+    _name = _value = None
+
+
+_NOWHERE: Final = _Nowhere()
+
+
+def lowest(bits: int) -> int:
+    """The number of the lowest bit that is set."""
+    return (bits & -bits).bit_length() - 1
+
+
+class Machine:
+    """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
+    make it.
+    """
+
+    def __init__(self, seam: Seam, crew: Crew | None = None) -> None:
+        self.seam = seam
+        self.crew = new_crew() if crew is None else crew
+        self.step = 0
+        self.enabled = 0
+        self.execution = Execution()
+        self.observe: Callable[..., None] | None = None
+        self._plans: Sequence[Sequence[Call]] = ()
+        self._current = MAIN
+        self._begun: list[int] = []
+        self._names: list[int] = []
+        self._started = 0
+        self._limit = LIVELOCK
+        self._granted = False
+        self._waiting: dict[int, Any] = {}
+        self._decide: Callable[[int], int] = lambda me: MAIN
+
+    def run(self, plans: Sequence[Sequence[Call]], strategy: Strategy) -> Execution:
+        """Let one thread for each plan make its calls, as `strategy` decides."""
+        size = len(plans)
+        self.execution = execution = Execution(logs=[[] for _ in plans])
+        self._begun = execution.begun = [-1] * size
+        self._plans = plans
+        self.step, self.enabled, self._started, self._granted = 0, (1 << size) - 1, 0, False
+        self._limit = LIVELOCK
+        self._waiting.clear()
+        self._names = [number << 32 for number in range(size)]
+        strategy.begin(self)
+        self._decide = strategy.decide
+        self.crew.start(self._body, size)
+        self.seam.before, self.seam.scheduler = self._before, self
+        try:
+            while self.enabled and not execution.trouble:
+                to = self._decide(MAIN)
+                if to == MAIN:
+                    break
+                self._let(to)
+                self.crew.resume(to)
+        finally:
+            self.seam.before = self.seam.scheduler = None
+            self.crew.abandon()
+        execution.cut = self.enabled != 0 and not execution.trouble
+        if self._waiting and not (execution.cut or execution.trouble):
+            execution.trouble = "deadlock"
+        return execution
+
+    def _let(self, to: int) -> None:
+        """`to` runs next, up to its access of step `step` at least."""
+        self._current = to
+        if not self._started >> to & 1:
+            self._started |= 1 << to
+            self._granted = True
+
+    def _body(self, me: int) -> None:
+        log, begun = self.execution.logs[me], self._begun
+        try:
+            for method, args in self._plans[me]:
+                begun[me] = -2
+                try:
+                    answer = method(*args)
+                except Exception as error:  # noqa: BLE001 - an exception is an answer
+                    answer = error
+                if self._granted:  # a call without any access: let it make one, so that no decision goes unused
+                    self._before(_NOWHERE)
+                returned = 2 * self.step - 1
+                log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
+                begun[me] = -1
+                self._limit = self.step + LIVELOCK
+                self.execution.returned.append(self.step - 1)
+            self.enabled &= ~(1 << me)
+        except _Livelock:
+            self.execution.trouble = "livelock"
+
+    def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
+        """Called before every access: the next decision is due, unless it has been made in favour of this thread."""
+        me = self._current
+        if self._granted:
+            self._granted = False
+        else:
+            to = self._decide(me)
+            if to != me:
+                self._hand_over(me, to)
+        step = self.step
+        if step >= self._limit:
+            raise _Livelock
+        execution = self.execution
+        execution.order.append(me)
+        execution.slots.append(slot)
+        execution.enabled.append(self.enabled)
+        if expected is not LOAD and slot._value is expected:
+            execution.wrote.append(step)
+        if self._begun[me] == -2:
+            self._begun[me] = 2 * step
+            execution.called.append(step)
+        if self.observe is not None:
+            self.observe(me, slot, expected, desired)
+        self.step = step + 1
+
+    def _hand_over(self, me: int, to: int) -> None:
+        if to == MAIN:
+            self._current = MAIN
+        else:
+            self._let(to)
+        self.crew.switch(me, to)
+
+    # What the seam needs besides.
+
+    def name(self) -> int:
+        """As `Scheduler.name`."""
+        self._names[self._current] += 1
+        return self._names[self._current]
+
+    def identity(self) -> int:
+        """As `Scheduler.identity`."""
+        return self._current
+
+    def wait(self, event: Any) -> None:
+        """As `Scheduler.wait`: a thread that waits is not enabled. To have waited is to have read the event."""
+        me = self._current
+        while not event._value:
+            self._waiting[me] = event
+            self.enabled &= ~(1 << me)
+            self._granted = False
+            self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
+            self._granted = True  # whoever decided to go on here has decided about the access too
+        self._before(event)
+
+    def wake(self, event: Any) -> None:
+        """As `Scheduler.wake`."""
+        for number in [number for number, other in self._waiting.items() if other is event]:
+            del self._waiting[number]
+            self.enabled |= 1 << number

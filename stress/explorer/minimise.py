@@ -1,0 +1,72 @@
+"""Making a finding small: fewer calls, then fewer preemptions, by looking for it anew each time.
+
+What is left is a finding of its own: it was executed and judged, so nothing has to be believed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from random import Random
+from typing import Final
+
+from stress.explorer.bounded import bounded
+from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.sampling import sampled
+from stress.explorer.scenario import Scenario
+from stress.explorer.twin import Twin
+
+__all__ = ["minimise"]
+
+_EXECUTIONS: Final = 4_000
+_SAMPLES: Final = 1_000
+_MOST_PREEMPTIONS: Final = 3
+
+
+def minimise(twin: Twin, finding: Finding, seconds: float = 10.0) -> Finding:
+    """A finding in as few calls and with as few preemptions as can be found in so many seconds."""
+    deadline = time.monotonic() + seconds
+    found: Finding | None = finding
+    while found is not None:
+        finding, found = found, None
+        for smaller in _smaller(finding.scenario):
+            found = _first(twin, smaller, deadline)
+            if found is not None or time.monotonic() > deadline:
+                break
+    plain = _fewest_preemptions(Experiment(twin, finding.scenario), deadline)
+    return plain or finding
+
+
+def _smaller(scenario: Scenario) -> Iterator[Scenario]:
+    """The scenario without one of its threads, or one of its calls."""
+    threads = scenario.threads
+    for number in range(len(threads)):
+        if len(threads) > 1 and len(threads[number]) > 1:
+            yield replace(scenario, threads=(*threads[:number], *threads[number + 1 :]))
+    for number, calls in enumerate(threads):
+        for at in range(len(calls)):
+            left = (*calls[:at], *calls[at + 1 :])
+            kept = (left,) if left else ()
+            if kept or len(threads) > 1:
+                yield replace(scenario, threads=(*threads[:number], *kept, *threads[number + 1 :]))
+
+
+def _first(twin: Twin, scenario: Scenario, deadline: float) -> Finding | None:
+    experiment = Experiment(twin, scenario)
+    tried = chain(islice(bounded(experiment, 2), _EXECUTIONS), islice(sampled(experiment, Random(0)), _SAMPLES))
+    return _found(tried, deadline)
+
+
+def _fewest_preemptions(experiment: Experiment, deadline: float) -> Finding | None:
+    return _found(islice(bounded(experiment, _MOST_PREEMPTIONS), 5 * _EXECUTIONS), deadline)
+
+
+def _found(tried: Iterator[Finding | None], deadline: float) -> Finding | None:
+    for finding in tried:
+        if finding is not None:
+            return finding
+        if time.monotonic() > deadline:
+            return None
+    return None

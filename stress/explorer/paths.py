@@ -1,0 +1,47 @@
+"""Names that lie on exact paths of a trie, so that a scenario can say which nodes its threads meet in.
+
+Every C-node reads five bits of a mixed hash, its *group*. The names below choose their groups; `unmix` undoes the
+tries' mixing, so that `raw_hash` can be given to a map as its hash function.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Final
+from zlib import crc32
+
+__all__ = ["HASHES", "on_path", "raw_hash", "unmix"]
+
+
+def on_path(*groups: int) -> int:
+    """The hash of a key that takes branch `groups[0]` at the root, `groups[1]` one level below it, and so on, then
+    0.
+    """
+    return sum(group << 5 * level for level, group in enumerate(groups))
+
+
+@functools.cache
+def unmix(mixed: int) -> int:
+    """The number that `mix` of `ctrie._nodes` turns into `mixed`."""
+    h = mixed ^ mixed >> 31 ^ mixed >> 62
+    h = h * pow(0x94D049BB133111EB, -1, 1 << 64) & 0xFFFFFFFFFFFFFFFF
+    h = h ^ h >> 27 ^ h >> 54
+    h = h * pow(0xBF58476D1CE4E5B9, -1, 1 << 64) & 0xFFFFFFFFFFFFFFFF
+    return h ^ h >> 30 ^ h >> 60
+
+
+HASHES: Final[dict[str, int]] = {
+    "a": on_path(1, 1), "a2": on_path(1, 2), "a3": on_path(1, 3),
+    "b": on_path(2), "c": on_path(3), "d": on_path(4),
+    "low1": on_path(8, 1, 1), "low2": on_path(8, 1, 2), "low3": on_path(8, 2),
+    "deep1": on_path(6, 6, 6, 1), "deep2": on_path(6, 6, 6, 2), "deep3": on_path(6, 7),
+    "y1": on_path(7, 1), "y2": on_path(7, 2), "y3": on_path(7, 3),
+    "same1": 1 << 63 | 9, "same2": 1 << 63 | 9, "same3": 1 << 63 | 9,
+}  # fmt: skip
+"""The mixed hashes of the names; those of `same1`, `same2` and `same3` agree in all 64 bits."""
+
+
+def raw_hash(name: str) -> int:
+    """The hash that the tries' mixing turns into the name's; some hash, always the same, for other texts."""
+    mixed = HASHES.get(name)
+    return crc32(name.encode()) if mixed is None else unmix(mixed)

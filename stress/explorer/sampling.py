@@ -1,0 +1,76 @@
+"""Schedules drawn at random: uniformly at every step, or by priorities (PCT).
+
+PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte: *A Randomized Scheduler with Probabilistic Guarantees of Finding
+Bugs*, ASPLOS 2010) runs the thread of the highest priority and lowers it at d - 1 steps drawn beforehand. A fault that
+needs d steps in a certain order is met with a probability of at least 1 / (n k^(d-1)), for n threads and k steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.machine import Machine, Strategy, lowest
+
+__all__ = ["PCT", "Uniform", "sampled"]
+
+
+class Uniform:
+    """Any thread that can make a step is as likely to make it as the others."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random.random
+        self._machine: Machine | None = None
+
+    def begin(self, machine: Machine) -> None:
+        """As `Strategy.begin`."""
+        self._machine = machine
+
+    def decide(self, me: int) -> int:
+        """As `Strategy.decide`."""
+        assert self._machine is not None
+        enabled = self._machine.enabled
+        for _ in range(int(self._random() * enabled.bit_count())):
+            enabled &= enabled - 1
+        return lowest(enabled)
+
+
+class PCT:
+    """Priorities, and `depth` - 1 steps at which they change. `length` is how long an execution was so far."""
+
+    def __init__(self, random: Random, depth: int) -> None:
+        self._random, self._depth = random, depth
+        self._machine: Machine | None = None
+        self._priorities: list[int] = []
+        self._changes: dict[int, int] = {}
+        self.length = 50
+
+    def begin(self, machine: Machine) -> None:
+        """As `Strategy.begin`."""
+        if machine.step:
+            self.length = machine.step
+        self._machine = machine
+        threads = machine.enabled.bit_count()
+        self._priorities = list(range(self._depth, self._depth + threads))
+        self._random.shuffle(self._priorities)
+        self._changes = {self._random.randrange(self.length): priority for priority in range(self._depth - 1)}
+
+    def decide(self, me: int) -> int:
+        """As `Strategy.decide`."""
+        machine = self._machine
+        assert machine is not None
+        lowered = self._changes.pop(machine.step, None)
+        if lowered is not None and me >= 0:
+            self._priorities[me] = lowered
+        priorities, enabled = self._priorities, machine.enabled
+        return max((number for number in range(len(priorities)) if enabled >> number & 1), key=priorities.__getitem__)
+
+
+def sampled(experiment: Experiment, random: Random) -> Iterator[Finding | None]:
+    """Execute schedules for ever: uniform ones and those of PCT with depths 2, 3 and 5 in turns."""
+    strategies: list[Strategy] = [Uniform(random), PCT(random, 2), PCT(random, 3), PCT(random, 5)]
+    while True:
+        for strategy in strategies:
+            _, finding = experiment.run(strategy)
+            yield finding

@@ -1,0 +1,139 @@
+"""The explored body of the slot, and of the event: the seam at which a scheduler sees every access.
+
+`Seam` belongs to one private copy of the packages. Its `before` is called before every access: with the slot alone for
+a load, with the expected and the desired value for a compare-and-set. Between that call and the access nothing happens,
+so `before` knows what the access will find. `after` is called when a compare-and-set has succeeded.
+
+Slots are all that changes, so a journal of their changes is enough to take an execution back.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import GenericAlias, ModuleType
+from typing import Any, Final, Protocol
+
+__all__ = ["LOAD", "Scheduler", "Seam", "slot_module", "threading_module"]
+
+LOAD: Final = object()
+"""In the place of an expected value: the access is a load."""
+
+
+class Scheduler(Protocol):
+    """What the seam needs of a scheduler besides `before`."""
+
+    def name(self) -> int:
+        """A name for a slot that is being made: the same in every execution in which its maker does the same."""
+
+    def identity(self) -> int:
+        """The number of the thread that runs."""
+
+    def wait(self, event: Any) -> None:
+        """Let others run until `event` is set."""
+
+    def wake(self, event: Any) -> None:
+        """Let those run who wait for `event`."""
+
+
+class Seam:
+    """Where the slots of one copy of the packages meet a scheduler."""
+
+    def __init__(self) -> None:
+        self.before: Callable[..., None] | None = None
+        self.after: Callable[[Any], None] | None = None
+        self.scheduler: Scheduler | None = None
+        self.journal: list[tuple[Any, Any]] = []
+
+    def take_back(self, mark: int = 0) -> None:
+        """Undo every change since the journal had `mark` entries."""
+        journal = self.journal
+        for at in range(len(journal) - 1, mark - 1, -1):
+            slot, value = journal[at]
+            slot._value = value
+        del journal[mark:]
+
+
+def slot_module(seam: Seam) -> ModuleType:
+    """A module to stand in for `ctrie._slot`, with slots that report to `seam`."""
+
+    class Slot:
+        _value: Any = None
+        _name: int | None = None
+
+        def __new__(cls, *_: object, **__: object) -> Any:
+            slot = object.__new__(cls)
+            scheduler = seam.scheduler
+            if scheduler is not None:
+                slot._name = scheduler.name()
+            return slot
+
+        def initialise(self, value: object) -> None:
+            seam.journal.append((self, self._value))
+            self._value = value
+
+        def load(self) -> Any:
+            before = seam.before
+            if before is not None:
+                before(self)
+            return self._value
+
+        def compare_and_set(self, expected: object, desired: object) -> bool:
+            before = seam.before
+            if before is not None:
+                before(self, expected, desired)
+            found = self._value
+            if found is not expected:
+                return False
+            seam.journal.append((self, found))
+            self._value = desired
+            after = seam.after
+            if after is not None:
+                after(self)
+            return True
+
+    class AtomicReference(Slot):
+        __class_getitem__: Any = classmethod(GenericAlias)
+
+        def __init__(self, value: object = None) -> None:
+            self.initialise(value)
+
+    module = ModuleType("ctrie._slot")
+    vars(module).update(vars(importlib.import_module("ctrie._slot")))
+    vars(module).update(
+        AtomicReference=AtomicReference,
+        Slot=Slot,
+        drain=lambda: 0,
+        load=Slot.load,
+        compare_and_set=Slot.compare_and_set,
+        initialise=Slot.initialise,
+    )
+    return module
+
+
+def threading_module(seam: Seam) -> ModuleType:
+    """A module to stand in for `threading` where the packages wait by design (`get_or_create`)."""
+
+    class Event:
+        _value = False
+
+        def __init__(self) -> None:
+            self._name = None if seam.scheduler is None else seam.scheduler.name()
+
+        def wait(self) -> None:
+            if seam.scheduler is not None:
+                seam.scheduler.wait(self)
+
+        def set(self) -> None:
+            if seam.before is not None:
+                seam.before(self, self._value, True)
+            self._value = True
+            if seam.scheduler is not None:
+                seam.scheduler.wake(self)
+
+    def get_ident() -> int:
+        return 0 if seam.scheduler is None else seam.scheduler.identity()
+
+    module = ModuleType("threading")
+    vars(module).update(Event=Event, get_ident=get_ident)
+    return module

@@ -1,0 +1,58 @@
+"""The nodes of a trie as plain values: to tell two executions' results apart, and to hold a trie to the nodes that it
+needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["fingerprint", "shape"]
+
+_ATOMS = frozenset({type(None), bool, int, float, str})
+_fields: dict[type, tuple[str, ...]] = {}
+
+
+def fingerprint(value: Any) -> Any:
+    """All that can be reached from a node, in terms of tuples. Objects without content (generations) are told apart by
+    the order in which they are met.
+    """
+    bare: dict[Any, int] = {}
+
+    def print_of(value: Any) -> Any:
+        kind = type(value)
+        if kind in _ATOMS:
+            return value
+        if kind is tuple:
+            return tuple([print_of(item) for item in value])
+        fields = _fields.get(kind)
+        if fields is None:
+            fields = _fields[kind] = _fields_of(kind)
+        if not fields:
+            return kind.__name__, bare.setdefault(value, len(bare))
+        return (kind.__name__, *[print_of(getattr(value, name, None)) for name in fields])
+
+    return print_of(value)
+
+
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The attributes of a node's class. A dictionary is as good as a class without any."""
+    names = [name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ())]
+    return tuple([name for name in names if not name.startswith("__")] + ["_value"] * hasattr(kind, "_value"))
+
+
+def shape(nodes: Any, trie: Any) -> Any:
+    """The kinds of a trie's nodes and where they lie, without values and generations, and L-nodes in no order."""
+
+    def of(inode: Any) -> Any:
+        main = nodes.gcas_read(trie._root, inode)
+        children = [
+            of(child) if isinstance(child, nodes.INode) else of_snode(child)
+            for child in nodes.branches(trie._root, inode)
+        ]
+        return type(main).__name__, frozenset(children) if isinstance(main, nodes.LNode) else tuple(children)
+
+    def of_snode(sn: Any) -> Any:
+        level = getattr(sn, "next", None)
+        return sn.key, None if level is None else of(level)
+
+    return of(nodes.rdcss_read_root(trie._root))

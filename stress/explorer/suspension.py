@@ -1,0 +1,60 @@
+"""One thread stops for ever, at every point in turn: all the others must come to their ends without it.
+
+That is what lock-freedom and helping amount to. The first thread makes k steps and no more, for every k until it ends
+by itself; meanwhile the others run under every schedule with at most so many preemptions. Its last call is pending, and
+may have taken effect or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from stress.explorer.bounded import bounded_by
+from stress.explorer.crew import MAIN
+from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.machine import Machine, Strategy
+
+__all__ = ["stopped_for_ever"]
+
+
+class _Stops:
+    """Another strategy, but thread 0 makes only `steps` steps."""
+
+    def __init__(self, strategy: Strategy, steps: int) -> None:
+        self._strategy, self._steps = strategy, steps
+        self._machine: Machine | None = None
+        self.stopped = False
+
+    def begin(self, machine: Machine) -> None:
+        """As `Strategy.begin`."""
+        self._machine = machine
+        self._left = self._steps
+        self._strategy.begin(machine)
+
+    def decide(self, me: int) -> int:
+        """As `Strategy.decide`."""
+        machine = self._machine
+        assert machine is not None
+        if not self._left and machine.enabled & 1:
+            machine.enabled &= ~1
+            self.stopped = True
+        if not machine.enabled:
+            return MAIN
+        to = self._strategy.decide(me if me >= 0 and machine.enabled >> me & 1 else MAIN)
+        self._left -= to == 0
+        return to
+
+
+def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[Finding | None]:
+    """Stop thread 0 after each of its steps; what was found, or None, for every execution."""
+    for steps in count(1):
+        made: list[_Stops] = []
+
+        def stopping(strategy: Strategy, steps: int = steps, made: list[_Stops] = made) -> Strategy:
+            made.append(_Stops(strategy, steps))
+            return made[-1]
+
+        yield from bounded_by(experiment, preemptions, stopping)
+        if not any(each.stopped for each in made):
+            return

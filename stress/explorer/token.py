@@ -1,0 +1,83 @@
+"""Replay tokens: an execution as a short text, to be given to `python -m stress replay`.
+
+A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
+any, and a digest of the source. Where the source has changed since, the steps may mean something else, and whoever
+replays is told.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any, Final
+
+from stress.explorer.private import PACKAGES, source_of
+from stress.explorer.scenario import STARTS, Scenario
+
+__all__ = ["Token", "TokenError", "decode", "encode", "source_digest"]
+
+_PREFIX: Final = "x1."
+
+
+class TokenError(ValueError):
+    """A text that is no token."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """What a token says."""
+
+    scenario: Scenario
+    order: tuple[int, ...]
+    mutant: str = ""
+    digest: str = ""
+
+
+def encode(token: Token) -> str:
+    """The token as text."""
+    scenario, runs = token.scenario, [(thread, len(list(steps))) for thread, steps in groupby(token.order)]
+    said = [scenario.target, scenario.start, scenario.threads, runs, token.mutant, source_digest()]
+    packed = zlib.compress(json.dumps(said, separators=(",", ":")).encode(), 9)
+    return _PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def decode(text: str) -> Token:
+    """The token that `text` is.
+
+    Raises:
+        TokenError: it is none.
+    """
+    if not text.startswith(_PREFIX):
+        raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
+    packed = text.removeprefix(_PREFIX)
+    try:
+        raw = zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+        target, start, threads, runs, mutant, digest = json.loads(raw)
+        order = tuple(thread for thread, length in runs for _ in range(length))
+        scenario = Scenario(target, start, _tuples(threads))
+        known = start in STARTS[target]
+    except (ValueError, TypeError, LookupError, zlib.error):
+        raise TokenError("the token is damaged: it must be copied as a whole") from None
+    if not known:
+        raise TokenError(f"the token is of a start that there is no more: {start!r}")
+    return Token(scenario, order, mutant, digest)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+@cache
+def source_digest() -> str:
+    """A digest of the sources that are explored."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted(source_of(package).parent.glob("_*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]

@@ -1,0 +1,106 @@
+"""A copy of both tries to explore: its seam, the machine that runs on it, and objects in the states of `STARTS`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from stress.explorer.crew import Crew
+from stress.explorer.machine import Machine
+from stress.explorer.paths import HASHES, raw_hash
+from stress.explorer.private import PACKAGES, Change, import_privately, interpreted_twin
+from stress.explorer.scenario import Call, Start
+from stress.explorer.slots import Seam, slot_module, threading_module
+from stress.targets import MapUnderTest, SubscriptionsUnderTest
+
+__all__ = ["Endless", "Twin", "load_twin", "patience"]
+
+
+class Twin:
+    """A private copy of the interpreted packages. `modules` has them by name, `nodes` is `ctrie._nodes`."""
+
+    def __init__(self, modules: dict[str, ModuleType], seam: Seam, crew: Crew | None = None) -> None:
+        self.modules, self.seam = modules, seam
+        self.nodes: Any = modules["ctrie._nodes"]
+        self.machine = Machine(seam, crew)
+
+    def make(self, target: str, start: Start) -> Any:
+        """An object in the state `start`."""
+        subject = self.empty(target)
+        for op, args in start.calls:
+            getattr(subject, op)(*args)
+        if start.left is not None:
+            self._leave(subject, *start.left)
+        return subject
+
+    def empty(self, target: str) -> Any:
+        """An object with nothing in it."""
+        if target == "map":
+            return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
+        return SubscriptionsUnderTest(self.modules["subtrie"].SubscriptionTrie())
+
+    def _leave(self, subject: Any, call: Call, after_changes: int) -> None:
+        """Let a thread begin `call` and stop for ever after so many changes of slots."""
+        changes = 0
+
+        def after(slot: object) -> None:
+            nonlocal changes
+            changes += 1
+            if changes == after_changes:
+                raise _Stopped
+
+        self.seam.after = after
+        try:
+            getattr(subject, call[0])(*call[1])
+        except _Stopped:
+            return
+        finally:
+            self.seam.after = None
+        raise ValueError(f"{call[0]} makes no {after_changes} changes")
+
+
+class Endless(BaseException):
+    """A call makes more accesses by itself than any needs."""
+
+
+@contextmanager
+def patience(seam: Seam, accesses: int = 50_000) -> Iterator[None]:
+    """No more accesses than that within the block, where no machine is running.
+
+    Raises:
+        Endless: there are more.
+    """
+    left = accesses
+
+    def before(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Endless
+
+    seam.before = before
+    try:
+        yield
+    finally:
+        seam.before = None
+
+
+class _Stopped(BaseException):
+    """A thread stops here for ever."""
+
+
+def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
+    """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
+    `HASHES`.
+    """
+    seam = Seam()
+    instead = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
+    modules = import_privately(PACKAGES, instead, changes)
+    vars(modules["ctrie._creation"])["threading"] = threading_module(seam)
+    for module in modules.values():
+        word_hash = vars(module).get("word_hash")
+        if word_hash is not None:
+            vars(module)["word_hash"] = lambda word, hash_of=word_hash: HASHES.get(word) or hash_of(word)
+    return Twin(modules, seam, crew)

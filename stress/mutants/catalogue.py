@@ -1,0 +1,444 @@
+"""The catalogue: what is changed in each mutant, and what stands in its place.
+
+Most are faults that other implementations had. A text that no longer occurs is an error: the mutant must follow the
+source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stress.explorer.private import Change
+from stress.explorer.scenario import Program
+
+__all__ = ["MUTANTS", "Mutant", "find"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault, by name. `of` is what it is a fault of: "map", "subscriptions", "checker" or "reclaimer"; `edits` are
+    (module or file, text, text instead). `starts` are those that it needs, if others would only waste time; `shown_by`
+    is a scenario, as start and calls, for those that chance takes long to find.
+    """
+
+    name: str
+    of: str
+    edits: tuple[tuple[str, str, str], ...]
+    starts: tuple[str, ...] = ()
+    shown_by: tuple[str, Program] | tuple[()] = ()
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes of the source."""
+        return [Change(self.name, *edit) for edit in self.edits]
+
+
+def find(name: str) -> Mutant:
+    """The mutant of that name; LookupError if there is none."""
+    for mutant in MUTANTS:
+        if mutant.name == name:
+            return mutant
+    raise LookupError(f"there is no mutant {name!r}")
+
+
+_NODES: Final = "ctrie._nodes"
+_CTRIE: Final = "ctrie._ctrie"
+_BRANCH: Final = "subtrie._branch"
+_MATCHING: Final = "subtrie._matching"
+_SUBSCRIBERS: Final = "subtrie._subscribers"
+_A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
+_A_TORN_MATCH: Final = (
+    "a wildcard beside words that meet",
+    ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")), ("subscribe", ("*.y1", "y")))),
+)
+_LOOK_IN_CACHE: Final = """\
+    main = gcas_read(root, rdcss_read_root(root))
+    if _CACHE.get(key, (None,))[0] is not main:
+        _CACHE[key] = main, find(root, key, hash, equal)
+    sn = _CACHE[key][1]
+    return default"""
+_COLLISIONS: Final = ("about to collide", "a collision about to shrink")
+
+
+def _of_map(name: str, text: str, instead: str, module: str = _NODES, **needs: Any) -> Mutant:
+    return Mutant(name, "map", ((module, text, instead),), **needs)
+
+
+def _of_subscriptions(name: str, module: str, text: str, instead: str, **needs: Any) -> Mutant:
+    return Mutant(name, "subscriptions", ((module, text, instead),), **needs)
+
+
+_GCAS: Final = (
+    _of_map(
+        "GCAS without a look at the generation",
+        "if current.gen is inode.gen and not root.readonly:",
+        "if not root.readonly:",
+    ),
+    _of_map(
+        "GCAS commits in a read-only snapshot",
+        "if current.gen is inode.gen and not root.readonly:",
+        "if current.gen is inode.gen:",
+        starts=("left with a pending tomb",),
+    ),
+    _of_map(
+        "GCAS judges its success by what is there now",
+        "        return load(new) is None\n",
+        "        return load(inode) is new\n",
+    ),
+    _of_map(
+        "a failed GCAS counts as done",
+        "return DONE if gcas(root, edit.inode, old, new) else RESTART",
+        "return DONE if gcas(root, edit.inode, old, new) or True else RESTART",
+    ),
+    _of_map(
+        "a read does not help",
+        "    if load(main) is None:\n        return main\n    return gcas_complete(",
+        "    return main\n    return gcas_complete(",
+    ),
+    _of_map(
+        "an aborted write puts back too much",
+        "if compare_and_set(inode, main, failed.wrapped):",
+        "if compare_and_set(inode, main, load(failed.wrapped) or failed):",
+    ),
+    _of_map("GCAS waits for RDCSS", "current = rdcss_read_root(root, True)", "current = rdcss_read_root(root)"),
+)
+
+_SNAPSHOTS: Final = (
+    _of_map(
+        "RDCSS does not look at what it expects",
+        "if not abort and gcas_read(root, descriptor.old) is descriptor.expected:",
+        "if not abort:",
+    ),
+    _of_map(
+        "RDCSS judges its success by what is there now",
+        "        return load(descriptor) is COMMITTED\n",
+        "        return rdcss_read_root(root) is new\n",
+    ),
+    _of_map("a snapshot begins no generation", "new_inode(main, Gen())):", "new_inode(main, old.gen)):"),
+    _of_map(
+        "a snapshot keeps the new root",
+        "new_root(snapshot_root(root), True)",
+        "new_root(snapshot_root(root) and rdcss_read_root(root), True)",
+    ),
+    _of_map(
+        "a read-only snapshot is the trie itself",
+        "return root if root.readonly else new_root(snapshot_root(root), True)",
+        "return root",
+    ),
+    _of_map(
+        "a fork is of the generation of its source",
+        "new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)",
+        "new_root(old, False)",
+    ),
+    _of_map(
+        "renewal copies what is of the present generation",
+        "return inode if inode.gen is gen else new_inode(",
+        "return new_inode(",
+        shown_by=("mixed generations", ((("__setitem__", ("y1", 1001)),), (("__setitem__", ("a", 1002)),))),
+    ),
+    _of_map(
+        "renewal keeps what is of an older generation",
+        "return inode if inode.gen is gen else new_inode(gcas_read(root, inode), gen)",
+        "return inode",
+    ),
+    _of_map("a write enters nodes of older generations", "    if inode.gen is not edit.gen:\n", "    if False:\n"),
+    _of_map(
+        "clear does not return",
+        "new_cnode(0, (), gen), gen)):\n            return",
+        "new_cnode(0, (), gen), gen)):\n            continue",
+    ),
+    Mutant(
+        "items are read one by one",
+        "map",
+        (
+            (_CTRIE, "        return ItemsView(self.readonly_snapshot())\n", "        return ItemsView(self)\n"),
+            (
+                _CTRIE,
+                "        return _pairs(freeze_root(self._root), None)\n",
+                "        return _pairs(self._root, None)\n",
+            ),
+        ),
+        shown_by=("mixed generations", ((("items", ()),), _A_MOVE)),
+    ),
+    _of_map(
+        "len counts a moving trie",
+        "        root = freeze_root(self._root)\n        count = 0\n",
+        "        root = self._root\n        count = 0\n",
+        _CTRIE,
+        shown_by=("mixed generations", ((("__len__", ()),), _A_MOVE)),
+    ),
+)
+
+_TOMBS: Final = (
+    _of_map("no removal leaves a tomb", "    if size > 1 or first_of_trie:\n", "    if size or first_of_trie:\n"),
+    _of_map("tombs are left where they are", "    edit.settled = True\n    return RESTART", "    return DONE"),
+    _of_map(
+        "a write that meets a tomb is dropped",
+        "            _bury(root, edit, main)  # type: ignore[arg-type]\n            return RESTART",
+        "            _bury(root, edit, main)\n            edit.found = None\n            return DONE",
+    ),
+    _of_map("whoever looks at a tomb sees nothing", "return () if tn.sn is None else (tn.sn,)", "return ()"),
+    _of_map(
+        "a tomb is buried where another I-node is",
+        "    if child is edit.inode:\n",
+        "    if isinstance(child, INode):\n",
+    ),
+    _of_map("two keys lie in the wrong order", "(x, y) if i < j else (y, x)", "(x, y)"),
+    _of_map(
+        "hash bits run out early", "    if lev >= HASH_BITS:\n", "    if lev >= HASH_BITS - W:\n", starts=_COLLISIONS
+    ),
+    _of_map(
+        "an L-node loses another key",
+        "entries = removed(ln.entries, pos)",
+        "entries = removed(ln.entries, 0)",
+        starts=_COLLISIONS,
+    ),
+    _of_map(
+        "an L-node keeps its last entry", "new_tnode(entries[0]) if len(entries) == 1 else ", "", starts=_COLLISIONS
+    ),
+    _of_map(
+        "an L-node takes a key twice",
+        "new_lnode(replaced(ln.entries, pos, new)))",
+        "new_lnode((*ln.entries, new)))",
+        starts=_COLLISIONS,
+    ),
+    _of_map(
+        "a failed removal from an L-node counts as done",
+        "            return _remove(root, edit, ln, _without_entry(ln, pos))",
+        "            _remove(root, edit, ln, _without_entry(ln, pos))\n            return DONE",
+        starts=_COLLISIONS,
+    ),
+)
+
+_MAPPING: Final = (
+    _of_map(
+        "a conditional replacement is unconditional",
+        "(mode == REPLACE_SAME and sn is self.expected)",
+        "mode == REPLACE_SAME",
+        _CTRIE,
+    ),
+    _of_map(
+        "a conditional removal is unconditional",
+        "(mode == REMOVE_SAME and sn is self.expected)",
+        "mode == REMOVE_SAME",
+        _CTRIE,
+        shown_by=("one key", ((("remove_if", ("a", 10)),), (("__setitem__", ("a", 1001)),))),
+    ),
+    _of_map(
+        "compare-and-set by equality",
+        "(mode == REPLACE_SAME and sn is self.expected)",
+        "(mode == REPLACE_SAME and sn.value == self.expected.value)",
+        _CTRIE,
+        shown_by=("one key", ((("compute", ("a", 1)),), (("__setitem__", ("a", 10)),))),
+    ),
+    _of_map(
+        "compute reads, then writes",
+        "if self._edit_hashed(REPLACE_SAME, key, hash, value, sn) is sn:",
+        "if self._edit_hashed(PUT, key, hash, value, None) is not None:",
+        _CTRIE,
+    ),
+    _of_map(
+        "popitem removes whatever is there by now",
+        "if self._edit_hashed(REMOVE_SAME, sn.key, sn.hash, None, sn) is sn:",
+        "if self._edit_hashed(REMOVE, sn.key, sn.hash, None, None) is not None:",
+        _CTRIE,
+        shown_by=("one key", ((("popitem", ()),), (("__setitem__", ("a", 1001)),))),
+    ),
+    _of_map(
+        "get_or_create leaves others waiting",
+        "                mine.finish()\n",
+        "                pass\n",
+        _CTRIE,
+        shown_by=("empty", ((("get_or_create", ("a", 1)),), (("get_or_create", ("a", 2)),))),
+    ),
+    Mutant(
+        "a stale cache of lookups",
+        "map",
+        (
+            (_NODES, 'UNDECIDED = "undecided"\n', 'UNDECIDED = "undecided"\n_CACHE: Any = {}\n'),
+            (
+                _NODES,
+                "    sn = find(root, key, hash, equal)\n    return default",
+                _LOOK_IN_CACHE,
+            ),
+        ),
+    ),
+)
+
+_SUBSCRIPTIONS: Final = (
+    _of_subscriptions(
+        "a match has no second pass", _MATCHING, "or reading.still_holds(first)", "or True", shown_by=_A_TORN_MATCH
+    ),
+    _of_subscriptions(
+        "the second pass looks at the root only",
+        _MATCHING,
+        "if load(seen[i]) is not seen[i + 1]:",
+        "if False:",
+        shown_by=_A_TORN_MATCH,
+    ),
+    _of_subscriptions(
+        "I-nodes inside a level are not looked at again",
+        _MATCHING,
+        "            self.seen.append(inode)\n            self.seen.append(main)\n",
+        "",
+        shown_by=_A_TORN_MATCH,
+    ),
+    _of_subscriptions(
+        "has_match says no after one pass",
+        _MATCHING,
+        "(only_first and reading.found)",
+        "only_first",
+        shown_by=(
+            "a wildcard about to go",
+            ((("has_match", ("a.b",)),), (("subscribe", ("a.b", "x")), ("unsubscribe", ("*.b", "y")))),
+        ),
+    ),
+    _of_subscriptions(
+        "a prune takes whatever level it finds",
+        _BRANCH,
+        "        if self.next is not level:\n            return self\n",
+        "",
+        starts=("one filter", "left with a pending tomb"),
+    ),
+    _of_subscriptions(
+        "a prune takes the subscribers along",
+        _BRANCH,
+        "        return None if self.value is None else new_branch(self.key, self.hash, self.value, None)",
+        "        return None",
+    ),
+    _of_subscriptions(
+        "the last subscriber takes longer filters along",
+        _BRANCH,
+        "if left is None and branch.next is None:",
+        "if left is None:",
+        starts=("a subscriber above",),
+    ),
+    _of_subscriptions(
+        "a branch without subscribers stays",
+        _BRANCH,
+        "        if left is None and branch.next is None:\n            return None\n",
+        "",
+    ),
+    _of_subscriptions(
+        "a level that has emptied is not tombed", _NODES, "        return new_tnode(None)\n", "        return cn\n"
+    ),
+    _of_subscriptions(
+        "a renewed branch keeps the old level",
+        _BRANCH,
+        "        if level is None or level.gen is gen:\n",
+        "        if True:\n",
+    ),
+    _of_subscriptions(
+        "a subscribe writes into a level about to be pruned",
+        _NODES,
+        "        else:\n            _bury(root, edit, main)",
+        "        elif not edit.settled and main.sn is None and (added := _created(edit)) is not None:\n"
+        "            flag = 1 << (edit.hash & BRANCH_MASK)\n"
+        "            return _commit(root, edit, main, new_cnode(flag, (added,), edit.gen))\n"
+        "        else:\n            _bury(root, edit, main)",
+    ),
+    _of_subscriptions(
+        "a set of subscribers is changed in place",
+        _SUBSCRIBERS,
+        "        return _new_node(node.bitmap | flag, inserted(node.array, pos, entry), node.size + 1)",
+        "        node.bitmap, node.array = node.bitmap | flag, inserted(node.array, pos, entry)\n"
+        "        node.size += 1\n        return node",
+        starts=("eight subscribers", "nine subscribers"),
+    ),
+)
+
+
+def _of_checker(name: str, module: str, text: str, instead: str) -> Mutant:
+    return Mutant(name, "checker", ((f"stress.{module}", text, instead),))
+
+
+_CHECKER: Final = (
+    _of_checker(
+        "a blind write is taken at once",
+        "specs.registers",
+        'return op == "read" or (op == "cas" and result is False)',
+        'return op in ("read", "write") or (op == "cas" and result is False)',
+    ),
+    _of_checker(
+        "what is pending must happen",
+        "segment",
+        "                    if not left and state not in ended:\n",
+        "                    if not left and done.bit_count() == len(self.operations) and state not in ended:\n",
+    ),
+    _of_checker(
+        "what is pending never happens",
+        "segment",
+        "        self.operations = completed + pending\n",
+        "        pending = []\n        self.operations = completed + pending\n",
+    ),
+    _of_checker(
+        "a return at the tick of a call comes first",
+        "segment",
+        "events = [(each.call, 0, number) for number, each",
+        "events = [(each.call, 2, number) for number, each",
+    ),
+    _of_checker(
+        "a cut at the tick of a return",
+        "search",
+        "        if operation.call > busy_until:\n",
+        "        if operation.call >= busy_until:\n",
+    ),
+    _of_checker(
+        "answers do not count",
+        "spec",
+        "return (after,) if result is UNSEEN or result == answer else ()",
+        "return (after,)",
+    ),
+    _of_checker(
+        "what was tried is forgotten to be of a state",
+        "segment",
+        "                known = tried[state]\n",
+        "                known = tried[0]\n",
+    ),
+    _of_checker(
+        "real time does not count",
+        "segment",
+        "        for _, is_return, number in sorted(events):\n",
+        "        for _, is_return, number in sorted(events, key=lambda event: event[1:]):\n",
+    ),
+)
+
+
+def _of_reclaimer(name: str, text: str, instead: str) -> Mutant:
+    return Mutant(name, "reclaimer", (("reclaim.h", text, instead),))
+
+
+_RECLAIMER: Final = (
+    _of_reclaimer("values are released at once", "if (atomic_load(&reclaim.threads) == 1) {", "if (1) {"),
+    _of_reclaimer(
+        "values are released one epoch early", "static const uint64_t GRACE = 2;", "static const uint64_t GRACE = 1;"
+    ),
+    _of_reclaimer(
+        "the epoch advances past those who are pinned", "if (pinned != UNPINNED && pinned != epoch) {", "if (0) {"
+    ),
+    _of_reclaimer(
+        "a pin is not published",
+        "    atomic_exchange_explicit(&p->pinned, epoch, memory_order_seq_cst);\n",
+        "    (void)epoch;\n",
+    ),
+    _of_reclaimer(
+        "a reader unpins before it counts",
+        "    Py_INCREF(value);\n    reclaim_unpin();\n",
+        "    reclaim_unpin();\n    Py_INCREF(value);\n",
+    ),
+    _of_reclaimer("values are never released", "if (oldest->epoch + GRACE > epoch) {", "if (1) {"),
+    _of_reclaimer(
+        "a failed compare-and-set keeps its count", "    Py_DECREF(desired);\n    return 0;\n", "    return 0;\n"
+    ),
+)
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    *_GCAS,
+    *_SNAPSHOTS,
+    *_TOMBS,
+    *_MAPPING,
+    *_SUBSCRIPTIONS,
+    *_CHECKER,
+    *_RECLAIMER,
+)

@@ -1,0 +1,75 @@
+"""`python -m stress mutants`: put faults into our own source, and see which layer of the suite catches each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict
+
+from stress.campaign import default_processes, draw_seed
+from stress.mutants.catalogue import MUTANTS
+from stress.mutants.suite import CONTROLS, Trial, run_suite
+from stress.progress import each_of
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `mutants` can be told."""
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="only those whose names contain one of the words (default: all)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random")
+    parser.add_argument(
+        "--duration", type=float, default=15.0, metavar="SECONDS",
+        help="the most that one of them may take (%(default)s); the unmutated code takes as long",
+    )  # fmt: skip
+    parser.add_argument("--processes", type=int, metavar="N", help="how many processes share the work")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for each")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Try them; the exit status is 1 if one survives or the unmutated code is accused, 2 if one has gone stale."""
+    seed = draw_seed() if arguments.seed is None else arguments.seed
+    wanted = [
+        mutant for mutant in (*CONTROLS, *MUTANTS)
+        if not arguments.words or any(word in mutant.name for word in arguments.words)
+    ]  # fmt: skip
+    processes = default_processes(1) if arguments.processes is None else max(1, arguments.processes)
+    began, trials, interrupted = time.monotonic(), [], False
+    try:
+        for trial in each_of(run_suite(seed, arguments.duration, processes, wanted), len(wanted), "mutants"):
+            trials.append(trial)
+            print(json.dumps(asdict(trial)) if arguments.json else _as_text(trial), flush=True)
+    except KeyboardInterrupt:
+        interrupted = True
+    summary = _summary(trials, len(wanted), seed, time.monotonic() - began, interrupted)
+    print(summary, file=sys.stderr if arguments.json else sys.stdout)
+    if any(not trial.is_well and not trial.stale for trial in trials):
+        return 1
+    return 2 if interrupted or not wanted or any(trial.stale for trial in trials) else 0
+
+
+def _as_text(trial: Trial) -> str:
+    name = f"{trial.of}: {trial.name}"
+    if trial.stale or trial.untried:
+        return f"{'STALE' if trial.stale else 'untried':9} {name}: {trial.stale or trial.untried}"
+    told = f"{name} ({trial.attempts:,} attempts, {trial.seconds:.1f} s)"
+    if trial.is_control:
+        return f"{'clean':9} {told}" if not trial.layer else f"{'ACCUSED':9} {told}: {trial.seen}\n{trial.replay}"
+    return f"{trial.layer or 'SURVIVED':9} {told}"
+
+
+def _summary(trials: list[Trial], wanted: int, seed: int, seconds: float, interrupted: bool) -> str:
+    tried = [trial for trial in trials if not trial.is_control and not trial.untried]
+    layers = Counter(trial.layer for trial in tried if trial.layer)
+    by_layer = ", ".join(f"{count} by {layer}" for layer, count in sorted(layers.items()))
+    accused = sum(trial.is_control and bool(trial.layer) for trial in trials)
+    stopped = f", interrupted after {len(trials)} of {wanted}" if interrupted else ""
+    return (
+        f"{sum(layers.values())} of {len(tried)} mutants caught ({by_layer}); "
+        f"unmutated code accused {accused} times; {seconds:.1f} s, seed {seed}{stopped}"
+    )
