@@ -4,6 +4,7 @@ run."""
 from __future__ import annotations
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pytest
 
 from benchmarks import __main__ as command_line
 from benchmarks import machine, matchers, plots, readme, report, results, runner, tables
+from benchmarks.brokers import installed, server
 from benchmarks.model import Benchmark, Contender, Group, OneRun, Result
 from benchmarks.suite import all_benchmarks, map_scaling, mixed, scaling, tail, writers
 from benchmarks.threads import timed_in_threads
@@ -140,14 +142,15 @@ class OwnOnly:
 
 
 MIX = mixed.Mix("test", "a test", 2, inserts_only=False)
+FILTERS = throughput_filters()
 
 
 @pytest.mark.parametrize(
     "prepare",
     [
-        lambda shared, thread: scaling._matching(shared, throughput_filters(), 50, 2, thread),
-        lambda shared, thread: mixed._work(matchers.TRIE, shared, throughput_filters(), MIX, 50, thread),
-        lambda shared, thread: mixed._work(matchers.PAHO_UNDER_LOCK, shared, throughput_filters(), MIX, 50, thread),
+        lambda shared, thread: scaling._matching(shared, FILTERS, 50, 2, thread),
+        lambda shared, thread: mixed._work(matchers.TRIE, shared, FILTERS, MIX, 50, thread),
+        lambda shared, thread: mixed._work(matchers.PAHO_UNDER_LOCK, shared, FILTERS, MIX, 50, thread),
         lambda shared, thread: map_scaling._work(shared, "get", 50, 50, thread),
         lambda shared, thread: map_scaling._work(shared, "mixed", 50, 50, thread),
     ],
@@ -329,6 +332,44 @@ def test_an_absent_entrant_is_left_out_with_a_word(capsys: pytest.CaptureFixture
     absent = matchers.Entrant("nobody", make)
     assert matchers.present([absent, matchers.TRIE]) == [matchers.TRIE]
     assert capsys.readouterr().out == "nobody left out: No module named 'nowhere'\n"
+
+
+class TestBrokers:
+    def test_an_absent_one_is_left_out_with_a_word(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        absent = [replace(broker, missing=lambda: "it is not installed") for broker in installed.BROKERS]
+        monkeypatch.setattr(installed, "BROKERS", absent)
+        assert installed.present() == []
+        assert capsys.readouterr().out.splitlines() == [
+            f"{name} left out: it is not installed" for name in ("Mosquitto", "RabbitMQ", "NATS")
+        ]
+
+    def test_a_server_that_does_not_start_says_why(self, tmp_path: Path) -> None:
+        log = tmp_path / "log"
+        program = [sys.executable, "-c", "import sys; sys.exit('no such option')"]
+        with (
+            pytest.raises(RuntimeError, match="the server did not start:\nno such option"),
+            server.running(program, log) as is_alive,
+        ):
+            server.wait_until(lambda: False, is_alive, log)
+
+    def test_a_server_is_gone_when_the_block_ends(self, tmp_path: Path) -> None:
+        port, log = server.free_port(), tmp_path / "log"
+        program = [
+            sys.executable,
+            "-m",
+            "http.server",
+            str(port),
+            "--bind",
+            server.LOOPBACK,
+            "--directory",
+            str(tmp_path),
+        ]
+        with server.running(program, log) as is_alive:
+            server.wait_until(lambda: server.accepts_connections(port), is_alive, log)
+        assert not is_alive()
+        assert not server.accepts_connections(port)
 
 
 def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
