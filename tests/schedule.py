@@ -12,24 +12,33 @@ hold each other in turn, as `hold` lets them, does each need a thread.)
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.abc
-import importlib.util
-import os
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib.machinery import ModuleSpec
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
-from unittest import mock
 
+from stress.explorer.paths import on_path, unmix
+from stress.explorer.private import Change as Fault
+from stress.explorer.private import import_privately, interpreted_twin
+from stress.explorer.slots import Seam, slot_module
 from tests.threads import LIMIT, Worker, finish, start
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("ctrie", "subtrie")
+__all__ = [
+    "LIVELOCK",
+    "Fault",
+    "Held",
+    "Key",
+    "Livelock",
+    "Schedule",
+    "Switched",
+    "Twin",
+    "Watch",
+    "hash_of",
+    "key",
+    "load_twin",
+    "unmix",
+]
+
 LIVELOCK = 100_000  # accesses; no operation of these tests needs a tenth of it without going in circles
 
 
@@ -48,21 +57,11 @@ class Key(NamedTuple):
 
 def key(name: str, *groups: int) -> Key:
     """Return a key that takes branch `groups[0]` at the root, `groups[1]` one level below it, and so on, then 0."""
-    return Key(name, sum(group << 5 * level for level, group in enumerate(groups)))
+    return Key(name, on_path(*groups))
 
 
 def hash_of(key: Key) -> int:
     return unmix(key.hash)
-
-
-@functools.cache
-def unmix(mixed: int) -> int:
-    """Return the number that `mix` of `ctrie._nodes` turns into `mixed`."""
-    h = mixed ^ mixed >> 31 ^ mixed >> 62
-    h = h * pow(0x94D049BB133111EB, -1, 1 << 64) & 0xFFFFFFFFFFFFFFFF
-    h = h ^ h >> 27 ^ h >> 54
-    h = h * pow(0xBF58476D1CE4E5B9, -1, 1 << 64) & 0xFFFFFFFFFFFFFFFF
-    return h ^ h >> 30 ^ h >> 60
 
 
 # ------------------------------------------------------------------------------------------------ switches at accesses
@@ -192,7 +191,7 @@ class Schedule:
     def __init__(self) -> None:
         self._of_thread = _WatchOfThread()
 
-    def access(self, slot: object) -> None:
+    def access(self, slot: object, *_: object) -> None:
         """Called by every slot before it is read or changed."""
         watch = self._of_thread.watch
         if watch is not None:
@@ -268,67 +267,7 @@ class Schedule:
         return self.watched(Interference(self, other), operation)
 
 
-def slot_module(schedule: Schedule) -> ModuleType:
-    """Return a stand-in for `ctrie._slot` that asks `schedule` before every access."""
-
-    class Slot:
-        __slots__ = ("_value",)
-        _value: object
-
-        def __new__(cls, *_: object, **__: object) -> Slot:
-            slot = object.__new__(cls)
-            slot._value = None
-            return slot
-
-        def initialise(self, value: object) -> None:
-            self._value = value
-
-        def load(self) -> Any:
-            schedule.access(self)
-            return self._value
-
-        def compare_and_set(self, expected: object, desired: object) -> bool:
-            schedule.access(self)
-            if self._value is not expected:
-                return False
-            self._value = desired
-            schedule.change(self)
-            return True
-
-    class AtomicReference(Slot):
-        __slots__ = ()
-
-        def __init__(self, value: object = None) -> None:
-            self.initialise(value)
-
-    module = ModuleType("ctrie._slot")
-    vars(module).update(vars(importlib.import_module("ctrie._slot")))
-    vars(module).update(
-        AtomicReference=AtomicReference,
-        Slot=Slot,
-        drain=lambda: 0,
-        load=Slot.load,
-        compare_and_set=Slot.compare_and_set,
-        initialise=Slot.initialise,
-    )
-    return module
-
-
 # ------------------------------------------------------------------------------------------------- private copies
-
-
-class Fault(NamedTuple):
-    """A fault to put back: `text`, which occurs once in `module`, reads `replacement` instead."""
-
-    name: str
-    module: str
-    text: str
-    replacement: str
-
-    def put_into(self, source: str) -> str:
-        occurrences = source.count(self.text)
-        assert occurrences == 1, f"{self.name}: {self.text!r} occurs {occurrences} times in {self.module}"
-        return source.replace(self.text, self.replacement)
 
 
 class Twin:
@@ -345,61 +284,7 @@ class Twin:
 @functools.cache
 def load_twin(fault: Fault | None = None, packages: Sequence[str] = ("ctrie",)) -> Twin:
     """Import a private copy of `packages` from their sources, with `fault` in them if one is given."""
-    schedule = Schedule()
-    twin = ModuleType("ctrie._twin")
-    vars(twin).update(choose=lambda: None, confirm=lambda running: None)
-    ours = {"ctrie._slot": slot_module(schedule), "ctrie._twin": twin}
-    with _without_our_modules():
-        sys.modules.update(ours)
-        with mock.patch.object(sys, "meta_path", [SourceFinder(fault), *sys.meta_path]):
-            for package in packages:
-                importlib.import_module(package)
-        modules = {name: module for name, module in sys.modules.items() if _is_ours(name)}
-    if fault is not None:
-        assert fault.module in modules, f"{fault.name}: {fault.module} was not imported"
-    return Twin(modules, schedule)
-
-
-@contextmanager
-def _without_our_modules() -> Iterator[None]:
-    kept = {name: module for name, module in sys.modules.items() if _is_ours(name)}
-    for name in kept:
-        del sys.modules[name]
-    try:
-        yield
-    finally:
-        for name in [name for name in sys.modules if _is_ours(name)]:
-            del sys.modules[name]
-        sys.modules.update(kept)
-
-
-def _is_ours(name: str) -> bool:
-    return name.partition(".")[0] in PACKAGES
-
-
-class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds and loads the .py of our modules, with a fault in one of them, and never an extension beside it."""
-
-    def __init__(self, fault: Fault | None) -> None:
-        self._fault = fault
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        source = _source(name)
-        if not _is_ours(name) or not source.exists():
-            return None
-        return importlib.util.spec_from_file_location(name, source, loader=self)
-
-    def is_package(self, name: str) -> bool:
-        return _source(name).name == "__init__.py"
-
-    def get_source(self, name: str) -> str:
-        source = _source(name).read_text()
-        return self._fault.put_into(source) if self._fault is not None and self._fault.module == name else source
-
-    def get_code(self, name: str) -> Any:
-        return self.source_to_code(self.get_source(name), os.fspath(_source(name)))
-
-
-def _source(name: str) -> Path:
-    path = ROOT.joinpath(*name.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    schedule, seam = Schedule(), Seam(takes_back=False)
+    seam.before, seam.after = schedule.access, schedule.change
+    ours = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
+    return Twin(import_privately(packages, ours, [] if fault is None else [fault]), schedule)

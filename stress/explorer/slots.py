@@ -36,14 +36,25 @@ class Scheduler(Protocol):
         """Let those run who wait for `event`."""
 
 
-class Seam:
-    """Where the slots of one copy of the packages meet a scheduler."""
+class _Unwritten(list[tuple[Any, Any]]):
+    """A journal in which nothing is written."""
 
-    def __init__(self) -> None:
+    def append(self, entry: tuple[Any, Any]) -> None:
+        pass
+
+
+class Seam:
+    """Where the slots of one copy of the packages meet a scheduler.
+
+    Parameters:
+        takes_back: whether changes can be undone; what they displaced is kept alive until then.
+    """
+
+    def __init__(self, takes_back: bool = True) -> None:
         self.before: Callable[..., None] | None = None
         self.after: Callable[[Any], None] | None = None
         self.scheduler: Scheduler | None = None
-        self.journal: list[tuple[Any, Any]] = []
+        self.journal: list[tuple[Any, Any]] = [] if takes_back else _Unwritten()
 
     def take_back(self, mark: int = 0) -> None:
         """Undo every change since the journal had `mark` entries."""
