@@ -3,9 +3,11 @@ field."""
 
 from __future__ import annotations
 
+import doctest
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -321,6 +323,13 @@ class TestRouting:
             matcher.match("a", {"f": []})
         assert len(matcher) == 0
         matcher.check()
+
+
+def test_the_manual_is_right() -> None:
+    manual = Path(__file__).parent.parent / "docs" / "topics.md"
+    failed, tried = doctest.testfile(str(manual), module_relative=False)
+    assert tried > 0
+    assert failed == 0
 
 
 routes = st.tuples(
