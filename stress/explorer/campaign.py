@@ -181,7 +181,7 @@ class _Worker:
         if part == "pairs":
             return _exhaust_pair(experiment, lambda: self._counters.add("bounded", 1))
         if part == "stops":
-            return stopped_for_ever(experiment, 1)
+            return stopped_for_ever(experiment)
         if part == "triples":
             return bounded(experiment, _PREEMPTIONS)
         return islice(sampled(experiment, self._random), _SAMPLES)
