@@ -38,7 +38,8 @@ class Steps:
 @dataclass(frozen=True)
 class Report:
     """A judged history. `facts` tell how it was made and checked, by label; `replay` is a command that shows
-    this report again. `trouble` is what is wrong besides the history, and `steps` how it came about, if that is known.
+    this report again. `trouble` is what is wrong besides the history, as a name and a sentence; `steps` tell how it
+    came about, if that is known.
     """
 
     history: History
@@ -47,27 +48,27 @@ class Report:
     diagnosis: Diagnosis | None
     facts: Mapping[str, str] = field(default_factory=dict)
     replay: str = ""
-    trouble: str = ""
+    trouble: tuple[str, str] | None = None
     steps: Steps | None = None
 
     @property
     def is_bad(self) -> bool:
         """Whether anything is wrong."""
-        return bool(self.trouble) or self.judgement.verdict is Verdict.ILLEGAL
+        return self.trouble is not None or self.judgement.verdict is Verdict.ILLEGAL
 
     @property
     def headline(self) -> str:
         """The verdict and the name of what is wrong, if anything is."""
-        if self.trouble:
-            return f"NOT all right: {self.trouble}"
+        if self.trouble is not None:
+            return f"NOT all right: {self.trouble[0]}"
         shape = f": {self.diagnosis.shape.name}" if self.diagnosis else ""
         return f"{self.judgement.verdict.value}{shape}"
 
     @property
     def sentence(self) -> str:
         """What was found, in a plain sentence."""
-        if self.trouble:
-            return f"{self.trouble[:1].upper()}{self.trouble[1:]}."
+        if self.trouble is not None:
+            return self.trouble[1]
         if self.diagnosis is not None:
             return self.diagnosis.shape.sentence
         if self.judgement.verdict is Verdict.UNKNOWN:

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from stress.check import is_linearizable
-from stress.explorer.machine import Execution, Strategy
+from stress.explorer.machine import LIVELOCK, Execution, Strategy
 from stress.explorer.scenario import STARTS, Scenario
 from stress.explorer.structure import fingerprint, shape
 from stress.explorer.twin import Endless, Twin, patience
@@ -192,8 +192,8 @@ def _trie(subject: Any) -> Any:
 
 
 _UNENDING: Final = {
-    "livelock": "no thread gets anywhere: the threads go in circles",
-    "deadlock": "no thread gets anywhere: each waits for another",
+    "livelock": f"for {LIVELOCK:,} steps no call has returned: the threads go in circles",
+    "deadlock": "no thread gets any further: each waits for another",
     "afterwards": "a call that runs alone, after the others, does not return",
 }
 

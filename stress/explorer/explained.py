@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stress.check import Verdict, check
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.token import Token, encode
@@ -10,6 +12,14 @@ from stress.explorer.twin import Twin
 from stress.report import Report, Steps, report_on
 
 __all__ = ["explain", "replay_command"]
+
+
+_NAMES: Final = {
+    "history": "an execution that no order explains",
+    "structure": "a broken structure",
+    "livelock": "a livelock",
+    "deadlock": "a deadlock",
+}
 
 
 def replay_command(finding: Finding, mutant: str = "") -> str:
@@ -26,7 +36,8 @@ def explain(twin: Twin, finding: Finding, mutant: str = "") -> Report:
     if mutant:
         facts["mutant"] = mutant
     report = report_on(finding.history, experiment.spec, judgement, facts, replay_command(finding, mutant))
-    trouble = "" if judgement.verdict is Verdict.ILLEGAL and finding.kind == "history" else finding.trouble
+    explained = judgement.verdict is Verdict.ILLEGAL and finding.kind == "history"
+    trouble = None if explained else (_NAMES[finding.kind], f"{finding.trouble[:1].upper()}{finding.trouble[1:]}.")
     return Report(
         report.history, report.spec, report.judgement, report.diagnosis, report.facts, report.replay, trouble,
         Steps(told.steps, told.legend),
