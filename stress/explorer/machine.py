@@ -46,10 +46,10 @@ class Execution:
 
     order: list[int] = field(default_factory=list)
     slots: list[Any] = field(default_factory=list)
-    wrote: list[int] = field(default_factory=list)
+    wrote: set[int] = field(default_factory=set)
     enabled: list[int] = field(default_factory=list)
-    called: list[int] = field(default_factory=list)
-    returned: list[int] = field(default_factory=list)
+    called: set[int] = field(default_factory=set)
+    returned: set[int] = field(default_factory=set)
     logs: list[list[tuple[int, int, Any]]] = field(default_factory=list)
     begun: list[int] = field(default_factory=list)
     answers: tuple[Any, ...] = ()
@@ -148,7 +148,7 @@ class Machine:
                 log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
                 begun[me] = -1
                 self._limit = self.step + LIVELOCK
-                self.execution.returned.append(self.step - 1)
+                self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
         except _Livelock:
             self.execution.trouble = "livelock"
@@ -170,10 +170,10 @@ class Machine:
         execution.slots.append(slot)
         execution.enabled.append(self.enabled)
         if expected is not LOAD and slot._value is expected:
-            execution.wrote.append(step)
+            execution.wrote.add(step)
         if self._begun[me] == -2:
             self._begun[me] = 2 * step
-            execution.called.append(step)
+            execution.called.add(step)
         if self.observe is not None:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
