@@ -22,6 +22,7 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -215,17 +216,34 @@ def new_reading(root: Root, query: Query) -> Reading:
     return reading
 
 
-def distinct_subscribers(reading: Reading) -> tuple[Any, ...]:
-    """Return every subscriber found, once. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
-    distinct: list[Any] = []
-    by_hash: dict[int, list[Any]] = {}
-    for branch, _ in reading.found:
-        for entry in iter_entries(branch.value):
-            same_hash = by_hash.setdefault(entry.hash, [])
+def read_words(
+    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], many_min: int, reserved: bool
+) -> list[tuple[Branch, Any]]:
+    """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
+    return read_matches(root, new_query(words, hashes, many_min, reserved)).found
+
+
+class Distinct:
+    """Subscribers that were named so far. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
+
+    __slots__ = ("_by_hash",)
+
+    def __init__(self) -> None:
+        self._by_hash: dict[int, list[Any]] = {}
+
+    def added(self, subscribers: Any) -> Iterator[Any]:
+        """Yield those of a filter's subscribers that are new."""
+        for entry in iter_entries(subscribers):
+            same_hash = self._by_hash.setdefault(entry.hash, [])
             if not any(other is entry.subscriber or other == entry.subscriber for other in same_hash):
                 same_hash.append(entry.subscriber)
-                distinct.append(entry.subscriber)
-    return tuple(distinct)
+                yield entry.subscriber
+
+
+def distinct_subscribers(reading: Reading) -> tuple[Any, ...]:
+    """Return every subscriber found, once."""
+    distinct = Distinct()
+    return tuple([subscriber for branch, _ in reading.found for subscriber in distinct.added(branch.value)])
 
 
 def path_of(words: tuple[str, ...]) -> Any:

@@ -18,6 +18,11 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _check_branch(self, object branch)
     cdef object _writable(self)
     cdef tuple _path(self, object filter)
+    cdef tuple _checked(self, object subscription)
+    @cython.locals(edit=Subscribe)
+    cdef bint _put(self, tuple words, tuple hashes, Entry entry) except -1
+    @cython.locals(edit=Unsubscribe)
+    cdef bint _take(self, tuple words, tuple hashes, object subscriber, uint64_t hash) except -1
     @cython.locals(other=SubscriptionTrie)
     cdef SubscriptionTrie _with_root(self, Root root)
 

@@ -7,9 +7,8 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from subtrie.dialects import AMQP, Dialect
 from subtrie.errors import TopicError
@@ -27,7 +26,8 @@ if not cython.compiled:
         match_many,
         read_paths,
     )
-    from subtrie._subscribers import find_entry, new_entry, set_size, subscriber_hash
+    from subtrie._subscribers import Entry, new_entry, subscriber_hash
+    from subtrie._words import word_hash
 else:
     from cython.cimports.ctrie._nodes import (
         Root,
@@ -40,30 +40,29 @@ else:
     )
     from cython.cimports.subtrie._branch import Branch, subscribe_edit, unsubscribe_edit
     from cython.cimports.subtrie._match import Matchable, Plan, filter_path, has_match, match, match_many
-    from cython.cimports.subtrie._subscribers import find_entry, new_entry, set_size, subscriber_hash
+    from cython.cimports.subtrie._subscribers import Entry, new_entry, subscriber_hash
 
-    from subtrie._match import hash_in_filter, read_paths
+    from subtrie._match import hash_in_filter, read_paths, word_hash
 
-from ctrie._nodes import check_level, differences, snodes
-from subtrie._matching import branch_in, path_of, words_of
-from subtrie._subscribers import changed_entries, check_set, iter_entries
-
-_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
-
-
-class Subscription(NamedTuple):
-    """That `subscriber` is on `filter`, with `options`, a read-only mapping."""
-
-    filter: str
-    subscriber: Any
-    options: Mapping[str, Any] = _NO_OPTIONS
-
-
-class Change(NamedTuple):
-    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
-
-    subscription: Subscription
-    kind: str
+from ctrie._nodes import check_level
+from subtrie._exact_first import match_exact_first
+from subtrie._listing import (
+    Change,
+    Subscription,
+    branch_at,
+    changes,
+    literal_filters,
+    shown,
+    spelled,
+    spelled_for,
+    statistics,
+    subscription_count,
+    walk,
+)
+from subtrie._matching import path_of, words_of
+from subtrie._merging import ALL, check_rule, merged
+from subtrie._overlap import Given, overlapping_paths
+from subtrie._subscribers import check_set
 
 
 class SubscriptionTrie(Matchable):
@@ -75,9 +74,9 @@ class SubscriptionTrie(Matchable):
     Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
 
-    To change: `subscribe`, `unsubscribe`, `unsubscribe_all`, `clear`
-    To match: `match`, `match_many`, `has_match`, `count`, `entries`
-    To list: `subscriptions`, `filters`, `len`, `stats`
+    To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_many`, `unsubscribe_all`, `clear`
+    To match: `match`, `match_many`, `match_iter`, `has_match`, `count`, `entries`, `overlapping`
+    To list: `subscriptions`, `filters`, `topics`, `len`, `stats`
     For an instant: `snapshot`, `fork`, `diff`
     For tests: `check`
 
@@ -130,10 +129,7 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         words, hashes = self._path(filter)
-        entry = new_entry(subscriber, subscriber_hash(subscriber), options or None)
-        edit = subscribe_edit(words, hashes, entry)
-        edit_trie(self._root, edit)
-        return edit.present is None
+        return self._put(words, hashes, new_entry(subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, /) -> bool:
         """Take `subscriber` off `filter`; tell whether it was there. Errors and cost as `subscribe`.
@@ -144,9 +140,42 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         words, hashes = self._path(filter)
-        edit = unsubscribe_edit(words, hashes, subscriber, subscriber_hash(subscriber))
-        edit_trie(self._root, edit)
-        return edit.present is not None
+        return self._take(words, hashes, subscriber, subscriber_hash(subscriber))
+
+    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]], /) -> int:
+        """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many were not there.
+
+        All filters and subscribers are looked at before anything is changed: a bad one raises TopicError or TypeError,
+        as in `subscribe`, and a tuple of another size ValueError, and then nothing is subscribed. After that they are
+        subscribed one by one in the order given, each an atomic change of its own, so that others may see the first
+        of them without the last. O(n) times `subscribe`; lock-free.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe_many([("a.*", 1), ("b", 2, {"qos": 1}), ("a.*", 1)])
+        2
+        >>> t.fork().subscribe_many(t.subscriptions())
+        0
+        """
+        self._writable()
+        added = 0
+        for words, hashes, entry in [self._checked(one) for one in subscriptions]:
+            added += self._put(words, hashes, entry)
+        return added
+
+    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]], /) -> int:
+        """Take every (filter, subscriber) or (filter, subscriber, options) given off; return how many were there.
+
+        What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.unsubscribe_many([("a.*", 1), ("b", 2)])
+        (True, 1)
+        """
+        self._writable()
+        taken = 0
+        for words, hashes, entry in [self._checked(one) for one in subscriptions]:
+            taken += self._take(words, hashes, entry.subscriber, entry.hash)
+        return taken
 
     def unsubscribe_all(self, subscriber: Any, /) -> int:
         """Take `subscriber` off every filter that it is on now; return their number. O(n): it looks at all of them.
@@ -172,6 +201,21 @@ class SubscriptionTrie(Matchable):
         """
         return match(self, topic)
 
+    def match_iter(self, topic: str, /) -> Iterator[Any]:
+        """Iterate over what `match` returns, those first who asked for this very topic, without a wildcard.
+
+        All of it is of one instant, fixed by the call. They are found before anything is matched: the first costs
+        O(words), however many filters there are. A topic that somebody asked for by name is not validated again; any
+        other raises TopicError, at the call. Lock-free.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")
+        (True, True)
+        >>> list(t.match_iter("a.b"))
+        ['exact', 'wide']
+        """
+        return match_exact_first(freeze_root(self._root), self.dialect, topic, word_hash)
+
     def match_many(self, topics: Iterable[str], /) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant; they are not all of the same one.
 
@@ -191,18 +235,41 @@ class SubscriptionTrie(Matchable):
         """Return the number of distinct subscribers that `topic` has."""
         return len(match(self, topic))
 
-    def entries(self, topic: str, /) -> Iterator[Subscription]:
+    def entries(self, topic: str, /, *, merge: str = ALL) -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
 
-        A subscriber that several filters bring appears once for each.
+        What becomes of a subscriber that several filters bring, `merge` says: "all" names each of its subscriptions,
+        "one" some one of them, "best" one whose option `qos` is highest (0 where there is none). ValueError for any
+        other rule, TopicError for what is no topic. Cost and progress as `match`.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("#", 1, qos=2)
         (True, True)
         >>> sorted((s.filter, s.subscriber, dict(s.options)) for s in t.entries("a.b"))
         [('#', 1, {'qos': 2}), ('a.*', 1, {})]
+        >>> [s.filter for s in t.entries("a.b", merge="best")]
+        ['#']
         """
-        return _spelled(read_paths(self, topic), self.dialect)
+        check_rule(merge)
+        return shown(merged(spelled(read_paths(self, topic), self.dialect), merge))
+
+    def overlapping(self, filter: str, /) -> Iterator[Subscription]:
+        """Iterate over the subscriptions on filters that share a topic with `filter`, at one instant fixed by the call.
+
+        The reverse of `match`, which tells whom a message reaches: this tells whom messages on a filter could reach.
+        Which filters share a topic, `dialect.overlaps` says. Raises TopicError for what is no filter. The trie is
+        walked along `filter`: O(levels whose path shares the beginning of a topic with it). Lock-free.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("*.stock", 1), t.subscribe("eur.#", 2), t.subscribe("usd.bond", 3)
+        (True, True, True)
+        >>> sorted(found.filter for found in t.overlapping("eur.*"))
+        ['*.stock', 'eur.#']
+        """
+        dialect = self.dialect
+        given = Given(dialect, dialect.unshare(dialect.split_filter(filter))[1])
+        root = freeze_root(self._root)
+        return shown(spelled(overlapping_paths(root, rdcss_read_root(root), given, hash_in_filter), dialect))
 
     # ------------------------------------------------------------------------------------------------------- to list
 
@@ -218,26 +285,37 @@ class SubscriptionTrie(Matchable):
         """
         root = freeze_root(self._root)
         if filter is None:
-            found = _walk(root)
+            found = walk(root)
         else:
             words, hashes = self._path(filter)
-            branch = _branch_at(root, words, hashes)
+            branch = branch_at(root, words, hashes)
             found = iter([] if branch is None or branch.value is None else [(branch, path_of(words))])
         if subscriber is None:
-            return _spelled(found, self.dialect)
-        return _of_subscriber(found, self.dialect, subscriber, subscriber_hash(subscriber))
+            return shown(spelled(found, self.dialect))
+        return shown(spelled_for(found, self.dialect, subscriber, subscriber_hash(subscriber)))
 
     def filters(self, subscriber: Any, /) -> list[str]:
         """Return the filters that `subscriber` is on, at one instant. O(n)."""
-        walk = _walk(freeze_root(self._root))
-        return [found.filter for found in _of_subscriber(walk, self.dialect, subscriber, subscriber_hash(subscriber))]
+        found = walk(freeze_root(self._root))
+        return [filter for filter, _ in spelled_for(found, self.dialect, subscriber, subscriber_hash(subscriber))]
+
+    def topics(self) -> Iterator[str]:
+        """Iterate over the filters without a wildcard, each once, at one instant fixed by the call. O(n).
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.b", 1), t.subscribe("a.*", 1), t.subscribe("a.b", 2)
+        (True, True, True)
+        >>> list(t.topics())
+        ['a.b']
+        """
+        return literal_filters(freeze_root(self._root), self.dialect)
 
     def __len__(self) -> int:
         """The number of subscriptions at one instant. O(number of filters)."""
-        return sum(set_size(branch.value) for branch, _ in _walk(freeze_root(self._root)))
+        return subscription_count(freeze_root(self._root))
 
     def __bool__(self) -> bool:
-        return next(_walk(freeze_root(self._root)), None) is not None
+        return next(walk(freeze_root(self._root)), None) is not None
 
     def stats(self) -> dict[str, int]:
         """Return counts of one instant: filters, subscriptions, branches, depth (words of the longest filter), widest
@@ -249,17 +327,7 @@ class SubscriptionTrie(Matchable):
         >>> t.stats()["branches"], t.stats()["depth"]
         (3, 2)
         """
-        counts = dict.fromkeys(("filters", "subscriptions", "branches", "depth", "widest_level", "widest_fanout"), 0)
-        for branches, depth in _levels(freeze_root(self._root)):
-            counts["branches"] += len(branches)
-            counts["widest_level"] = max(counts["widest_level"], len(branches))
-            for branch in branches:
-                size = set_size(branch.value)
-                counts["depth"] = max(counts["depth"], depth if size else 0)
-                counts["filters"] += size > 0
-                counts["subscriptions"] += size
-                counts["widest_fanout"] = max(counts["widest_fanout"], size)
-        return counts
+        return statistics(freeze_root(self._root))
 
     # ----------------------------------------------------------------------------------------------------- an instant
 
@@ -288,7 +356,7 @@ class SubscriptionTrie(Matchable):
         """
         if not isinstance(older, SubscriptionTrie):
             raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")
-        return _changes(_frozen(older), _frozen(self), self.dialect)
+        return changes(_frozen(older), _frozen(self), self.dialect)
 
     def __copy__(self) -> SubscriptionTrie:
         return self.snapshot() if self._root.readonly else self.fork()
@@ -309,9 +377,9 @@ class SubscriptionTrie(Matchable):
                 self._check_branch(branch)
                 if branch.next is not None:
                     levels.append(branch.next)
-        for branch, path in _walk(freeze_root(root)):
+        for branch, path in walk(freeze_root(root)):
             words, hashes = self._path(self.dialect.join(words_of(path)))
-            assert _branch_at(root, words, hashes) is branch, f"{self.dialect.join(words)!r} is stored but not found"
+            assert branch_at(root, words, hashes) is branch, f"{self.dialect.join(words)!r} is stored but not found"
 
     # ------------------------------------------------------------------------------------------------------ internals
 
@@ -335,6 +403,21 @@ class SubscriptionTrie(Matchable):
             raise TopicError(filter, 0, "shared subscriptions are not supported")
         return words, hashes
 
+    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+        filter, subscriber, options = _fields(subscription)
+        words, hashes = self._path(filter)
+        return words, hashes, new_entry(subscriber, subscriber_hash(subscriber), dict(options) or None)
+
+    def _put(self, words: tuple[str, ...], hashes: tuple[int, ...], entry: Entry) -> bool:
+        edit = subscribe_edit(words, hashes, entry)
+        edit_trie(self._root, edit)
+        return edit.present is None
+
+    def _take(self, words: tuple[str, ...], hashes: tuple[int, ...], subscriber: Any, hash: int) -> bool:
+        edit = unsubscribe_edit(words, hashes, subscriber, hash)
+        edit_trie(self._root, edit)
+        return edit.present is not None
+
     def _with_root(self, root: Root) -> SubscriptionTrie:
         other: SubscriptionTrie = SubscriptionTrie.__new__(SubscriptionTrie)
         other.dialect = self.dialect
@@ -347,80 +430,11 @@ def _frozen(trie: SubscriptionTrie) -> Root:
     return freeze_root(trie._root)
 
 
-def _levels(root: Root) -> Iterator[tuple[list[Any], int]]:
-    """Yield the branches of every level of one instant, and the level's depth, the first being 1."""
-    stack: list[tuple[Any, int]] = [(rdcss_read_root(root), 1)]
-    while stack:
-        level, depth = stack.pop()
-        branches = list(snodes(root, [level]))
-        yield branches, depth
-        stack.extend((branch.next, depth + 1) for branch in branches if branch.next is not None)
-
-
-def _walk(root: Root) -> Iterator[tuple[Any, Any]]:
-    """Yield (branch, path) for every branch of one instant with subscribers; paths as in _matching.py."""
-    stack: list[tuple[Any, Any]] = [(rdcss_read_root(root), None)]
-    while stack:
-        level, path = stack.pop()
-        for branch in snodes(root, [level]):
-            here = (path, branch.key)
-            if branch.value is not None:
-                yield branch, here
-            if branch.next is not None:
-                stack.append((branch.next, here))
-
-
-def _branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...]) -> Any:
-    """Return the branch where a filter ends, or None."""
-    level: Any = rdcss_read_root(root)
-    branch = None
-    for word, hash in zip(words, hashes, strict=True):
-        branch = None if level is None else branch_in(root, level, word, hash)
-        if branch is None:
-            return None
-        level = branch.next
-    return branch
-
-
-def _spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Subscription]:
-    """Yield the subscriptions of the branches found."""
-    for branch, path in found:
-        filter = dialect.join(words_of(path))
-        for entry in iter_entries(branch.value):
-            yield _subscription(filter, entry)
-
-
-def _subscription(filter: str, entry: Any) -> Subscription:
-    options = _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
-    return Subscription(filter, entry.subscriber, options)
-
-
-def _of_subscriber(
-    found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int
-) -> Iterator[Subscription]:
-    for branch, path in found:
-        entry = find_entry(branch.value, subscriber, hash)
-        if entry is not None:
-            yield _subscription(dialect.join(words_of(path)), entry)
-
-
-def _changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
-    pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
-    while pairs:
-        old_level, new_level, path = pairs.pop()
-        for old, new in differences(older, newer, None, [(old_level, new_level)]):
-            here = (path, (old if new is None else new).key)
-            old_set, old_next = (None, None) if old is None else (old.value, old.next)
-            new_set, new_next = (None, None) if new is None else (new.value, new.next)
-            if old_next is not new_next:
-                pairs.append((old_next, new_next, here))
-            filter = ""
-            for before, after in changed_entries(old_set, new_set):
-                if before is not None and after is not None and before.options == after.options:
-                    continue  # taken off and put back
-                filter = filter or dialect.join(words_of(here))
-                kind = "added" if before is None else "removed" if after is None else "updated"
-                yield Change(_subscription(filter, before if after is None else after), kind)
+def _fields(subscription: Any) -> tuple[Any, ...]:
+    """Return filter, subscriber and options of one of many."""
+    if isinstance(subscription, tuple) and len(subscription) in (2, 3):
+        return subscription if len(subscription) == 3 else (*subscription, {})
+    raise ValueError(f"a subscription is (filter, subscriber) or (filter, subscriber, options), not {subscription!r}")
 
 
 # The root of a trie between __new__ and __init__: read-only, so that nothing can be lost in it.

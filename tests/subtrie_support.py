@@ -159,7 +159,8 @@ HASHES = {word: key(word, *path).hash for word, path in PATHS.items()}
 def subscription_twin(fault: Fault | None = None) -> Twin:
     """Import a private copy of both packages in which the words of PATHS take those paths."""
     twin = load_twin.__wrapped__(fault, ("ctrie", "subtrie"))  # a copy that nobody else has
-    twin.modules["subtrie._match_interpreted"].word_hash = HASHES.__getitem__  # type: ignore[attr-defined]
+    for name in ("subtrie._match_interpreted", "subtrie._trie"):
+        twin.modules[name].word_hash = HASHES.__getitem__  # type: ignore[attr-defined]
     return twin
 
 

@@ -36,6 +36,7 @@ from tests.threads import meanwhile, run_together
 QUESTIONS: dict[str, Callable[[Any, str], Any]] = {
     "match": lambda trie, topic: "anna" in trie.match(topic),
     "match_many": lambda trie, topic: "anna" in trie.match_many([topic])[0],
+    "match_iter": lambda trie, topic: "anna" in list(trie.match_iter(topic)),
     "entries": lambda trie, topic: "anna" in {found.subscriber for found in trie.entries(topic)},
     "has_match": lambda trie, topic: trie.has_match(topic),
     "count": lambda trie, topic: trie.count(topic) == 1,
@@ -109,7 +110,7 @@ HASTY_NO = Fault("has_match says no after one pass", MATCHING, "(only_first and 
 
 
 class TestTheSuiteNotices:
-    @pytest.mark.parametrize("question", QUESTIONS)
+    @pytest.mark.parametrize("question", [name for name in QUESTIONS if name != "match_iter"])  # reads a snapshot
     @pytest.mark.parametrize("fault", [NO_SECOND_PASS, BLIND_SECOND_PASS], ids=lambda fault: fault.name)
     def test_branches_read_at_different_moments(self, fault: Fault, question: str) -> None:
         misses = [

@@ -1,0 +1,2 @@
+# C types for _listing.py.
+from ctrie._nodes cimport Root

@@ -1,0 +1,174 @@
+"""What a subscription trie holds at one instant, listed: the walks over a read-only root, and what they tell.
+
+A path spells a filter from its end: (path of the level, word), None above the first level; see _matching.py.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+if not cython.compiled:
+    from ctrie._nodes import Root, rdcss_read_root
+    from subtrie._subscribers import find_entry, set_size
+    from subtrie._words import MANY_WORDS, ONE_WORD
+else:
+    from cython.cimports.ctrie._nodes import Root, rdcss_read_root
+    from cython.cimports.subtrie._subscribers import find_entry, set_size
+    from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
+
+from ctrie._nodes import differences, snodes
+from subtrie._matching import branch_in, words_of
+from subtrie._subscribers import changed_entries, iter_entries
+from subtrie.dialects import Dialect
+
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class Subscription(NamedTuple):
+    """That `subscriber` is on `filter`, with `options`, a read-only mapping."""
+
+    filter: str
+    subscriber: Any
+    options: Mapping[str, Any] = _NO_OPTIONS
+
+
+class Change(NamedTuple):
+    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
+
+    subscription: Subscription
+    kind: str
+
+
+# --------------------------------------------------------------------------------------------------------------- walks
+
+
+def walk(root: Root) -> Iterator[tuple[Any, Any]]:
+    """Yield (branch, path) for every branch of one instant with subscribers."""
+    stack: list[tuple[Any, Any]] = [(rdcss_read_root(root), None)]
+    while stack:
+        level, path = stack.pop()
+        for branch in snodes(root, [level]):
+            here = (path, branch.key)
+            if branch.value is not None:
+                yield branch, here
+            if branch.next is not None:
+                stack.append((branch.next, here))
+
+
+def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
+    """Yield every filter of one instant without a wildcard; levels behind one are not entered."""
+    stack: list[tuple[Any, Any]] = [(rdcss_read_root(root), None)]
+    while stack:
+        level, path = stack.pop()
+        for branch in snodes(root, [level]):
+            if branch.hash in (ONE_WORD, MANY_WORDS):
+                continue
+            here = (path, branch.key)
+            if branch.value is not None:
+                yield dialect.join(words_of(here))
+            if branch.next is not None:
+                stack.append((branch.next, here))
+
+
+def branch_at(root: Root, words: Iterable[str], hashes: Iterable[int]) -> Any:
+    """Return the branch where a filter ends, or None. Linearizes as `find` in ctrie/_nodes.py."""
+    level: Any = rdcss_read_root(root)
+    branch = None
+    for word, hash in zip(words, hashes, strict=True):
+        branch = None if level is None else branch_in(root, level, word, hash)
+        if branch is None:
+            return None
+        level = branch.next
+    return branch
+
+
+# ----------------------------------------------------------------------------------------------------------- spelling
+
+
+def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[tuple[str, Any]]:
+    """Yield (filter, entry) for every subscription of the branches found."""
+    for branch, path in found:
+        filter = dialect.join(words_of(path))
+        for entry in iter_entries(branch.value):
+            yield filter, entry
+
+
+def shown(found: Iterable[tuple[str, Any]]) -> Iterator[Subscription]:
+    """Yield the subscriptions that (filter, entry) pairs stand for."""
+    for filter, entry in found:
+        yield _subscription(filter, entry)
+
+
+def _subscription(filter: str, entry: Any) -> Subscription:
+    options = _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
+    return Subscription(filter, entry.subscriber, options)
+
+
+def spelled_for(
+    found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int
+) -> Iterator[tuple[str, Any]]:
+    """`spelled`, for one subscriber."""
+    for branch, path in found:
+        entry = find_entry(branch.value, subscriber, hash)
+        if entry is not None:
+            yield dialect.join(words_of(path)), entry
+
+
+def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
+    """Yield the differences of two instants; what both share is passed over."""
+    pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
+    while pairs:
+        old_level, new_level, path = pairs.pop()
+        for old, new in differences(older, newer, None, [(old_level, new_level)]):
+            here = (path, (old if new is None else new).key)
+            old_set, old_next = (None, None) if old is None else (old.value, old.next)
+            new_set, new_next = (None, None) if new is None else (new.value, new.next)
+            if old_next is not new_next:
+                pairs.append((old_next, new_next, here))
+            filter = ""
+            for before, after in changed_entries(old_set, new_set):
+                if before is not None and after is not None and before.options == after.options:
+                    continue  # taken off and put back
+                filter = filter or dialect.join(words_of(here))
+                kind = "added" if before is None else "removed" if after is None else "updated"
+                yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+# ------------------------------------------------------------------------------------------------------------ counting
+
+
+def subscription_count(root: Root) -> int:
+    """Return the number of subscriptions. O(number of filters)."""
+    return sum(set_size(branch.value) for branch, _ in walk(root))
+
+
+def statistics(root: Root) -> dict[str, int]:
+    """Return the counts that `SubscriptionTrie.stats` lists."""
+    counts = dict.fromkeys(("filters", "subscriptions", "branches", "depth", "widest_level", "widest_fanout"), 0)
+    for branches, depth in _levels(root):
+        counts["branches"] += len(branches)
+        counts["widest_level"] = max(counts["widest_level"], len(branches))
+        for branch in branches:
+            size = set_size(branch.value)
+            counts["depth"] = max(counts["depth"], depth if size else 0)
+            counts["filters"] += size > 0
+            counts["subscriptions"] += size
+            counts["widest_fanout"] = max(counts["widest_fanout"], size)
+    return counts
+
+
+def _levels(root: Root) -> Iterator[tuple[list[Any], int]]:
+    """Yield the branches of every level of one instant, and the level's depth, the first being 1."""
+    stack: list[tuple[Any, int]] = [(rdcss_read_root(root), 1)]
+    while stack:
+        level, depth = stack.pop()
+        branches = list(snodes(root, [level]))
+        yield branches, depth
+        stack.extend((branch.next, depth + 1) for branch in branches if branch.next is not None)

@@ -1,0 +1,365 @@
+"""What a SubscriptionTrie answers beyond `match`: filters against filters, exact matches first, merged entries, literal
+filters; and many subscriptions at once.
+
+The specification is each time a line over all subscriptions, with the dialect's own rules.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
+from tests.subtrie_support import subscription_twin
+from tests.test_subtrie_model import filters_of, is_filter, topics_of
+from tests.threads import meanwhile, run_together
+
+LAX = replace(MQTT, name="lax MQTT", many_last=False, share_prefix=None)
+DIALECTS = [
+    AMQP,
+    MQTT,
+    NATS,
+    LAX,
+    replace(LAX, name="one or more", many_min=1),
+    replace(LAX, name="no words too", zero_words=True),
+    replace(LAX, name="one or more, no words too", many_min=1, zero_words=True),
+    Dialect("long wildcards", separator="/", one_word="one", many_words="many"),
+    Dialect("flat", separator=":", one_word="?", many_words=None, empty_words=False, max_words=3),
+]
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+
+
+def texts(dialect: Dialect) -> st.SearchStrategy[str]:
+    word = st.sampled_from(["a", "b", "", "$s", "$t", dialect.one_word, dialect.many_words or dialect.one_word])
+    return st.lists(word, max_size=5).map(dialect.join).filter(partial(is_filter, dialect))
+
+
+def filled(dialect: Dialect, filters: list[str]) -> SubscriptionTrie:
+    trie = SubscriptionTrie(dialect)
+    for n, filter in enumerate(filters):
+        trie.subscribe(filter, n % 3, n=n)
+    return trie
+
+
+def overlapped(trie: Any, filter: str) -> list[str]:
+    found = list(trie.overlapping(filter))
+    assert len({(one.filter, one.subscriber) for one in found}) == len(found), "a subscription twice"
+    return sorted({one.filter for one in found})
+
+
+def expected_overlaps(dialect: Dialect, filters: list[str], filter: str) -> list[str]:
+    words = dialect.split_filter(filter)
+    return sorted({other for other in filters if dialect.overlaps(dialect.split_filter(other), words)})
+
+
+class TestOverlapping:
+    @given(dialect=st.sampled_from(DIALECTS), data=st.data())
+    def test_any_filters(self, dialect: Dialect, data: st.DataObject) -> None:
+        filters = data.draw(st.lists(texts(dialect), max_size=10))
+        trie = filled(dialect, filters)
+        for filter in data.draw(st.lists(texts(dialect), min_size=1, max_size=4)):
+            assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter
+        trie.check()
+
+    @every_dialect
+    def test_all_short_filters_against_each_other(self, dialect: Dialect) -> None:
+        words = ["a", "", "$s", dialect.one_word, *([dialect.many_words] if dialect.many_words else [])]
+        pairs = [dialect.join((one, two)) for one in words for two in words]
+        filters = [text for text in ["", *words, *pairs, *(dialect.join((pair, "a")) for pair in pairs)]]
+        filters = sorted({text for text in filters if is_filter(dialect, text)})
+        trie = filled(dialect, filters)
+        for filter in filters:
+            assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter
+        trie.check()
+
+    def test_all_that_a_subscription_says_comes_along(self) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a.*", "ann", qos=1)
+        assert list(trie.overlapping("#.b")) == [Subscription("a.*", "ann", {"qos": 1})]
+        trie.check()
+
+    def test_it_is_of_the_instant_of_the_call(self) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a.*", "ann")
+        found = trie.overlapping("a.b")
+        trie.clear()
+        trie.subscribe("a.b", "bob")
+        assert [one.subscriber for one in found] == ["ann"]
+        trie.check()
+
+    def test_what_cannot_overlap_is_not_looked_at(self) -> None:
+        """A level of many words costs nothing where the filter names one of them."""
+        twin = subscription_twin()
+        few, many = (twin.modules["subtrie"].SubscriptionTrie() for _ in range(2))
+        words = ["a", "s1", "s2", "s3", "deep1", "deep2", "t1", "t2"]
+        for word in words[:2]:
+            few.subscribe(f"{word}.b", word)
+        for word in words:
+            for last in words:
+                many.subscribe(f"{word}.b", word)
+                many.subscribe(f"b.{word}.{last}", word)
+        accesses = [
+            len(accesses_of(twin, lambda trie=trie: overlapped(trie, "a.*")))
+            for trie in (few, many)  # type: ignore[misc]
+        ]
+        assert accesses[1] <= accesses[0] + 2
+        few.check()
+        many.check()
+
+    def test_hostile_filters(self) -> None:
+        """By backtracking this would take for ever."""
+        filters = ["#." * 15 + "b", "#.a." * 15 + "#", "*." * 30 + "#", "#." * 100 + "#"]
+        trie = filled(AMQP, filters)
+        for filter in filters:
+            assert overlapped(trie, filter) == sorted(filters)
+        assert overlapped(trie, ".".join("a" * 14)) == sorted(filters[3:])
+        trie.check()
+
+
+def accesses_of(twin: Any, ask: Any) -> list[int]:
+    seen: list[int] = []
+    twin.schedule.interfere(ask, seen.append)
+    return seen
+
+
+class TestExactMatchesFirst:
+    @given(dialect=st.sampled_from([AMQP, MQTT, NATS]), data=st.data())
+    @example(dialect=AMQP, data=None)
+    def test_the_same_subscribers_as_match(self, dialect: Dialect, data: Any) -> None:
+        filters = ["", ".", "a.*", "#"] if data is None else data.draw(st.lists(filters_of(dialect), max_size=10))
+        trie = filled(dialect, filters)
+        for topic in ["", "."] if data is None else data.draw(st.lists(topics_of(dialect), min_size=1, max_size=4)):
+            found = list(trie.match_iter(topic))
+            assert sorted(found) == sorted(trie.match(topic))
+            exact = {one.subscriber for one in trie.entries(topic) if is_exact(dialect, one.filter, topic)}
+            assert set(found[: len(exact)]) == exact, "not the exact ones first"
+        trie.check()
+
+    def test_a_topic_that_looks_like_a_filter(self) -> None:
+        trie = filled(AMQP, ["a.*", "a.b", "a.#"])
+        assert sorted(trie.match_iter("a.*")) == [0, 2]
+        with pytest.raises(TopicError):
+            filled(MQTT, ["a/+"]).match_iter("a/+")
+        trie.check()
+
+    @pytest.mark.parametrize("topic", ["a b", "", "a..b", "a" * 5_000])
+    def test_a_bad_topic_is_refused_at_the_call(self, topic: str) -> None:
+        trie = filled(NATS, ["a", ">"])
+        with pytest.raises(TopicError):
+            trie.match_iter(topic)
+        trie.check()
+
+    def test_a_topic_that_was_asked_for_by_name_is_not_validated_again(self) -> None:
+        refused: list[str] = []
+
+        class Watched(Dialect):
+            def split_topic(self, text: str) -> tuple[str, ...]:
+                refused.append(text)
+                return super().split_topic(text)
+
+        watched = Watched("watched", separator=".", one_word="*", many_words="#")
+        trie = SubscriptionTrie(watched)
+        trie.subscribe("a.b", "ann")
+        trie.subscribe("a.*", "bob")
+        assert list(trie.match_iter("a.b")) == ["ann", "bob"]
+        assert refused == []
+        assert list(trie.match_iter("a.c")) == ["bob"]
+        assert refused == ["a.c"]
+        trie.check()
+
+    def test_the_wildcards_are_not_looked_at_before_the_exact_ones_are_handed_over(self) -> None:
+        twin = subscription_twin()
+        few, many = (twin.modules["subtrie"].SubscriptionTrie() for _ in range(2))
+        for n in range(3):
+            few.subscribe("a.b", n)
+            many.subscribe("a.b", n)
+        for filter in ("#.a.#.b.#", "*.b", "a.*", "#.b"):
+            many.subscribe(filter, filter)
+
+        def three_of(trie: Any) -> list[Any]:
+            asked = trie.match_iter("a.b")
+            return sorted(next(asked) for _ in range(3))
+
+        for trie in (few, many):
+            assert three_of(trie) == [0, 1, 2]
+        accesses = [len(accesses_of(twin, partial(three_of, trie))) for trie in (few, many)]
+        assert accesses[0] == accesses[1]
+        few.check()
+        many.check()
+
+    def test_it_is_of_the_instant_of_the_call(self) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a.b", "ann")
+        trie.subscribe("*.b", "bob")
+        found = trie.match_iter("a.b")
+        assert next(found) == "ann"
+        trie.clear()
+        trie.subscribe("#", "carl")
+        assert list(found) == ["bob"]
+        trie.check()
+
+
+def is_exact(dialect: Dialect, filter: str, topic: str) -> bool:
+    return filter == topic and not any(map(dialect.is_wild, dialect.split_filter(filter)))
+
+
+class TestMergedEntries:
+    def trie(self) -> SubscriptionTrie:
+        trie = SubscriptionTrie()
+        trie.subscribe("a.b", "ann", qos=1)
+        trie.subscribe("a.*", "ann", qos=2)
+        trie.subscribe("#", "ann")
+        trie.subscribe("*.b", "bob")
+        trie.subscribe("b", "bob", qos=2)
+        return trie
+
+    def test_all(self) -> None:
+        trie = self.trie()
+        found = list(trie.entries("a.b", merge="all"))
+        assert sorted(found, key=repr) == sorted(trie.entries("a.b"), key=repr)
+        assert len(found) == 4
+        trie.check()
+
+    def test_one(self) -> None:
+        trie = self.trie()
+        found = list(trie.entries("a.b", merge="one"))
+        assert sorted(one.subscriber for one in found) == ["ann", "bob"]
+        assert all(one in list(trie.entries("a.b")) for one in found)
+        trie.check()
+
+    def test_best(self) -> None:
+        trie = self.trie()
+        found = sorted(trie.entries("a.b", merge="best"))
+        assert found == [Subscription("*.b", "bob"), Subscription("a.*", "ann", {"qos": 2})]
+        trie.check()
+
+    def test_equal_subscribers_are_one_and_such_as_only_share_a_hash_are_not(self) -> None:
+        class Odd:
+            def __init__(self, name: str) -> None:
+                self.name = name
+
+            def __hash__(self) -> int:
+                return 1
+
+            def __eq__(self, other: object) -> bool:
+                return isinstance(other, Odd) and self.name == other.name
+
+        trie = SubscriptionTrie()
+        for filter in ("a", "#"):
+            for name in ("x", "y"):
+                trie.subscribe(filter, Odd(name))
+        assert sorted(one.subscriber.name for one in trie.entries("a", merge="one")) == ["x", "y"]
+        trie.check()
+
+    def test_another_rule_is_refused_at_the_call(self) -> None:
+        trie = self.trie()
+        with pytest.raises(ValueError, match="merge must be one of 'all', 'one', 'best', not 'first'"):
+            trie.entries("a.b", merge="first")
+        trie.check()
+
+
+@given(dialect=st.sampled_from([AMQP, MQTT, NATS]), data=st.data())
+def test_topics_lists_the_literal_filters(dialect: Dialect, data: st.DataObject) -> None:
+    filters = data.draw(st.lists(filters_of(dialect), max_size=12))
+    trie = filled(dialect, filters)
+    literal = {text for text in filters if not any(map(dialect.is_wild, dialect.split_filter(text)))}
+    assert sorted(trie.topics()) == sorted(literal)
+    for topic in trie.topics():
+        assert trie.has_match(topic)
+    trie.check()
+
+
+# ---------------------------------------------------------------------------------------------------------------- bulk
+
+
+class TestMany:
+    def test_subscribe_and_unsubscribe(self) -> None:
+        trie = SubscriptionTrie()
+        assert trie.subscribe_many([("a", 1), ("b.*", 2, {"qos": 1}), ("a", 1)]) == 2
+        assert sorted(trie.subscriptions()) == [Subscription("a", 1), Subscription("b.*", 2, {"qos": 1})]
+        assert trie.unsubscribe_many([("a", 1), ("a", 1), ("b.*", 2, {"whatever": 1}), ("c", 3)]) == 2
+        assert not trie
+        trie.check()
+
+    def test_what_a_trie_lists_goes_into_another(self) -> None:
+        trie, other = filled(AMQP, ["a", "a.*", "#", ""]), SubscriptionTrie()
+        assert other.subscribe_many(trie.subscriptions()) == 4
+        assert list(trie.diff(other)) == []
+        assert other.unsubscribe_many(trie.subscriptions()) == 4
+        assert trie.unsubscribe_many(trie.subscriptions()) == 4
+        assert not trie
+        assert not other
+        trie.check()
+        other.check()
+
+    @pytest.mark.parametrize(
+        ("bad", "error"),
+        [
+            (("a..b", "x"), TopicError),
+            (("a", []), TypeError),
+            ((1, "x"), TypeError),
+            (("a",), ValueError),
+            ("ab", ValueError),
+            (("a", "x", {}, "more"), ValueError),
+        ],
+    )
+    @pytest.mark.parametrize("name", ["subscribe_many", "unsubscribe_many"])
+    def test_one_bad_item_leaves_all_as_it_was(self, name: str, bad: Any, error: type[Exception]) -> None:
+        trie = SubscriptionTrie(NATS)
+        trie.subscribe("a", "there")
+        with pytest.raises(error):
+            getattr(trie, name)([("a", "there"), ("new", "x"), bad, ("newer", "x")])
+        assert list(trie.subscriptions()) == [Subscription("a", "there")]
+        trie.check()
+
+    def test_an_iterator_that_raises_leaves_all_as_it_was(self) -> None:
+        def some() -> Iterator[tuple[str, int]]:
+            yield "a", 1
+            raise OSError("unreadable")
+
+        trie = SubscriptionTrie()
+        with pytest.raises(OSError, match="unreadable"):
+            trie.subscribe_many(some())
+        assert not trie
+        trie.check()
+
+    def test_a_snapshot_refuses(self) -> None:
+        trie = SubscriptionTrie().snapshot()
+        for change in (trie.subscribe_many, trie.unsubscribe_many):
+            with pytest.raises(TypeError, match="read-only"):
+                change([])
+        trie.check()
+
+    def test_options_belong_to_the_trie(self) -> None:
+        trie, options = SubscriptionTrie(), {"qos": 1}
+        trie.subscribe_many([("a", 1, options)])
+        options["qos"] = 2
+        assert [dict(one.options) for one in trie.subscriptions()] == [{"qos": 1}]
+        trie.check()
+
+    def test_others_see_a_beginning_of_it(self) -> None:
+        trie = SubscriptionTrie()
+        filters = [f"a.{n}" for n in range(40)]
+        random.Random(5).shuffle(filters)
+        many = [(filter, "x") for filter in filters]
+
+        def come_and_go() -> None:
+            for _ in range(30):
+                assert trie.subscribe_many(many) == len(many)
+                assert trie.unsubscribe_many(many) == len(many)
+
+        def look() -> None:
+            seen = {one.filter for one in trie.subscriptions()}
+            assert seen in (set(filters[: len(seen)]), set(filters[len(filters) - len(seen) :]))
+
+        with meanwhile(look):
+            run_together([come_and_go])
+        assert not trie
+        trie.check()
