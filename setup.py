@@ -26,6 +26,7 @@ MODULES = {
     "subtrie._subscribers": "subtrie/_subscribers.py",
     "subtrie._branch": "subtrie/_branch.py",
     "subtrie._matching": "subtrie/_matching.py",
+    "subtrie._cache": "subtrie/_cache.py",
     "subtrie._match": "subtrie/_match.pyx",
     "subtrie._listing": "subtrie/_listing.py",
     "subtrie._trie": "subtrie/_trie.py",

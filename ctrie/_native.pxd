@@ -26,8 +26,18 @@ cdef class Slot:
 
 cdef object load_pinned(Slot slot)
 cdef bint cas_retiring(Slot slot, object expected, object desired) except -1
-cdef void pin() noexcept nogil
-cdef void unpin() noexcept nogil
+cdef void pin_thread() noexcept nogil
+cdef void unpin_thread() noexcept nogil
+
+
+cdef inline void pin() noexcept nogil:
+    if SLOT_NEEDS_PIN:
+        pin_thread()
+
+
+cdef inline void unpin() noexcept nogil:
+    if SLOT_NEEDS_PIN:
+        unpin_thread()
 
 
 cdef inline object load(Slot slot):

@@ -25,11 +25,11 @@ cdef bint cas_retiring(Slot slot, object expected, object desired) except -1:
     return slot_compare_and_set(CTRIE_SLOT(<PyObject *>slot), <PyObject *>expected, <PyObject *>desired)
 
 
-cdef void pin() noexcept nogil:
+cdef void pin_thread() noexcept nogil:
     reclaim_pin()
 
 
-cdef void unpin() noexcept nogil:
+cdef void unpin_thread() noexcept nogil:
     reclaim_unpin()
 
 

@@ -1,6 +1,7 @@
 from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Root
+from subtrie._cache cimport Cache
 from subtrie._words cimport word_rules
 
 
@@ -23,6 +24,7 @@ cdef class Plan:
 cdef class Matchable:
     cdef Root _root
     cdef Plan _plan
+    cdef Cache _cache
 
 cpdef uint64_t word_hash(str word) except? 0
 cpdef tuple filter_path(Plan plan, object filter)

@@ -9,14 +9,16 @@ builds the same rule keeps a collection, and with it a finalizer, from changing 
 import os
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.unicode cimport PyUnicode_CheckExact
 from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 from ctrie._arrays cimport popcount
-from ctrie._native cimport CTRIE_SLOT, pin, slot_read, unpin
+from ctrie._native cimport CTRIE_SLOT, Slot, pin, slot_read, unpin
 from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, gcas_complete, rdcss_read_root
+from subtrie._cache cimport MOST_SEEN, STRIPES, WAYS, Cache, Remembered, Table, own_table, remember, wanted_place
 from subtrie._matching cimport RETRIES, Query, new_query, read_matches
 from subtrie._subscribers cimport Entry, SetNode
 from subtrie._words cimport (
@@ -27,6 +29,29 @@ from subtrie._matching import distinct_subscribers
 
 cdef extern from *:
     """
+    /* The threads take the stripes of a cache (_cache.py) in turn, each for good. */
+    static int own_stripe(int stripes)
+    {
+        static unsigned threads;
+    #ifdef __GLIBC__
+        __attribute__((tls_model("initial-exec")))
+    #endif
+        static _Thread_local unsigned number;
+        if (number == 0) {
+            number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+        }
+        return (int)(number % (unsigned)stripes);
+    }
+    /* A statistic: two threads of one stripe may count as one. */
+    static inline void count_one(int64_t *counter)
+    {
+        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    }
+    static inline int same_text(PyObject *a, PyObject *b)
+    {
+        return a == b || (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_KIND(a) == PyUnicode_KIND(b) &&
+                          memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a) * PyUnicode_KIND(a)) == 0);
+    }
     #define SUBTRIE_IS(node, type) (Py_TYPE(node) == (type))
     #if PY_VERSION_HEX >= 0x030c0000
     #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_ASCII(topic))
@@ -36,6 +61,17 @@ cdef extern from *:
     static inline int lowest_bit(uint64_t x) { return __builtin_ctzll(x); }
     static inline void prefetch(const void *node) { __builtin_prefetch(node); }
     """
+    int own_stripe(int stripes)
+    void count_one(int64_t *counter)
+    bint same_text(PyObject *a, PyObject *b)
+    PyObject *SUBTRIE_STRIPES(PyObject *cache)
+    PyObject *SUBTRIE_PLACES(PyObject *table)
+    int64_t *SUBTRIE_HITS(PyObject *table)
+    int64_t *SUBTRIE_MISSES(PyObject *table)
+    PyObject *SUBTRIE_REMEMBERED_TOPIC(PyObject *remembered)
+    Py_hash_t SUBTRIE_REMEMBERED_HASH(PyObject *remembered)
+    PyObject *SUBTRIE_REMEMBERED_ANSWER(PyObject *remembered)
+    PyObject *SUBTRIE_REMEMBERED_SEEN(PyObject *remembered)
     bint SUBTRIE_IS(PyObject *node, PyTypeObject *type) nogil
     bint SUBTRIE_IN_PLACE(object topic)
     int lowest_bit(uint64_t x) nogil
@@ -65,6 +101,7 @@ cdef extern from *:
 cdef PyTypeObject *INODE = <PyTypeObject *>INode
 cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
 cdef PyTypeObject *LNODE = <PyTypeObject *>LNode
+cdef PyTypeObject *REMEMBERED = <PyTypeObject *>Remembered
 cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
 cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
 
@@ -206,6 +243,8 @@ cdef struct Scratch:
     int many_min
     bint reserved
     bint only_first
+    bint keep_seen          # take references to what is in `seen` when the answer has been read
+    bint seen_taken
     PyObject *pending       # the I-node of an undecided GCAS that stopped a traversal
     PyObject *pending_main
     Buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside
@@ -459,6 +498,32 @@ cdef bint _take_all(Scratch *s, PyObject *top) noexcept:
         top = <PyObject *>s.stack.items[s.stack.count]
 
 
+cdef void _take_seen(Scratch *s) noexcept:
+    cdef Py_ssize_t at = 0
+    while at < s.seen.count:
+        Py_INCREF_PTR(<PyObject *>s.seen.items[at])
+        Py_INCREF_PTR(<PyObject *>s.seen.items[at + 1])
+        at += NOTED
+    s.seen_taken = True
+
+
+cdef tuple _seen(Scratch *s, PyObject *root):
+    """Return what an answer was read from, as Remembered wants it, out of the references taken."""
+    cdef Py_ssize_t at = 0, place = 2
+    seen = PyTuple_New(2 + s.seen.count // NOTED * 2)
+    Py_INCREF_PTR(root)
+    PyTuple_SET_ITEM_PTR(seen, 0, root)
+    Py_INCREF_PTR(<PyObject *>s.seen.items[0])
+    PyTuple_SET_ITEM_PTR(seen, 1, <PyObject *>s.seen.items[0])
+    while at < s.seen.count:
+        PyTuple_SET_ITEM_PTR(seen, place, <PyObject *>s.seen.items[at])
+        PyTuple_SET_ITEM_PTR(seen, place + 1, <PyObject *>s.seen.items[at + 1])
+        at += NOTED
+        place += 2
+    s.seen_taken = False        # the references are the tuple's now
+    return <tuple>seen
+
+
 cdef int _read(Scratch *s, PyObject *borrowed) except -1:
     """Traverse until an answer of one instant is in `s.found` and its subscribers are taken. 0: the trie changed.
     The root is borrowed from the trie: to count a use of it would be to write where all threads read."""
@@ -482,6 +547,8 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
         holds = (<Root>borrowed).readonly or (s.only_first and s.found.count) or _still_holds(s, borrowed, first)
         if holds and outcome == THROUGH and not s.only_first:
             taken = _take_found(s)
+            if s.keep_seen and s.seen.count <= NOTED * MOST_SEEN:
+                _take_seen(s)
         unpin()
         if outcome == NO_MEMORY or not taken:
             raise MemoryError()
@@ -494,6 +561,7 @@ cdef int _read_at_last(Scratch *s, PyObject *root) except -1:
         if _read(s, root):
             return 0
     frozen = freeze_root(<Root>root)
+    s.keep_seen = False     # what holds in a snapshot says nothing of the trie
     return _read(s, <PyObject *>frozen)
 
 
@@ -584,6 +652,11 @@ cdef void _release(Scratch *s) noexcept:
     for i in range(0, s.subscribers.count, 2):
         if s.subscribers.items[i]:
             Py_DECREF_PTR(<PyObject *>s.subscribers.items[i])
+    i = 0
+    while s.seen_taken and i < s.seen.count:
+        Py_DECREF_PTR(<PyObject *>s.seen.items[i])
+        Py_DECREF_PTR(<PyObject *>s.seen.items[i + 1])
+        i += NOTED
     _free(&s.seen)
     _free(&s.found)
     _free(&s.stack)
@@ -622,6 +695,7 @@ cdef Query _prepare(Scratch *s, Matchable trie, object topic):
 
 cdef void _begin(Scratch *s, bint only_first) noexcept nogil:
     s.only_first = only_first
+    s.keep_seen = s.seen_taken = False
     _start(&s.seen)
     _start(&s.found)
     _start(&s.stack)
@@ -630,16 +704,73 @@ cdef void _begin(Scratch *s, bint only_first) noexcept nogil:
 
 cpdef tuple match(Matchable trie, topic):
     """Return the distinct subscribers of `topic` at one instant."""
+    cdef int stripe
+    if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
+        return _match(trie, topic, None)
+    stripe = own_stripe(STRIPES)
+    answer = _recalled(<PyObject *>trie._cache, <PyObject *>topic, hash(topic), stripe)
+    if answer is not None:
+        return <tuple>answer
+    return _match(trie, topic, own_table(trie._cache, stripe))
+
+
+cdef tuple _match(Matchable trie, topic, Table table):
+    """Find the answer, and remember it in `table`, if there is one, when the topic has been asked for before."""
     cdef Scratch s
     cdef Query query = _prepare(&s, trie, topic)
     if s.size == 0:
         return distinct_subscribers(read_matches(trie._root, query))
     _begin(&s, False)
+    place = None if table is None else wanted_place(table, topic)
+    s.keep_seen = place is not None
     try:
         _read_at_last(&s, <PyObject *>trie._root)
-        return _answer(&s)
+        answer = _answer(&s)
+        if s.seen_taken:
+            remember(<Slot>place, topic, answer, _seen(&s, <PyObject *>trie._root))
+        return answer
     finally:
         _release(&s)
+
+
+cdef object _recalled(PyObject *cache, PyObject *topic, Py_hash_t hash, int stripe):
+    """As `recall` in _cache.py; None also where the stripe has no table yet."""
+    cdef PyObject *table
+    cdef PyObject *found
+    answer = None
+    pin()
+    table = slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(SUBTRIE_STRIPES(cache), stripe)))
+    if table != Py_None:
+        found = _find_remembered(SUBTRIE_PLACES(table), topic, hash)
+        if found != NULL and _all_hold(SUBTRIE_REMEMBERED_SEEN(found)):
+            answer = <object>SUBTRIE_REMEMBERED_ANSWER(found)
+            count_one(SUBTRIE_HITS(table))
+        else:
+            count_one(SUBTRIE_MISSES(table))
+    unpin()
+    return answer
+
+
+cdef inline PyObject *_find_remembered(PyObject *places, PyObject *topic, Py_hash_t hash) noexcept:
+    cdef Py_ssize_t i, first = hash & (PyTuple_GET_SIZE_PTR(places) - WAYS)
+    cdef PyObject *found
+    for i in range(WAYS):
+        found = slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(places, first + ((hash >> 32 ^ i) & (WAYS - 1)))))
+        if (
+            SUBTRIE_IS(found, REMEMBERED)
+            and SUBTRIE_REMEMBERED_HASH(found) == hash
+            and same_text(SUBTRIE_REMEMBERED_TOPIC(found), topic)
+        ):
+            return found
+    return NULL
+
+
+cdef inline bint _all_hold(PyObject *seen) noexcept:
+    cdef Py_ssize_t i
+    for i in range(0, PyTuple_GET_SIZE_PTR(seen), 2):
+        if slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(seen, i))) != PyTuple_GET_ITEM_PTR(seen, i + 1):
+            return False
+    return True
 
 
 cpdef bint has_match(Matchable trie, topic) except -1:

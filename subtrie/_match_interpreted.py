@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctrie._nodes import Root
+from subtrie._cache import MOST_SEEN, Cache, Table, own_table, recall, remember, stripe_of_thread, wanted_place
 from subtrie._matching import Query, distinct_subscribers, new_query, read_matches
 from subtrie._words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
@@ -23,11 +24,12 @@ class Plan:
 
 
 class Matchable:
-    """What a topic is matched against: the root of a trie, and the plan of its dialect."""
+    """What a topic is matched against: the root of a trie, the plan of its dialect, and what is remembered of it."""
 
-    __slots__ = ("_plan", "_root")
+    __slots__ = ("_cache", "_plan", "_root")
     _root: Root
     _plan: Plan
+    _cache: Cache | None
 
 
 def filter_path(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -53,7 +55,22 @@ def _query_of(plan: Plan, topic: str) -> Query:
 
 def match(trie: Matchable, topic: str) -> tuple[Any, ...]:
     """Return the distinct subscribers of `topic` at one instant."""
-    return distinct_subscribers(read_matches(trie._root, _query_of(trie._plan, topic)))
+    if trie._cache is None or type(topic) is not str:
+        return distinct_subscribers(read_matches(trie._root, _query_of(trie._plan, topic)))
+    table = own_table(trie._cache, stripe_of_thread())
+    answer = recall(table, topic)
+    return _match_remembering(trie, topic, table) if answer is None else answer
+
+
+def _match_remembering(trie: Matchable, topic: str, table: Table) -> tuple[Any, ...]:
+    query = _query_of(trie._plan, topic)
+    place = wanted_place(table, topic)
+    reading = read_matches(trie._root, query)
+    answer = distinct_subscribers(reading)
+    # What holds in a snapshot, if it took one, says nothing of the trie.
+    if place is not None and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
+        remember(place, topic, answer, (trie._root, reading.seen[0], *reading.seen))
+    return answer
 
 
 def has_match(trie: Matchable, topic: str) -> bool:

@@ -16,6 +16,8 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
     from subtrie._branch import Branch, subscribe_edit, unsubscribe_edit
+    from subtrie._cache import counts as cache_counts
+    from subtrie._cache import forget, new_cache
     from subtrie._match_interpreted import (
         Matchable,
         Plan,
@@ -39,6 +41,8 @@ else:
         rdcss_read_root,
     )
     from cython.cimports.subtrie._branch import Branch, subscribe_edit, unsubscribe_edit
+    from cython.cimports.subtrie._cache import counts as cache_counts
+    from cython.cimports.subtrie._cache import forget, new_cache
     from cython.cimports.subtrie._match import Matchable, Plan, filter_path, has_match, match, match_many
     from cython.cimports.subtrie._subscribers import Entry, new_entry, subscriber_hash
 
@@ -68,8 +72,13 @@ from subtrie._subscribers import check_set
 class SubscriptionTrie(Matchable):
     """A set of subscriptions that any number of threads change and match topics against, without locks.
 
-    `SubscriptionTrie(dialect=AMQP)` holds (filter, subscriber) pairs with options. Subscribers are any hashable objects
-    and are compared as dict keys are. Filters and topics follow the dialect; what it refuses raises `TopicError`.
+    `SubscriptionTrie(dialect=AMQP, *, cache=0)` holds (filter, subscriber) pairs with options. Subscribers are any
+    hashable objects and are compared as dict keys are. Filters and topics follow the dialect; what it refuses raises
+    `TopicError`.
+
+    With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two; 65,536 at most). A
+    remembered answer is given only while it still is the answer: nobody can tell, but for the time that it takes. Worth
+    it where topics come again; what is remembered keeps its subscribers alive (`_cache.py`), so it is off by default.
 
     Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
@@ -103,16 +112,19 @@ class SubscriptionTrie(Matchable):
 
         def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
             self = object.__new__(cls)
-            self._root, self._plan, self.dialect = _UNMADE, _UNMADE_PLAN, AMQP
+            self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
             return self
 
-    def __init__(self, dialect: Dialect = AMQP) -> None:
+    def __init__(self, dialect: Dialect = AMQP, *, cache: int = 0) -> None:
         if not isinstance(dialect, Dialect):
             raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
+        if not isinstance(cache, int):
+            raise TypeError(f"cache must be a number of topics, not {type(cache).__name__}")
         if self._root is not _UNMADE:
             raise TypeError("a SubscriptionTrie is initialised once; make another one")
         self.dialect = dialect
         self._plan = Plan(dialect)
+        self._cache = new_cache(cache) if cache else None
         self._root = empty_root()
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -189,6 +201,8 @@ class SubscriptionTrie(Matchable):
         """Remove everything, at one instant. O(1)."""
         self._writable()
         clear_root(self._root)
+        if self._cache is not None:
+            forget(self._cache)
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -319,7 +333,8 @@ class SubscriptionTrie(Matchable):
 
     def stats(self) -> dict[str, int]:
         """Return counts of one instant: filters, subscriptions, branches, depth (words of the longest filter), widest
-        level (words) and widest fan-out (subscribers of one filter). O(n).
+        level (words) and widest fan-out (subscribers of one filter); and, since the trie was last cleared, the matches
+        that the cache answered and those that it did not. O(n).
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.b", 1), t.subscribe("a.c", 1)
@@ -327,7 +342,9 @@ class SubscriptionTrie(Matchable):
         >>> t.stats()["branches"], t.stats()["depth"]
         (3, 2)
         """
-        return statistics(freeze_root(self._root))
+        hits, misses = (0, 0) if self._cache is None else cache_counts(self._cache)
+        return {**statistics(freeze_root(self._root)), "cache_hits": hits, "cache_misses": misses}
+
 
     # ----------------------------------------------------------------------------------------------------- an instant
 
@@ -422,6 +439,7 @@ class SubscriptionTrie(Matchable):
         other: SubscriptionTrie = SubscriptionTrie.__new__(SubscriptionTrie)
         other.dialect = self.dialect
         other._plan = self._plan
+        other._cache = None if self._cache is None else new_cache(self._cache.size)
         other._root = root
         return other
 
