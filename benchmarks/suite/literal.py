@@ -48,6 +48,6 @@ BENCHMARKS = [
         operation="match",
         groups=_groups,
         baseline=PROBE,
-        note=f"Filters of five words, 100 different ones a level. The same {TOPICS} topics again and again, for everybody.",
+        note=f"Filters of five words, 100 different ones a level. The same {TOPICS} topics again and again for all.",
     )
 ]
