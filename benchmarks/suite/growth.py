@@ -70,7 +70,7 @@ BENCHMARKS = [
         x_label="filters, words or subscribers",
         plot="growth",
         note=(
-            "Filters of five words, 100 different ones a level, every 10th with one wildcard. 20,000 topics in no order;"
+            "Filters of five words, 100 different ones a level, every 10th with a wildcard. 20,000 topics in no order;"
             " but 200 again and again for the inverted bitmap, which has to know them, and 20 for the naive one."
         ),
     )
