@@ -7,8 +7,8 @@ wrong. What is no file is taken for a token of the explorer, if there is one.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from pathlib import Path
 
 from stress import report_html, report_text
 from stress.check import Budget, Verdict, check
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Show it; the exit status tells the verdict as `check` does."""
     explorer = module_of("explore")
-    if explorer is not None and not Path(arguments.what).exists():
+    if explorer is not None and not os.path.exists(arguments.what):
         status: int = explorer.replay(arguments)
         return status
     try:

@@ -10,8 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from stress.commands import main
+from stress.explorer.experiment import Experiment
 from stress.explorer.private import StaleChange
 from stress.explorer.token import decode
+from stress.explorer.trace import trace
 from stress.explorer.twin import load_twin
 from stress.mutants.catalogue import MUTANTS, Mutant, find
 from stress.mutants.suite import CONTROLS, try_mutant
@@ -36,6 +38,10 @@ def test_a_mutant_is_caught(mutant: Mutant) -> None:
     assert not trial.stale, trial.stale
     assert trial.layer in LAYERS[mutant.of], f"survived {trial.attempts} attempts, STRESS_SEED={SEED}"
     assert trial.seen
+    if trial.replay:
+        token = decode(trial.replay.split()[-1])
+        _, finding = trace(Experiment(load_twin(mutant.changes), token.scenario), token.order)
+        assert finding is not None, "its token does not bring it back"
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.of)

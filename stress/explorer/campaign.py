@@ -35,7 +35,7 @@ __all__ = ["PARTS", "Exploration", "Plan", "explore", "matrix"]
 
 PARTS: Final = ("pairs", "stops", "triples", "random")
 _COUNTS: Final = ("bounded", *PARTS, *(f"{part} executions" for part in PARTS))
-_MOST_REDUCED: Final = 3_000
+_MOST_REDUCED: Final = 600
 """Executions that a pair may take by partial order reduction."""
 _SAMPLES: Final = 60
 """Executions of a scenario drawn at random."""

@@ -77,7 +77,7 @@ def lowest(bits: int) -> int:
 
 class Machine:
     """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
-    make it.
+    make it. When it comes to step `limit` without any call having returned, that is a livelock.
     """
 
     def __init__(self, seam: Seam, crew: Crew | None = None) -> None:
@@ -92,7 +92,7 @@ class Machine:
         self._begun: list[int] = []
         self._names: list[int] = []
         self._started = 0
-        self._limit = LIVELOCK
+        self.limit = LIVELOCK
         self._granted = False
         self._waiting: dict[int, Any] = {}
         self._decide: Callable[[int], int] = lambda me: MAIN
@@ -104,7 +104,7 @@ class Machine:
         self._begun = execution.begun = [-1] * size
         self._plans = plans
         self.step, self.enabled, self._started, self._granted = 0, (1 << size) - 1, 0, False
-        self._limit = LIVELOCK
+        self.limit = LIVELOCK
         self._waiting.clear()
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
@@ -147,7 +147,7 @@ class Machine:
                 returned = 2 * self.step - 1
                 log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
                 begun[me] = -1
-                self._limit = self.step + LIVELOCK
+                self.limit = self.step + LIVELOCK
                 self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
         except _Livelock:
@@ -163,7 +163,7 @@ class Machine:
             if to != me:
                 self._hand_over(me, to)
         step = self.step
-        if step >= self._limit:
+        if step >= self.limit:
             raise _Livelock
         execution = self.execution
         execution.order.append(me)

@@ -42,6 +42,8 @@ class Given:
         """As `Strategy.decide`. Threads that make no step any more have stopped for ever."""
         machine = self._machine
         assert machine is not None
+        if machine.step == machine.limit and me >= 0:
+            return me  # and the machine ends it, as it did the first time
         if machine.step >= len(self._order):
             machine.enabled = 0
             return -1

@@ -53,11 +53,16 @@ _A_TORN_MATCH: Final = (
     ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")), ("subscribe", ("*.y1", "y")))),
 )
 _LOOK_IN_CACHE: Final = """\
-    main = gcas_read(root, rdcss_read_root(root))
-    if _CACHE.get(key, (None,))[0] is not main:
-        _CACHE[key] = main, find(root, key, hash, equal)
-    sn = _CACHE[key][1]
-    return default"""
+    known = load(root.cache)
+    if known is not None and known[0] is gcas_read(root, level) and known[1] == key:
+        return known[2]
+    inode = level
+"""
+_FILL_CACHE: Final = """\
+            found = child if same_key(child, key, hash, equal) else None
+            initialise(root.cache, (gcas_read(root, level), key, found))
+            return found
+"""
 _COLLISIONS: Final = ("about to collide", "a collision about to shrink")
 
 
@@ -256,12 +261,18 @@ _MAPPING: Final = (
         "a stale cache of lookups",
         "map",
         (
-            (_NODES, 'UNDECIDED = "undecided"\n', 'UNDECIDED = "undecided"\n_CACHE: Any = {}\n'),
+            (_NODES, '    __slots__ = ("readonly",)\n', '    __slots__ = ("cache", "readonly")\n'),
             (
                 _NODES,
-                "    sn = find(root, key, hash, equal)\n    return default",
-                _LOOK_IN_CACHE,
+                "    root.readonly = readonly\n    return root\n",
+                "    root.readonly = readonly\n    root.cache = Slot()\n    return root\n",
             ),
+            (_NODES, "    inode = level\n", _LOOK_IN_CACHE),
+            (_NODES, "            return child if same_key(child, key, hash, equal) else None\n", _FILL_CACHE),
+        ),
+        shown_by=(
+            "about to tomb",
+            ((("get", ("a2",)), ("get", ("a2",))), (("__setitem__", ("a2", 1001)),)),
         ),
     ),
 )
