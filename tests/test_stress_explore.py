@@ -258,6 +258,14 @@ class TestTokens:
         assert main(["replay", text]) == 2
         assert text in capsys.readouterr().err
 
+    def test_a_token_may_be_longer_than_a_file_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        calls = tuple(("get", (f"key {Random(number).random()}",)) for number in range(20))
+        each = Scenario("map", "empty", (calls,))
+        token = encode(Token(each, (0,) * 60))
+        assert len(token) > 255
+        assert main(["replay", token]) == 0
+        assert "Nothing is wrong" in capsys.readouterr().out
+
     def test_an_order_that_does_not_fit(self, twin: Twin) -> None:
         with pytest.raises(Drift):
             trace(Experiment(twin, TWO_THREADS[0]), [0] * 20)
