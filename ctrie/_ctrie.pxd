@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Slot
-from ctrie._nodes cimport Edit, INode, Root, SNode
+from ctrie._nodes cimport Edit, INode, Root, Rooted, SNode
 
 cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
 cdef object _ABSENT, _MASK64
@@ -24,8 +24,7 @@ cdef class MapEdit(Edit):
     cdef SNode change(self, SNode sn)
 
 
-cdef class Ctrie:
-    cdef Root _root
+cdef class Ctrie(Rooted):
     cdef object _hash
     cdef object _equal
     cdef Slot _creations

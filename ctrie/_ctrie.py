@@ -18,6 +18,7 @@ if not cython.compiled:
     from ctrie._nodes import (
         Edit,
         Root,
+        Rooted,
         SNode,
         clear_root,
         edit_trie,
@@ -39,6 +40,7 @@ else:
     from cython.cimports.ctrie._nodes import (
         Edit,
         Root,
+        Rooted,
         SNode,
         clear_root,
         edit_trie,
@@ -98,7 +100,7 @@ class MapEdit(Edit):
         return sn
 
 
-class Ctrie:
+class Ctrie(Rooted):
     """A concurrent hash map that any number of threads use without locks, with snapshots in constant time.
 
     `Ctrie(mapping_or_pairs=(), /, *, hash=None, equal=None)` is a `MutableMapping` and behaves as a dict, except that
@@ -126,8 +128,7 @@ class Ctrie:
     ([('a', 1), ('b', 2)], [('a', 1)])
     """
 
-    __slots__ = ("__weakref__", "_creations", "_equal", "_hash", "_root")
-    _root: Root
+    __slots__ = ("__weakref__", "_creations", "_equal", "_hash")
     _hash: Callable[[Any], int] | None
     _equal: Callable[[Any, Any], Any] | None
     _creations: Slot  # of get_or_create: None, or the Root of a trie of key -> Creation
@@ -175,23 +176,23 @@ class Ctrie:
         >>> Ctrie({1: "one"}).get(2, "many")
         'many'
         """
-        return find_value(self._root, key, self._hash_of(key), self._equal, default)
+        return find_value(self, key, self._hash_of(key), self._equal, default)
 
     def __getitem__(self, key: Any) -> Any:
-        value = find_value(self._root, key, self._hash_of(key), self._equal, _ABSENT)
+        value = find_value(self, key, self._hash_of(key), self._equal, _ABSENT)
         if value is _ABSENT:
             raise KeyError(key)
         return value
 
     def __contains__(self, key: Any) -> bool:
-        return find(self._root, key, self._hash_of(key), self._equal) is not None
+        return find(self, key, self._hash_of(key), self._equal) is not None
 
     # ----------------------------------------------------------------------------------------------- one key: write
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._writable()
         hash = self._hash_of(key)
-        if not put_quickly(self._root, key, hash, self._equal, value):
+        if not put_quickly(self, key, hash, self._equal, value):
             self._edit_hashed(PUT, key, hash, value, None)
 
     def __delitem__(self, key: Any) -> None:
@@ -266,7 +267,7 @@ class Ctrie:
         hash = self._hash_of(key)
         # Progress: a round that does not return found that another thread has changed this key.
         while True:
-            sn = find(self._root, key, hash, self._equal)
+            sn = find(self, key, hash, self._equal)
             if sn is None:
                 value = fn(default)
                 if self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None) is None:
@@ -291,7 +292,7 @@ class Ctrie:
         self._writable()
         hash = self._hash_of(key)
         while True:
-            sn = find(self._root, key, hash, self._equal)
+            sn = find(self, key, hash, self._equal)
             if sn is not None:
                 return sn.value
             mine = Creation()
@@ -302,7 +303,7 @@ class Ctrie:
                 continue
             try:
                 # An earlier creation may have ended between our look and our announcement.
-                sn = find(self._root, key, hash, self._equal)
+                sn = find(self, key, hash, self._equal)
                 if sn is not None:
                     return sn.value
                 value = factory()
@@ -504,7 +505,7 @@ class Ctrie:
         hash = self._hash_of(key)
         # Progress: a round that does not return found that another thread has changed this key.
         while True:
-            sn = find(self._root, key, hash, self._equal)
+            sn = find(self, key, hash, self._equal)
             if sn is None or not (sn.value is old or sn.value == old):
                 return False
             if self._edit_hashed(mode, key, hash, new, sn) is sn:

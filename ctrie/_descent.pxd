@@ -1,7 +1,7 @@
 from libc.stdint cimport uint64_t
 
-from ctrie._nodes cimport Root, SNode
+from ctrie._nodes cimport Rooted, SNode
 
-cdef SNode find(Root root, object key, uint64_t hash, object equal)
-cdef object find_value(Root root, object key, uint64_t hash, object equal, object default)
-cdef bint put_quickly(Root root, object key, uint64_t hash, object equal, object value) except -1
+cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
+cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default)
+cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value) except -1

@@ -15,7 +15,7 @@ from ctrie._arrays cimport inserted, popcount, replaced
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
 from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    CNode, INode, LNode, MainNode, Root, SNode, TNode, cnode_from, gcas_complete, new_snode, rdcss_read_root,
+    CNode, INode, LNode, MainNode, Rooted, SNode, TNode, cnode_from, gcas_complete, new_snode, rdcss_read_root,
     same_key
 )
 
@@ -42,7 +42,7 @@ cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
 cdef PyTypeObject *SNODE = <PyTypeObject *>SNode
 
 
-cdef PyObject *_descend(Root root, uint64_t hash) except? NULL:
+cdef PyObject *_descend(Rooted trie, uint64_t hash) except? NULL:
     """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, or NULL."""
     cdef PyObject *node
     cdef PyObject *main
@@ -52,10 +52,10 @@ cdef PyObject *_descend(Root root, uint64_t hash) except? NULL:
     while True:
         pin()
         lev = 0
-        node = slot_read(CTRIE_SLOT(<PyObject *>root))
+        node = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
         if not CTRIE_IS(node, INODE):
             unpin()
-            rdcss_read_root(root)
+            rdcss_read_root(trie._root)
             continue
         while True:
             main = slot_read(CTRIE_SLOT(node))
@@ -75,7 +75,7 @@ cdef PyObject *_descend(Root root, uint64_t hash) except? NULL:
         inode = <INode>node
         kept = <object>main
         unpin()
-        gcas_complete(root, inode, kept)
+        gcas_complete(trie._root, inode, kept)
 
 
 cdef SNode _compare(object end, object key, uint64_t hash, object equal):
@@ -92,8 +92,8 @@ cdef SNode _compare(object end, object key, uint64_t hash, object equal):
     return (<TNode>end).sn
 
 
-cdef SNode find(Root root, object key, uint64_t hash, object equal):
-    cdef PyObject *end = _descend(root, hash)
+cdef SNode find(Rooted trie, object key, uint64_t hash, object equal):
+    cdef PyObject *end = _descend(trie, hash)
     if end == NULL:
         unpin()
         return None
@@ -115,7 +115,7 @@ cdef bint _same_without_python(PyObject *stored, object key, object equal) noexc
     )
 
 
-cdef bint put_quickly(Root root, object key, uint64_t hash, object equal, object value) except -1:
+cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value) except -1:
     """Store `value` where that takes no more than one new C-node: the key is there, or its branch is free, all in the
     root's generation. False: nothing was done, and `edit_trie` has to do it. The same GCAS, without an Edit."""
     cdef PyObject *node
@@ -128,7 +128,7 @@ cdef bint put_quickly(Root root, object key, uint64_t hash, object equal, object
     cdef CNode cn, new
     cdef SNode sn
     pin()
-    node = slot_read(CTRIE_SLOT(<PyObject *>root))
+    node = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if not CTRIE_IS(node, INODE):
         unpin()
         return False
@@ -167,10 +167,10 @@ cdef bint put_quickly(Root root, object key, uint64_t hash, object equal, object
         new = cnode_from(cn, sn, cn.bitmap | flag, inserted(cn.array, pos, sn), inode.gen)
     else:
         return False
-    return _gcas_at_rest(root, inode, cn, new)
+    return _gcas_at_rest(trie, inode, cn, new)
 
 
-cdef bint _gcas_at_rest(Root root, INode inode, CNode old, CNode new) except -1:
+cdef bint _gcas_at_rest(Rooted trie, INode inode, CNode old, CNode new) except -1:
     """As gcas, with a short cut for a root that nobody is replacing."""
     cdef PyObject *first
     cdef bint same
@@ -178,17 +178,17 @@ cdef bint _gcas_at_rest(Root root, INode inode, CNode old, CNode new) except -1:
     if not compare_and_set(inode, old, new):
         return False
     pin()
-    first = slot_read(CTRIE_SLOT(<PyObject *>root))
+    first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     same = CTRIE_IS(first, INODE) and CTRIE_GEN(first) == <PyObject *>inode.gen
     unpin()
-    if same and not root.readonly and compare_and_set(new, old, None):
+    if same and not trie._root.readonly and compare_and_set(new, old, None):
         return True
-    gcas_complete(root, inode, new)
+    gcas_complete(trie._root, inode, new)
     return load(new) is None
 
 
-cdef object find_value(Root root, object key, uint64_t hash, object equal, object default):
-    cdef PyObject *end = _descend(root, hash)
+cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default):
+    cdef PyObject *end = _descend(trie, hash)
     cdef PyObject *stored
     cdef SNode sn
     if end == NULL:

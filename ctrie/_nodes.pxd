@@ -73,6 +73,10 @@ cdef class Root(Slot):
     cdef bint readonly
 
 
+cdef class Rooted:
+    cdef Root _root
+
+
 cdef class RDCSSDescriptor(Slot):
     cdef INode old
     cdef MainNode expected
@@ -132,12 +136,12 @@ cdef MainNode _without_entry(LNode ln, Py_ssize_t pos)
 @cython.locals(tn=TNode, cn=CNode, ln=LNode, main=MainNode)
 cdef tuple branches(Root root, INode inode)
 cdef bint same_key(SNode sn, object key, uint64_t hash, object equal) except -1
-cdef SNode find(Root root, object key, uint64_t hash, object equal)
+cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
 @cython.locals(inode=INode, lev=int, main=MainNode, flag=uint32_t, cn=CNode)
 cdef SNode find_below(Root root, INode level, object key, uint64_t hash, object equal)
 
 
-cdef object find_value(Root root, object key, uint64_t hash, object equal, object default)
+cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default)
 cdef bint is_empty(Root root) except -1
 @cython.locals(here=tuple)
 cdef SNode first_snode(Root root)

@@ -151,6 +151,14 @@ class Root(Slot):
     readonly: bool
 
 
+class Rooted:
+    """Whatever has a root. Where all threads read, it is handed on itself: to hand on its root would be to count a
+    reference to it, and in that count they would all write."""
+
+    __slots__ = ("_root",)
+    _root: Root
+
+
 class RDCSSDescriptor(Slot):
     """A proposal to replace root `old` by `new` if the main of `old` is still `expected`. Its slot holds the verdict,
     decided once: unlike a flag set after the root has been swung, it cannot be read too early by the proposer."""
@@ -437,10 +445,10 @@ def same_key(sn: SNode, key: object, hash: int, equal: Callable[[Any, Any], Any]
     return bool(sn.key == key) if equal is None else bool(equal(sn.key, key))
 
 
-def find(root: Root, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
+def find(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
     """Return the S-node of `key`, or None. Linearizes at the last main node that it reads, or just before that node
     was cut off. Lock-free; writes only to help. `_descent.pyx` mirrors this text with borrowed pointers."""
-    return find_below(root, rdcss_read_root(root), key, hash, equal)
+    return find_below(trie._root, rdcss_read_root(trie._root), key, hash, equal)
 
 
 def find_below(
@@ -468,9 +476,9 @@ def find_below(
         return None
 
 
-def find_value(root: Root, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, default: Any) -> Any:
+def find_value(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, default: Any) -> Any:
     """Return the value of `key`, or `default`."""
-    sn = find(root, key, hash, equal)
+    sn = find(trie, key, hash, equal)
     return default if sn is None else sn.value
 
 
@@ -630,7 +638,7 @@ RESTART = 1
 AGAIN = 2
 
 
-def put_quickly(root: Root, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, value: object) -> bool:
+def put_quickly(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, value: object) -> bool:
     """Store `value` if a short cut suffices, and tell whether it did. There is one in the compiled twin only."""
     return False
 

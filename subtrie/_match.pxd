@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from ctrie._nodes cimport Root
+from ctrie._nodes cimport Rooted
 from subtrie._cache cimport Cache
 from subtrie._words cimport word_rules
 
@@ -21,8 +21,7 @@ cdef class Plan:
     cdef str share
     cdef Py_ssize_t most_in_filter
 
-cdef class Matchable:
-    cdef Root _root
+cdef class Matchable(Rooted):
     cdef Plan _plan
     cdef Cache _cache
 

@@ -153,8 +153,7 @@ cdef word_rules _rules(dialect, special) except *:
 
 
 cdef class Matchable:
-    """What a topic is matched against: the root of a trie, and the plan of its dialect. A trie is one, and is passed
-    as one, since every use of a root by itself would be counted: in its reference count all threads would meet."""
+    """What a topic is matched against: a trie's root, the plan of its dialect, and what is remembered of it."""
 
 
 cdef Query query_of(Plan plan, object topic):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ctrie._nodes import Root
+from ctrie._nodes import Rooted
 from subtrie._cache import MOST_SEEN, Cache, Table, own_table, recall, remember, stripe_of_thread, wanted_place
 from subtrie._matching import Query, distinct_subscribers, new_query, read_matches
 from subtrie._words import MANY_WORDS, ONE_WORD, word_hash
@@ -23,11 +23,10 @@ class Plan:
         self.dialect = dialect
 
 
-class Matchable:
+class Matchable(Rooted):
     """What a topic is matched against: the root of a trie, the plan of its dialect, and what is remembered of it."""
 
-    __slots__ = ("_cache", "_plan", "_root")
-    _root: Root
+    __slots__ = ("_cache", "_plan")
     _plan: Plan
     _cache: Cache | None
 

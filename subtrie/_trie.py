@@ -345,7 +345,6 @@ class SubscriptionTrie(Matchable):
         hits, misses = (0, 0) if self._cache is None else cache_counts(self._cache)
         return {**statistics(freeze_root(self._root)), "cache_hits": hits, "cache_misses": misses}
 
-
     # ----------------------------------------------------------------------------------------------------- an instant
 
     def snapshot(self) -> SubscriptionTrie:
