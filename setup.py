@@ -29,6 +29,7 @@ MODULES = {
     "subtrie._cache": "subtrie/_cache.py",
     "subtrie._match": "subtrie/_match.pyx",
     "subtrie._listing": "subtrie/_listing.py",
+    "subtrie._index": "subtrie/_index.py",
     "subtrie._trie": "subtrie/_trie.py",
 }
 

@@ -4,6 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Root
 from subtrie._branch cimport Subscribe, Unsubscribe
+from subtrie._index cimport Filing, Index
 from subtrie._match cimport Matchable, Plan
 from subtrie._subscribers cimport Entry
 
@@ -13,6 +14,7 @@ cdef Plan _UNMADE_PLAN
 
 cdef class SubscriptionTrie(Matchable):
     cdef readonly object dialect
+    cdef Index _index
     cdef object __weakref__
 
     cdef object _check_branch(self, object branch)
@@ -20,11 +22,21 @@ cdef class SubscriptionTrie(Matchable):
     cdef tuple _path(self, object filter)
     cdef tuple _checked(self, object subscription)
     @cython.locals(edit=Subscribe)
-    cdef bint _put(self, tuple words, tuple hashes, Entry entry) except -1
+    cdef bint _put(self, object filter, tuple words, tuple hashes, Entry entry) except -1
+    @cython.locals(entry=Entry, filing=Filing, look=bint)
+    cdef object _put_filed(self, object filter, Subscribe edit)
     @cython.locals(edit=Unsubscribe)
-    cdef bint _take(self, tuple words, tuple hashes, object subscriber, uint64_t hash) except -1
+    cdef bint _take(self, object filter, tuple words, tuple hashes, object subscriber, uint64_t hash) except -1
+    @cython.locals(filing=Filing)
+    cdef object _withdraw(self, str key, tuple words, tuple hashes, object subscriber, uint64_t hash)
+    @cython.locals(hash=uint64_t, root=Root)
+    cdef object _spelled_for(self, object subscriber)
+    cdef object _filed(self, object subscriber, uint64_t hash)
+    cdef object _check_index(self)
     @cython.locals(other=SubscriptionTrie)
     cdef SubscriptionTrie _with_root(self, Root root)
 
 
 cdef Root _frozen(SubscriptionTrie trie)
+cdef Entry _entry_at(Root root, tuple words, tuple hashes, object subscriber, uint64_t hash)
+cdef str _plain(object filter)

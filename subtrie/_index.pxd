@@ -1,0 +1,47 @@
+# C types for _index.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ctrie._native cimport Slot
+from ctrie._nodes cimport Edit, Rooted, SNode
+from subtrie._subscribers cimport Entry
+
+cdef object PENDING, TOUCHED, SETTLED
+
+
+cdef class Filing(Entry):
+    cdef Slot state
+
+
+@cython.no_gc
+cdef class IndexEdit(Edit):
+    cdef object subscriber
+    cdef Filing filing
+    cdef bint strike
+
+    cdef bint same(self, SNode sn) except -1
+    cdef SNode create(self)
+    @cython.locals(filing=Filing, present=Entry)
+    cdef SNode change(self, SNode sn)
+
+
+cdef class Index(Rooted):
+    cdef Filing file(self, object subscriber, uint64_t hash, object key)
+    cpdef Filing find_filing(self, object subscriber, uint64_t hash, object key)
+    @cython.locals(sn=SNode)
+    cdef object filings(self, object subscriber, uint64_t hash)
+    @cython.locals(present=Filing)
+    cdef bint settle(self, object subscriber, uint64_t hash, Filing filing) except -1
+    @cython.locals(filing=Filing)
+    cdef Filing to_strike(self, object subscriber, uint64_t hash, object key)
+    cdef object strike(self, object subscriber, uint64_t hash, Filing filing)
+    @cython.locals(edit=IndexEdit)
+    cdef object _edit(self, object subscriber, uint64_t hash, Filing filing, bint strike)
+
+
+@cython.locals(index=Index)
+cdef Index new_index()
+@cython.locals(filing=Filing, state=Slot)
+cdef Filing _new_filing(object key)
+cdef bint _settle(Filing filing) except -1
+cdef bint _is_settled(Filing filing) except -1
