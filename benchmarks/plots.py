@@ -47,11 +47,12 @@ def _bars(axes: Any, run: Run) -> None:
     colours = ["C0" if _is_own(result.series) else "C7" for result in results]
     bars = axes.barh(labels, medians, xerr=spread, color=colours, error_kw={"lw": 1, "alpha": 0.6})
     axes.bar_label(bars, [f" {number(median)}" for median in medians], fontsize=8)
+    longest = max(max(result.values) for result in results) * factor
     if max(medians) > TOO_WIDE * min(medians):
         axes.set_xscale("log")
-        axes.set_xlim(right=max(medians) * 6)
+        axes.set_xlim(right=longest * 8)
     else:
-        axes.set_xlim(right=max(medians) * 1.15)
+        axes.set_xlim(right=longest * 1.15)
     axes.set_xlabel(f"{run.unit} per {run.operation}, median and spread")
     axes.grid(axis="x", ls="--", alpha=0.5)
     axes.set_axisbelow(True)

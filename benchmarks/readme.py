@@ -49,7 +49,8 @@ def _figures(runs: list[Run], folder: Path) -> Iterator[str]:
 def _published(costs: Run, rates: Run | None) -> Iterator[str]:
     machine = costs.machine
     threads = "with its GIL" if machine["gil"] else "free-threaded"
-    yield f"**Python {machine['python']}, {threads}**, {machine['cpu']}, {machine['cores']} cores:\n"
+    where = f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_before']} before"
+    yield f"**Python {machine['python']}, {threads}**, {where}:\n"
     heads = [f"{operation}, ns: cold / hot" for operation in OPERATIONS]
     yield _row(["", *heads, "lookups/s", "lookups/s beside a writer"])
     yield _row(["---", *["---:"] * (len(heads) + 2)])

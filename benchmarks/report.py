@@ -37,8 +37,8 @@ def _section(runs: list[Run]) -> Iterator[str]:
         threads = "GIL" if machine["gil"] else "no GIL"
         yield (
             f"### {run.benchmark}: Python {machine['python']}, {threads}\n\n"
-            f"{machine['cpu']}, {machine['cores']} cores, {run.taken}, {machine['twin']} twin;"
-            f" raw: [{run.stem}.json]({run.stem}.json)\n"
+            f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_before']} before, {run.taken},"
+            f" {machine['twin']} twin; raw: [{run.stem}.json]({run.stem}.json)\n"
         )
         yield f"![{run.title}]({run.stem}.png)\n"
         yield table(run) + "\n"
