@@ -296,23 +296,23 @@ def rdcss_read_root(root: Root, abort: bool = False) -> INode:
 
 
 def _rdcss_complete(root: Root, abort: bool) -> INode:
-    # Progress: a round that does not return found the descriptor already taken out by another thread.
-    while True:
-        current = load(root)
-        if isinstance(current, INode):
-            return current
-        descriptor: RDCSSDescriptor = current
-        verdict = ABORTED
-        if not abort and gcas_read(root, descriptor.old) is descriptor.expected:
-            verdict = COMMITTED
-        # Success: the proposal is decided. Committed, this is the linearization point of the snapshot: a GCAS on the
-        # old root can no longer commit, for it must read the root after it has put its main in place. Failure:
-        # another helper decided, perhaps otherwise.
-        compare_and_set(descriptor, UNDECIDED, verdict)
-        chosen: INode = descriptor.new if load(descriptor) is COMMITTED else descriptor.old
-        # Success: the decision is carried out. Failure: another helper did it.
-        if compare_and_set(root, descriptor, chosen):
-            return chosen
+    current = load(root)
+    if isinstance(current, INode):
+        return current
+    descriptor: RDCSSDescriptor = current
+    verdict = ABORTED
+    if not abort and gcas_read(root, descriptor.old) is descriptor.expected:
+        verdict = COMMITTED
+    # Success: the proposal is decided. Committed, this is the linearization point of the snapshot: a GCAS on the old
+    # root can no longer commit, for it must read the root after it has put its main in place. Failure: another helper
+    # decided, perhaps otherwise.
+    compare_and_set(descriptor, UNDECIDED, verdict)
+    chosen: INode = descriptor.new if load(descriptor) is COMMITTED else descriptor.old
+    # Success: the decision is carried out. Failure: another helper did it. Either way `chosen` was the root while this
+    # call ran. To look again instead, as published, would meet the next proposal, and abort that one too: a writer and
+    # a snapshot could go on like that for ever.
+    compare_and_set(root, descriptor, chosen)
+    return chosen
 
 
 def rdcss_root(root: Root, old: INode, expected: MainNode, new: INode) -> bool:

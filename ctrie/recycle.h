@@ -9,7 +9,8 @@
 
 #include <Python.h>
 
-enum { RECYCLED = 128 };
+/* Enough for the next writes. Each one may keep a megabyte of CPython's allocator from being given back. */
+enum { RECYCLED = 8 };
 
 typedef struct {
     PyTypeObject *type;

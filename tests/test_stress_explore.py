@@ -172,11 +172,6 @@ class TestMatrix:
         for _ in range(300 // SHARE):
             clean(islice(sampled(Experiment(twin, random_scenario(target, random)), random), 60))
 
-    @pytest.mark.xfail(
-        strict=True,
-        reason="_rdcss_complete: whoever aborts a proposal and is not the one to take it out looks again, and may meet "
-        "another proposal, and abort that one too: neither it nor the snapshot ever returns",
-    )
     def test_a_snapshot_and_a_helper_do_not_hinder_each_other_for_ever(self, twin: Twin) -> None:
         clean(reduced(Experiment(twin, scenario("map", "empty", PUT, ITEMS))))
 
