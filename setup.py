@@ -24,6 +24,7 @@ MODULES = {
     "ctrie._ctrie": "ctrie/_ctrie.py",
     "ctrie._set": "ctrie/_set.py",
     "subtrie._subscribers": "subtrie/_subscribers.py",
+    "subtrie._groups": "subtrie/_groups.py",
     "subtrie._branch": "subtrie/_branch.py",
     "subtrie._matching": "subtrie/_matching.py",
     "subtrie._cache": "subtrie/_cache.py",

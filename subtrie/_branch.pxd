@@ -28,6 +28,7 @@ cdef Branch new_branch(str word, uint64_t hash, object subscribers, INode next)
 cdef class FilterEdit(Edit):
     cdef tuple words
     cdef tuple hashes
+    cdef object group
     cdef Py_ssize_t depth
 
     cdef object rewind(self)
@@ -62,6 +63,6 @@ cdef class Unsubscribe(FilterEdit):
 
 cdef INode _level_of(Branch only, Gen gen)
 @cython.locals(edit=Subscribe)
-cdef Subscribe subscribe_edit(tuple words, tuple hashes, Entry entry)
+cdef Subscribe subscribe_edit(tuple words, tuple hashes, object group, Entry entry)
 @cython.locals(edit=Unsubscribe)
-cdef Unsubscribe unsubscribe_edit(tuple words, tuple hashes, object subscriber, uint64_t hash)
+cdef Unsubscribe unsubscribe_edit(tuple words, tuple hashes, object group, object subscriber, uint64_t hash)

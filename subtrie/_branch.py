@@ -3,7 +3,7 @@
 A level holds the words that filters have at one position. It is a Ctrie level (ctrie/_nodes.py), hashed by word, and
 each of its S-nodes is a *branch*:
 
-    Branch(word, subscribers, next)      subscribers: who is on the filter that ends here (_subscribers.py)
+    Branch(word, subscribers, next)      subscribers: who is on the filter that ends here (_subscribers.py, _groups.py)
                                          next: the I-node of the level of the words that follow, or None
 
 A filter is the path of its words, wildcards like any other word but with hashes of their own (_words.py). A branch is
@@ -24,6 +24,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._nodes import BRANCH_MASK, Edit, Gen, INode, Root, SNode, new_cnode, new_inode, renewed_inode
     from ctrie._slot import untrack
+    from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
 else:
     from cython.cimports.ctrie._native import untrack
@@ -38,6 +39,7 @@ else:
         new_inode,
         renewed_inode,
     )
+    from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
 
 
@@ -74,7 +76,8 @@ def new_branch(word: str, hash: int, subscribers: Any, next: INode | None) -> Br
 class FilterEdit(Edit):
     """A change of the subscribers of one filter: descends by its words."""
 
-    __slots__ = ("depth", "hashes", "words")
+    __slots__ = ("depth", "group", "hashes", "words")
+    group: str | None
     words: tuple[str, ...]  # at least one
     hashes: tuple[int, ...]
     depth: int
@@ -115,18 +118,20 @@ class Subscribe(FilterEdit):
             rest = _level_of(self._path_from(self.depth + 1), self.gen)
             return new_branch(branch.key, branch.hash, branch.value, rest)
         entry = self.entry
-        present = find_entry(branch.value, entry.subscriber, entry.hash)
+        members = members_of(branch.value, self.group)
+        present = find_entry(members, entry.subscriber, entry.hash)
         self.present = present
         if present is not None:
             if present.options is None and entry.options is None:
                 return sn
             entry = new_entry(present.subscriber, entry.hash, entry.options)  # as in a dict, the first object stays
-        return new_branch(branch.key, branch.hash, with_entry(branch.value, entry, present), branch.next)
+        grown = with_members(branch.value, self.group, with_entry(members, entry, present))
+        return new_branch(branch.key, branch.hash, grown, branch.next)
 
     def _path_from(self, depth: int) -> Branch:
         """Make the branches for the words from `depth` on, the last one with the entry."""
         last = len(self.words) - 1
-        branch = new_branch(self.words[last], self.hashes[last], self.entry, None)
+        branch = new_branch(self.words[last], self.hashes[last], with_members(None, self.group, self.entry), None)
         while last > depth:
             last -= 1
             branch = new_branch(self.words[last], self.hashes[last], None, _level_of(branch, self.gen))
@@ -150,11 +155,12 @@ class Unsubscribe(FilterEdit):
         branch: Branch = sn  # type: ignore[assignment]
         if self.depth + 1 < len(self.words):
             return sn
-        present = find_entry(branch.value, self.subscriber, self.subscriber_hash)
+        members = members_of(branch.value, self.group)
+        present = find_entry(members, self.subscriber, self.subscriber_hash)
         self.present = present
         if present is None:
             return sn
-        left = without_entry(branch.value, present)
+        left = with_members(branch.value, self.group, without_entry(members, present))
         if left is None and branch.next is None:
             return None
         return new_branch(branch.key, branch.hash, left, branch.next)
@@ -164,16 +170,20 @@ def _level_of(only: Branch, gen: Gen) -> INode:
     return new_inode(new_cnode(1 << (only.hash & BRANCH_MASK), (only,), gen), gen)
 
 
-def subscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], entry: Entry) -> Subscribe:
+def subscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry) -> Subscribe:
     edit: Subscribe = Subscribe.__new__(Subscribe)
+    edit.group = group
     edit.words = words
     edit.hashes = hashes
     edit.entry = entry
     return edit
 
 
-def unsubscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], subscriber: object, hash: int) -> Unsubscribe:
+def unsubscribe_edit(
+    words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, subscriber: object, hash: int
+) -> Unsubscribe:
     edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
+    edit.group = group
     edit.words = words
     edit.hashes = hashes
     edit.subscriber = subscriber

@@ -12,20 +12,20 @@ except ModuleNotFoundError:
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._nodes import Root, rdcss_read_root
-    from subtrie._subscribers import find_entry, set_size
+    from subtrie._subscribers import find_entry
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
     from cython.cimports.ctrie._nodes import Root, rdcss_read_root
-    from cython.cimports.subtrie._subscribers import find_entry, set_size
+    from cython.cimports.subtrie._subscribers import find_entry
     from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
 
 from ctrie._nodes import differences, snodes
+from subtrie._groups import changed_members, everybody, sets_of, total
 from subtrie._matching import branch_in, words_of
-from subtrie._subscribers import changed_entries, iter_entries
 from subtrie.dialects import Dialect
 
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -44,6 +44,10 @@ class Change(NamedTuple):
 
     subscription: Subscription
     kind: str
+
+
+# A subscription before it is shown: its filter's text, its group or None, its entry.
+Spelled: TypeAlias = tuple[str, Any, Any]
 
 
 # --------------------------------------------------------------------------------------------------------------- walks
@@ -92,33 +96,36 @@ def branch_at(root: Root, words: Iterable[str], hashes: Iterable[int]) -> Any:
 # ----------------------------------------------------------------------------------------------------------- spelling
 
 
-def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[tuple[str, Any]]:
-    """Yield (filter, entry) for every subscription of the branches found."""
+def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Spelled]:
+    """Yield every subscription of the branches found."""
     for branch, path in found:
-        filter = dialect.join(words_of(path))
-        for entry in iter_entries(branch.value):
-            yield filter, entry
+        words = words_of(path)
+        for group, entry in everybody(branch.value):
+            yield _text(dialect, group, words), group, entry
 
 
-def shown(found: Iterable[tuple[str, Any]]) -> Iterator[Subscription]:
-    """Yield the subscriptions that (filter, entry) pairs stand for."""
-    for filter, entry in found:
+def spelled_for(found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int) -> Iterator[Spelled]:
+    """`spelled`, for one subscriber."""
+    for branch, path in found:
+        for group, members in sets_of(branch.value):
+            entry = find_entry(members, subscriber, hash)
+            if entry is not None:
+                yield _text(dialect, group, words_of(path)), group, entry
+
+
+def _text(dialect: Dialect, group: str | None, words: tuple[str, ...]) -> str:
+    return dialect.join(words if group is None else dialect.share(group, words))
+
+
+def shown(found: Iterable[Spelled]) -> Iterator[Subscription]:
+    """Yield the subscriptions that were spelled."""
+    for filter, _, entry in found:
         yield _subscription(filter, entry)
 
 
 def _subscription(filter: str, entry: Any) -> Subscription:
     options = _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
     return Subscription(filter, entry.subscriber, options)
-
-
-def spelled_for(
-    found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int
-) -> Iterator[tuple[str, Any]]:
-    """`spelled`, for one subscriber."""
-    for branch, path in found:
-        entry = find_entry(branch.value, subscriber, hash)
-        if entry is not None:
-            yield dialect.join(words_of(path)), entry
 
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
@@ -132,11 +139,10 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
             new_set, new_next = (None, None) if new is None else (new.value, new.next)
             if old_next is not new_next:
                 pairs.append((old_next, new_next, here))
-            filter = ""
-            for before, after in changed_entries(old_set, new_set):
+            for group, before, after in changed_members(old_set, new_set):
                 if before is not None and after is not None and before.options == after.options:
                     continue  # taken off and put back
-                filter = filter or dialect.join(words_of(here))
+                filter = _text(dialect, group, words_of(here))
                 kind = "added" if before is None else "removed" if after is None else "updated"
                 yield Change(_subscription(filter, before if after is None else after), kind)
 
@@ -146,7 +152,7 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
 
 def subscription_count(root: Root) -> int:
     """Return the number of subscriptions. O(number of filters)."""
-    return sum(set_size(branch.value) for branch, _ in walk(root))
+    return sum(total(branch.value) for branch, _ in walk(root))
 
 
 def statistics(root: Root) -> dict[str, int]:
@@ -156,7 +162,7 @@ def statistics(root: Root) -> dict[str, int]:
         counts["branches"] += len(branches)
         counts["widest_level"] = max(counts["widest_level"], len(branches))
         for branch in branches:
-            size = set_size(branch.value)
+            size = total(branch.value)
             counts["depth"] = max(counts["depth"], depth if size else 0)
             counts["filters"] += size > 0
             counts["subscriptions"] += size

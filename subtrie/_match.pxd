@@ -27,6 +27,6 @@ cdef class Matchable(Rooted):
 
 cpdef uint64_t word_hash(str word) except? 0
 cpdef tuple filter_path(Plan plan, object filter)
-cpdef tuple match(Matchable trie, topic)
+cpdef tuple match(Matchable trie, topic, bint take_turns=*)
 cpdef bint has_match(Matchable trie, topic) except -1
 cpdef list match_many(Matchable trie, topics)

@@ -19,13 +19,14 @@ from ctrie._arrays cimport popcount
 from ctrie._native cimport CTRIE_SLOT, Slot, pin, slot_read, unpin
 from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, gcas_complete, rdcss_read_root
 from subtrie._cache cimport MOST_SEEN, STRIPES, WAYS, Cache, Remembered, Table, own_table, remember, wanted_place
+from subtrie._groups cimport Shared
 from subtrie._matching cimport RETRIES, Query, new_query, read_matches
 from subtrie._subscribers cimport Entry, SetNode
 from subtrie._words cimport (
     MANY_WORDS, ONE_WORD, repeated, word, word_is_string, word_is_word, word_of_string, word_rules, word_secret, words_split
 )
 
-from subtrie._matching import distinct_subscribers
+from subtrie._matching import distinct_among, distinct_subscribers
 
 cdef extern from *:
     """
@@ -104,6 +105,7 @@ cdef PyTypeObject *LNODE = <PyTypeObject *>LNode
 cdef PyTypeObject *REMEMBERED = <PyTypeObject *>Remembered
 cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
 cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
+cdef PyTypeObject *SHARED = <PyTypeObject *>Shared
 
 cdef bytes _secret = os.urandom(16)
 memcpy(word_secret, <const char *>_secret, 16)
@@ -244,6 +246,7 @@ cdef struct Scratch:
     bint only_first
     bint keep_seen          # take references to what is in `seen` when the answer has been read
     bint seen_taken
+    bint shared             # some filter has groups: among the subscribers taken are Shared ones
     PyObject *pending       # the I-node of an undecided GCAS that stopped a traversal
     PyObject *pending_main
     Buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside
@@ -472,8 +475,20 @@ cdef bint _take_found(Scratch *s) noexcept:
     cdef PyObject *set
     for i in range(s.found.count):
         set = <PyObject *>s.found.items[i]
-        if not (_take(&s.subscribers, set) if SUBTRIE_IS(set, ENTRY) else _take_all(s, set)):
+        if SUBTRIE_IS(set, ENTRY):
+            if not _take(&s.subscribers, set):
+                return False
+        elif not (_take_shared(s, set) if SUBTRIE_IS(set, SHARED) else _take_all(s, set)):
             return False
+    return True
+
+
+cdef bint _take_shared(Scratch *s, PyObject *shared) noexcept:
+    """Take a reference to the subscribers of a filter that has groups: whose turn it is, Python code will say."""
+    if not _push_pair(&s.subscribers, <uint64_t>shared, 0):
+        return False
+    Py_INCREF_PTR(shared)
+    s.shared = True
     return True
 
 
@@ -634,9 +649,17 @@ cdef bint _equals_one_of(Buffer *subscribers, list positions, Py_ssize_t at) exc
     return False
 
 
-cdef tuple _answer(Scratch *s):
+cdef tuple _answer(Scratch *s, bint take_turns):
     """Return the subscribers taken, each once."""
     cdef Py_ssize_t i
+    if s.shared:
+        return distinct_among(
+            [
+                (<object><PyObject *>s.subscribers.items[i], s.subscribers.items[i + 1])
+                for i in range(0, s.subscribers.count, 2)
+            ],
+            take_turns,
+        )
     if s.found.count > 1:
         _drop_repeated(&s.subscribers)
     answer = PyTuple_New(s.subscribers.count // 2)
@@ -694,38 +717,39 @@ cdef Query _prepare(Scratch *s, Matchable trie, object topic):
 
 cdef void _begin(Scratch *s, bint only_first) noexcept nogil:
     s.only_first = only_first
-    s.keep_seen = s.seen_taken = False
+    s.keep_seen = s.seen_taken = s.shared = False
     _start(&s.seen)
     _start(&s.found)
     _start(&s.stack)
     _start(&s.subscribers)
 
 
-cpdef tuple match(Matchable trie, topic):
+cpdef tuple match(Matchable trie, topic, bint take_turns=True):
     """Return the distinct subscribers of `topic` at one instant."""
     cdef int stripe
     if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
-        return _match(trie, topic, None)
+        return _match(trie, topic, None, take_turns)
     stripe = own_stripe(STRIPES)
     answer = _recalled(<PyObject *>trie._cache, <PyObject *>topic, hash(topic), stripe)
     if answer is not None:
         return <tuple>answer
-    return _match(trie, topic, own_table(trie._cache, stripe))
+    return _match(trie, topic, own_table(trie._cache, stripe), take_turns)
 
 
-cdef tuple _match(Matchable trie, topic, Table table):
-    """Find the answer, and remember it in `table`, if there is one, when the topic has been asked for before."""
+cdef tuple _match(Matchable trie, topic, Table table, bint take_turns):
+    """Find the answer, and remember it in `table`, if there is one, when the topic has been asked for before. An answer
+    that depends on whose turn it is is not remembered."""
     cdef Scratch s
     cdef Query query = _prepare(&s, trie, topic)
     if s.size == 0:
-        return distinct_subscribers(read_matches(trie._root, query))
+        return distinct_subscribers(read_matches(trie._root, query), take_turns)
     _begin(&s, False)
     place = None if table is None else wanted_place(table, topic)
     s.keep_seen = place is not None
     try:
         _read_at_last(&s, <PyObject *>trie._root)
-        answer = _answer(&s)
-        if s.seen_taken:
+        answer = _answer(&s, take_turns)
+        if s.seen_taken and not s.shared:
             remember(<Slot>place, topic, answer, _seen(&s, <PyObject *>trie._root))
         return answer
     finally:

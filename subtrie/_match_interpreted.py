@@ -7,7 +7,7 @@ from typing import Any
 
 from ctrie._nodes import Rooted
 from subtrie._cache import MOST_SEEN, Cache, Table, own_table, recall, remember, stripe_of_thread, wanted_place
-from subtrie._matching import Query, distinct_subscribers, new_query, read_matches
+from subtrie._matching import Query, distinct_subscribers, has_groups, new_query, read_matches
 from subtrie._words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
 
@@ -52,20 +52,22 @@ def _query_of(plan: Plan, topic: str) -> Query:
     return new_query(words, hashes, plan.dialect.many_min, plan.dialect.is_reserved(words))
 
 
-def match(trie: Matchable, topic: str) -> tuple[Any, ...]:
+def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ...]:
     """Return the distinct subscribers of `topic` at one instant."""
     if trie._cache is None or type(topic) is not str:
-        return distinct_subscribers(read_matches(trie._root, _query_of(trie._plan, topic)))
+        return distinct_subscribers(read_matches(trie._root, _query_of(trie._plan, topic)), take_turns)
     table = own_table(trie._cache, stripe_of_thread())
     answer = recall(table, topic)
-    return _match_remembering(trie, topic, table) if answer is None else answer
+    return _match_remembering(trie, topic, table, take_turns) if answer is None else answer
 
 
-def _match_remembering(trie: Matchable, topic: str, table: Table) -> tuple[Any, ...]:
+def _match_remembering(trie: Matchable, topic: str, table: Table, take_turns: bool) -> tuple[Any, ...]:
     query = _query_of(trie._plan, topic)
     place = wanted_place(table, topic)
     reading = read_matches(trie._root, query)
-    answer = distinct_subscribers(reading)
+    answer = distinct_subscribers(reading, take_turns)
+    if has_groups(reading):
+        return answer
     # What holds in a snapshot, if it took one, says nothing of the trie.
     if place is not None and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
         remember(place, topic, answer, (trie._root, reading.seen[0], *reading.seen))

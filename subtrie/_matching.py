@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
-from subtrie._subscribers import iter_entries
+from subtrie._groups import Shared, audience
 
 if not cython.compiled:
     from ctrie._arrays import popcount
@@ -231,19 +231,42 @@ class Distinct:
     def __init__(self) -> None:
         self._by_hash: dict[int, list[Any]] = {}
 
-    def added(self, subscribers: Any) -> Iterator[Any]:
-        """Yield those of a filter's subscribers that are new."""
-        for entry in iter_entries(subscribers):
-            same_hash = self._by_hash.setdefault(entry.hash, [])
-            if not any(other is entry.subscriber or other == entry.subscriber for other in same_hash):
-                same_hash.append(entry.subscriber)
+    def added(self, subscribers: Any, take_turns: bool = True) -> Iterator[Any]:
+        """Yield those who get a message by a filter with these subscribers, and are new."""
+        for entry in audience(subscribers, take_turns):
+            if self.is_new(entry.subscriber, entry.hash):
                 yield entry.subscriber
 
+    def is_new(self, subscriber: Any, hash: int) -> bool:
+        """Tell whether the subscriber was not named before. Now it is."""
+        same_hash = self._by_hash.setdefault(hash, [])
+        if any(other is subscriber or other == subscriber for other in same_hash):
+            return False
+        same_hash.append(subscriber)
+        return True
 
-def distinct_subscribers(reading: Reading) -> tuple[Any, ...]:
-    """Return every subscriber found, once."""
+
+def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any, ...]:
+    """Return every subscriber found, once; of a group, one member."""
     distinct = Distinct()
-    return tuple([subscriber for branch, _ in reading.found for subscriber in distinct.added(branch.value)])
+    return tuple([one for branch, _ in reading.found for one in distinct.added(branch.value, take_turns)])
+
+
+def distinct_among(taken: list[tuple[Any, int]], take_turns: bool) -> tuple[Any, ...]:
+    """The same, of what _match.pyx has found: subscribers with their hashes, and Shared ones."""
+    distinct = Distinct()
+    answer: list[Any] = []
+    for one, hash in taken:
+        if isinstance(one, Shared):
+            answer.extend(distinct.added(one, take_turns))
+        elif distinct.is_new(one, hash):
+            answer.append(one)
+    return tuple(answer)
+
+
+def has_groups(reading: Reading) -> bool:
+    """Tell whether the answer depends on whose turn it is."""
+    return any(isinstance(branch.value, Shared) for branch, _ in reading.found)
 
 
 def path_of(words: tuple[str, ...]) -> Any:

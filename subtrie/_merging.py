@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from subtrie._listing import Spelled
+
 ALL = "all"
 ONE = "one"
 BEST = "best"
@@ -17,29 +19,34 @@ def check_rule(merge: str) -> None:
         raise ValueError(f"merge must be one of {', '.join(map(repr, RULES))}, not {merge!r}")
 
 
-def merged(found: Iterable[tuple[str, Any]], merge: str) -> Iterable[tuple[str, Any]]:
-    """Keep, of the (filter, entry) pairs of each subscriber, all, the first, or the first of the highest `qos`."""
+def merged(found: Iterable[Spelled], merge: str) -> Iterable[Spelled]:
+    """Keep, of what each subscriber has in no group, all, the first, or the first of the highest `qos`. What it has as
+    a member of groups is kept: it may get the message by these or may not."""
     if merge == ALL:
         return found
     return _one_of_each(found, merge == BEST)
 
 
-def _one_of_each(found: Iterable[tuple[str, Any]], best: bool) -> Iterator[tuple[str, Any]]:
+def _one_of_each(found: Iterable[Spelled], best: bool) -> Iterator[Spelled]:
     """Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
-    kept: dict[int, list[tuple[str, Any]]] = {}
+    kept: dict[int, list[Spelled]] = {}
     for one in found:
-        same_hash = kept.setdefault(one[1].hash, [])
-        at = _position(same_hash, one[1].subscriber)
+        _, group, entry = one
+        if group is not None:
+            yield one
+            continue
+        same_hash = kept.setdefault(entry.hash, [])
+        at = _position(same_hash, entry.subscriber)
         if at < 0:
             same_hash.append(one)
-        elif best and _qos(one[1]) > _qos(same_hash[at][1]):
+        elif best and _qos(entry) > _qos(same_hash[at][2]):
             same_hash[at] = one
     for same_hash in kept.values():
         yield from same_hash
 
 
-def _position(same_hash: list[tuple[str, Any]], subscriber: Any) -> int:
-    for at, (_, entry) in enumerate(same_hash):
+def _position(same_hash: list[Spelled], subscriber: Any) -> int:
+    for at, (_, _, entry) in enumerate(same_hash):
         if entry.subscriber is subscriber or entry.subscriber == subscriber:
             return at
     return -1

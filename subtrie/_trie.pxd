@@ -20,15 +20,16 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _check_branch(self, object branch)
     cdef object _writable(self)
     cdef tuple _path(self, object filter)
+    cdef tuple _place(self, object filter, object queue)
     cdef tuple _checked(self, object subscription)
     @cython.locals(edit=Subscribe)
-    cdef bint _put(self, object filter, tuple words, tuple hashes, Entry entry) except -1
+    cdef bint _put(self, tuple place, Entry entry) except -1
     @cython.locals(entry=Entry, filing=Filing, look=bint)
-    cdef object _put_filed(self, object filter, Subscribe edit)
+    cdef object _put_filed(self, tuple place, Subscribe edit)
     @cython.locals(edit=Unsubscribe)
-    cdef bint _take(self, object filter, tuple words, tuple hashes, object subscriber, uint64_t hash) except -1
+    cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     @cython.locals(filing=Filing)
-    cdef object _withdraw(self, str key, tuple words, tuple hashes, object subscriber, uint64_t hash)
+    cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash)
     @cython.locals(hash=uint64_t, root=Root)
     cdef object _spelled_for(self, object subscriber)
     cdef object _filed(self, object subscriber, uint64_t hash)
@@ -38,5 +39,5 @@ cdef class SubscriptionTrie(Matchable):
 
 
 cdef Root _frozen(SubscriptionTrie trie)
-cdef Entry _entry_at(Root root, tuple words, tuple hashes, object subscriber, uint64_t hash)
-cdef str _plain(object filter)
+cdef Entry _entry_at(Root root, tuple place, object subscriber, uint64_t hash)
+cdef tuple _filing_key(tuple place)

@@ -8,16 +8,16 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
-from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
     from subtrie._branch import Branch, Subscribe, subscribe_edit, unsubscribe_edit
     from subtrie._cache import counts as cache_counts
     from subtrie._cache import forget, new_cache
+    from subtrie._groups import members_of
     from subtrie._index import Index, new_index
     from subtrie._match_interpreted import (
         Matchable,
@@ -44,6 +44,7 @@ else:
     from cython.cimports.subtrie._branch import Branch, Subscribe, subscribe_edit, unsubscribe_edit
     from cython.cimports.subtrie._cache import counts as cache_counts
     from cython.cimports.subtrie._cache import forget, new_cache
+    from cython.cimports.subtrie._groups import members_of
     from cython.cimports.subtrie._index import Index, new_index
     from cython.cimports.subtrie._match import Matchable, Plan, filter_path, has_match, match, match_many
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, subscriber_hash
@@ -52,8 +53,10 @@ else:
 
 from ctrie._nodes import check_level
 from subtrie._exact_first import match_exact_first
+from subtrie._groups import check_value
 from subtrie._listing import (
     Change,
+    Spelled,
     Subscription,
     branch_at,
     changes,
@@ -68,7 +71,10 @@ from subtrie._listing import (
 from subtrie._matching import path_of, words_of
 from subtrie._merging import ALL, check_rule, merged
 from subtrie._overlap import Given, overlapping_paths
-from subtrie._subscribers import check_set, iter_entries
+from subtrie._subscribers import iter_entries
+
+# Where a subscription is: filter and queue group as given; then the words and their hashes, and the group, if any.
+Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 
 
 class SubscriptionTrie(Matchable):
@@ -149,19 +155,19 @@ class SubscriptionTrie(Matchable):
         (True, False, 1)
         """
         self._writable()
-        words, hashes = self._path(filter)
-        return self._put(filter, words, hashes, new_entry(subscriber, subscriber_hash(subscriber), options or None))
+        place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
+        return self._put(place, new_entry(subscriber, subscriber_hash(subscriber), options or None))
 
-    def unsubscribe(self, filter: str, subscriber: Any, /) -> bool:
-        """Take `subscriber` off `filter`; tell whether it was there. Errors and cost as `subscribe`.
+    def unsubscribe(self, filter: str, subscriber: Any, /, *, queue: str | None = None) -> bool:
+        """Take `subscriber` off `filter`, or out of its queue group there; tell whether it was there. Errors and cost
+        as `subscribe`; TypeError for a `queue` where the dialect has no such groups.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.unsubscribe("a.*", 1), t.unsubscribe("a.*", 1)
         (True, True, False)
         """
         self._writable()
-        words, hashes = self._path(filter)
-        return self._take(filter, words, hashes, subscriber, subscriber_hash(subscriber))
+        return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
 
     def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]], /) -> int:
         """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many were not there.
@@ -179,14 +185,15 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         added = 0
-        for filter, words, hashes, entry in [self._checked(one) for one in subscriptions]:
-            added += self._put(filter, words, hashes, entry)
+        for place, entry in [self._checked(one) for one in subscriptions]:
+            added += self._put(place, entry)
         return added
 
     def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]], /) -> int:
         """Take every (filter, subscriber) or (filter, subscriber, options) given off; return how many were there.
 
-        What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter.
+        What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter,
+        but for the `queue` of a dialect with queue groups.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.unsubscribe_many([("a.*", 1), ("b", 2)])
@@ -194,8 +201,8 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         taken = 0
-        for filter, words, hashes, entry in [self._checked(one) for one in subscriptions]:
-            taken += self._take(filter, words, hashes, entry.subscriber, entry.hash)
+        for place, entry in [self._checked(one) for one in subscriptions]:
+            taken += self._take(place, entry.subscriber, entry.hash)
         return taken
 
     def unsubscribe_all(self, subscriber: Any, /) -> int:
@@ -210,7 +217,12 @@ class SubscriptionTrie(Matchable):
         (3, 2, 1)
         """
         self._writable()
-        return sum(self.unsubscribe(filter, subscriber) for filter in self.filters(subscriber))
+        queues = self.dialect.queue_groups
+        hash = subscriber_hash(subscriber)
+        taken = 0
+        for filter, group, _ in self._spelled_for(subscriber):
+            taken += self._take(self._place(filter, group if queues else None), subscriber, hash)
+        return taken
 
     def clear(self) -> None:
         """Remove everything, at one instant. O(1); O(n) with an index, which is brought up to date afterwards."""
@@ -219,9 +231,8 @@ class SubscriptionTrie(Matchable):
         if self._cache is not None:
             forget(self._cache)
         if self._index is not None:
-            for subscriber, hash, key in self._index.everything():
-                words, hashes = self._path(key)
-                self._withdraw(key, words, hashes, subscriber, hash)
+            for subscriber, hash, (filter, queue) in self._index.everything():
+                self._withdraw(self._place(filter, queue), subscriber, hash)
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -265,8 +276,8 @@ class SubscriptionTrie(Matchable):
         return has_match(self, topic)
 
     def count(self, topic: str, /) -> int:
-        """Return the number of distinct subscribers that `topic` has."""
-        return len(match(self, topic))
+        """Return the number of distinct subscribers that `match` would return. No group's turn is taken."""
+        return len(match(self, topic, False))
 
     def entries(self, topic: str, /, *, merge: str = ALL) -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
@@ -317,18 +328,13 @@ class SubscriptionTrie(Matchable):
         >>> list(t.subscriptions(filter="a.*"))
         [Subscription(filter='a.*', subscriber=1, options=mappingproxy({}))]
         """
-        if filter is None and subscriber is not None:
-            return shown(self._spelled_for(subscriber))
-        root = freeze_root(self._root)
         if filter is None:
-            found = walk(root)
-        else:
-            words, hashes = self._path(filter)
-            branch = branch_at(root, words, hashes)
-            found = iter([] if branch is None or branch.value is None else [(branch, path_of(words))])
-        if subscriber is None:
-            return shown(spelled(found, self.dialect))
-        return shown(spelled_for(found, self.dialect, subscriber, subscriber_hash(subscriber)))
+            return shown(
+                spelled(walk(freeze_root(self._root)), self.dialect)
+                if subscriber is None
+                else self._spelled_for(subscriber)
+            )
+        return shown(self._spelled_at(filter, subscriber))
 
     def filters(self, subscriber: Any, /) -> list[str]:
         """Return the filters that `subscriber` is on, at one instant during the call. O(n); with an index, O(words) for
@@ -338,7 +344,7 @@ class SubscriptionTrie(Matchable):
         >>> t.subscribe("a.*", 1), t.filters(1), t.filters(2)
         (True, ['a.*'], [])
         """
-        return [filter for filter, _ in self._spelled_for(subscriber)]
+        return list(dict.fromkeys(filter for filter, _, _ in self._spelled_for(subscriber)))
 
     def topics(self) -> Iterator[str]:
         """Iterate over the filters without a wildcard, each once, at one instant fixed by the call. O(n).
@@ -434,7 +440,7 @@ class SubscriptionTrie(Matchable):
         assert branch.hash == hash_in_filter(self.dialect, branch.key), (
             f"the branch {branch.key!r} has another word's hash"
         )
-        check_set(branch.value)
+        check_value(branch.value)
 
     def _writable(self) -> None:
         if self._root.readonly:
@@ -443,67 +449,89 @@ class SubscriptionTrie(Matchable):
             )
 
     def _path(self, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        return filter_path(self._plan, filter)
+
+    def _place(self, filter: str, queue: str | None) -> Place:
+        """Return where the subscriptions to `filter` are, in the queue group if one is given."""
         words, hashes = filter_path(self._plan, filter)
-        if words[0] == self.dialect.share_prefix:
-            raise TopicError(filter, 0, "shared subscriptions are not supported")
-        return words, hashes
+        group = queue
+        if queue is not None:
+            self.dialect.check_queue(queue)
+        elif words[0] == self.dialect.share_prefix and len(words) > 2:
+            words, hashes, group = words[2:], hashes[2:], words[1]
+        return (filter, queue), words, hashes, group
 
-    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
+    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Any, Any]:
         filter, subscriber, options = _fields(subscription)
-        words, hashes = self._path(filter)
-        return filter, words, hashes, new_entry(subscriber, subscriber_hash(subscriber), dict(options) or None)
+        place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
+        return place, new_entry(subscriber, subscriber_hash(subscriber), dict(options) or None)
 
-    def _put(self, filter: str, words: tuple[str, ...], hashes: tuple[int, ...], entry: Entry) -> bool:
-        edit = subscribe_edit(words, hashes, entry)
+    def _put(self, place: Place, entry: Entry) -> bool:
+        _, words, hashes, group = place
+        edit = subscribe_edit(words, hashes, group, entry)
         if self._index is None:
             edit_trie(self._root, edit)
         else:
-            self._put_filed(filter, edit)
+            self._put_filed(place, edit)
         return edit.present is None
 
-    def _take(self, filter: str, words: tuple[str, ...], hashes: tuple[int, ...], subscriber: Any, hash: int) -> bool:
-        edit = unsubscribe_edit(words, hashes, subscriber, hash)
+    def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
+        _, words, hashes, group = place
+        edit = unsubscribe_edit(words, hashes, group, subscriber, hash)
         edit_trie(self._root, edit)
         if self._index is not None:
-            self._withdraw(_plain(filter), words, hashes, subscriber, hash)
+            self._withdraw(place, subscriber, hash)
         return edit.present is not None
 
     # With an index. The order of the steps is _index.py's.
 
-    def _put_filed(self, filter: str, edit: Subscribe) -> None:
+    def _put_filed(self, place: Place, edit: Subscribe) -> None:
         entry = edit.entry
         index: Index = self._index  # type: ignore[assignment]
-        filing = index.file(entry.subscriber, entry.hash, _plain(filter))
+        filing = index.file(entry.subscriber, entry.hash, _filing_key(place))
         look = True
         try:
             edit_trie(self._root, edit)
             look = False
         finally:
             if index.settle(entry.subscriber, entry.hash, filing) or look:
-                self._withdraw(filing.subscriber, edit.words, edit.hashes, entry.subscriber, entry.hash)
+                self._withdraw(place, entry.subscriber, entry.hash)
 
-    def _withdraw(self, key: str, words: tuple[str, ...], hashes: tuple[int, ...], subscriber: Any, hash: int) -> None:
+    def _withdraw(self, place: Place, subscriber: Any, hash: int) -> None:
         index: Index = self._index  # type: ignore[assignment]
-        filing = index.to_strike(subscriber, hash, key)
-        if filing is not None and _entry_at(self._root, words, hashes, subscriber, hash) is None:
+        filing = index.to_strike(subscriber, hash, _filing_key(place))
+        if filing is not None and _entry_at(self._root, place, subscriber, hash) is None:
             index.strike(subscriber, hash, filing)
 
-    def _spelled_for(self, subscriber: Any) -> Iterable[tuple[str, Entry]]:
-        """Return (filter, entry) for every subscription of one subscriber, at one instant."""
+    def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
+        """Return every subscription of one subscriber, at one instant."""
         hash = subscriber_hash(subscriber)
         if self._index is None:
             return spelled_for(walk(freeze_root(self._root)), self.dialect, subscriber, hash)
         root, keys = self._filed(subscriber, hash)
         found = []
-        for key in keys:
-            words, hashes = self._path(key)
-            entry = _entry_at(root, words, hashes, subscriber, hash)
+        for filter, queue in keys:
+            place = self._place(filter, queue)
+            entry = _entry_at(root, place, subscriber, hash)
             if entry is not None:
-                found.append((key, entry))
+                found.append((filter, place[3], entry))
         return found
 
-    def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[str]]:
-        """Return a read-only root and the filters that were filed at its instant."""
+    def _spelled_at(self, filter: str, subscriber: Any) -> Iterable[Spelled]:
+        """Return the subscriptions on one filter; of one subscriber, unless that is None."""
+        _, words, hashes, group = self._place(filter, None)
+        branch = branch_at(freeze_root(self._root), words, hashes)
+        found = [] if branch is None or branch.value is None else [(branch, path_of(words))]
+        if subscriber is None:
+            listed = spelled(found, self.dialect)
+        else:
+            listed = spelled_for(found, self.dialect, subscriber, subscriber_hash(subscriber))
+        if self.dialect.queue_groups:
+            return listed
+        return [one for one in listed if one[1] == group]  # a group's filter is one of its own
+
+    def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
+        """Return a read-only root and the filters, with their queue groups, that were filed at its instant."""
         index: Index = self._index  # type: ignore[assignment]
         # Progress: a round that does not return found that another thread has changed this subscriber's filters.
         while True:
@@ -516,9 +544,10 @@ class SubscriptionTrie(Matchable):
         index: Index = self._index  # type: ignore[assignment]
         index.check()
         filed = {(hash, key) for _, hash, key in index.everything()}
-        for filter, entry in spelled(walk(freeze_root(self._root)), self.dialect):
-            assert index.find_filing(entry.subscriber, entry.hash, filter) is not None, f"{filter!r} is not filed"
-            filed.discard((entry.hash, filter))
+        for filter, group, entry in spelled(walk(freeze_root(self._root)), self.dialect):
+            key = filter, group if self.dialect.queue_groups else None
+            assert index.find_filing(entry.subscriber, entry.hash, key) is not None, f"{filter!r} is not filed"
+            filed.discard((entry.hash, key))
         assert not filed, f"filed but not subscribed: {filed}"
 
     def _with_root(self, root: Root) -> SubscriptionTrie:
@@ -534,14 +563,17 @@ def _frozen(trie: SubscriptionTrie) -> Root:
     return freeze_root(trie._root)
 
 
-def _entry_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], subscriber: Any, hash: int) -> Entry | None:
+def _entry_at(root: Root, place: Place, subscriber: Any, hash: int) -> Entry | None:
+    _, words, hashes, group = place
     branch = branch_at(root, words, hashes)
-    return None if branch is None else find_entry(branch.value, subscriber, hash)
+    return None if branch is None else find_entry(members_of(branch.value, group), subscriber, hash)
 
 
-def _plain(filter: str) -> str:
-    """Return a str without the methods that a subclass may have: users' code must not compare keys of the index."""
-    return str.__str__(filter)
+def _filing_key(place: Place) -> tuple[str, str | None]:
+    """Return filter and queue group, without the methods that a subclass of str may have: users' code must not compare
+    keys of the index."""
+    filter, queue = place[0]
+    return str.__str__(filter), None if queue is None else str.__str__(queue)
 
 
 def _fields(subscription: Any) -> tuple[Any, ...]:

@@ -57,6 +57,8 @@ class Dialect:
     :param reserved_prefix: topics whose first word begins with this are not matched by a filter whose first
         word is wild; or None
     :param share_prefix: the first word of a shared subscription, ``share_prefix/group/filter``; or None
+    :param queue_groups: whether the option ``queue`` of a subscription names a group, of which one member gets each
+        message
     :param zero_words: whether the empty text is a topic, and a filter, of zero words (otherwise it is
         refused)
     :param empty_words: whether a word may be empty, as the second one of ``a..b``
@@ -85,6 +87,7 @@ class Dialect:
     many_last: bool = False
     reserved_prefix: str | None = None
     share_prefix: str | None = None
+    queue_groups: bool = False
     zero_words: bool = False
     empty_words: bool = True
     wildcards_in_words: bool = True
@@ -102,6 +105,10 @@ class Dialect:
                 raise ValueError(f"a wildcard must be a word of its own, not {wildcard!r}")
         if self.one_word == self.many_words:
             raise ValueError(f"one_word and many_words must differ, both are {self.one_word!r}")
+        if self.share_prefix is not None and self.queue_groups:
+            raise ValueError(
+                "groups are named by the filter or by an option: share_prefix and queue_groups exclude each other"
+            )
         if self.many_min not in (0, 1):
             raise ValueError(f"many_min must be 0 or 1, not {self.many_min!r}")
         if self.max_bytes < 1 or self.max_words < 1 or self.max_wildcards < 0:
@@ -197,6 +204,35 @@ class Dialect:
         if self.share_prefix is not None and len(filter_words) > 2 and filter_words[0] == self.share_prefix:
             return filter_words[1], filter_words[2:]
         return None, filter_words
+
+    def share(self, group: str, filter_words: Words) -> Words:
+        """Return the words of the shared subscription of a group: the inverse of :meth:`unshare`.
+
+        Where groups are named by an option, a member's filter is that of anybody else.
+
+        >>> MQTT.share("workers", ("jobs", "#"))
+        ('$share', 'workers', 'jobs', '#')
+        """
+        return filter_words if self.share_prefix is None else (self.share_prefix, group, *filter_words)
+
+    def check_queue(self, name: str) -> None:
+        """Refuse what is no name of a queue group: it follows the rules of one word.
+
+        :raises TopicError: naming the offence and its position
+        :raises TypeError: where ``name`` is no str, or the dialect has no queue groups
+
+        >>> NATS.check_queue("two words")
+        Traceback (most recent call last):
+            ...
+        subtrie.errors.TopicError: forbidden character ' ' at character 3 of 'two words'
+        """
+        if not self.queue_groups:
+            raise TypeError(f"{self.name} has no queue groups")
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a queue group must be a str, not {type(name).__name__}")
+        self._check_characters(name)
+        if not name:
+            raise TopicError(name, 0, "empty name of a queue group")
 
     # What filters mean ------------------------------------------------------------------------------------
 
@@ -456,6 +492,7 @@ NATS = Dialect(
     many_words=">",
     many_min=1,
     many_last=True,
+    queue_groups=True,
     empty_words=False,
     wildcards_in_topics=False,
     forbidden="\0\t\n\f\r ",

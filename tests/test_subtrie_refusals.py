@@ -54,6 +54,9 @@ ABOUT_A_FILTER: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
     "subscribe with options": lambda trie, filter: trie.subscribe(filter, "new", qos=2),
     "unsubscribe": lambda trie, filter: trie.unsubscribe(filter, "ann"),
     "subscriptions": lambda trie, filter: trie.subscriptions(filter=filter),
+    "subscribe_many": lambda trie, filter: trie.subscribe_many([("a", "new"), (filter, "ann")]),
+    "unsubscribe_many": lambda trie, filter: trie.unsubscribe_many([("a", "ann"), (filter, "ann")]),
+    "overlapping": lambda trie, filter: trie.overlapping(filter),
 }
 ABOUT_A_TOPIC: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
     "match": lambda trie, topic: trie.match(topic),
@@ -61,6 +64,7 @@ ABOUT_A_TOPIC: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
     "has_match": lambda trie, topic: trie.has_match(topic),
     "count": lambda trie, topic: trie.count(topic),
     "entries": lambda trie, topic: trie.entries(topic),
+    "match_iter": lambda trie, topic: trie.match_iter(topic),
 }
 
 BOTH = [
@@ -86,8 +90,6 @@ FILTERS = [
     *BOTH,
     (MQTT, "a/#/b", 2, "'#' is not the last word"),
     (NATS, "a.>.b", 2, "'>' is not the last word"),
-    (MQTT, "$share", 0, "shared subscriptions are not supported"),
-    (MQTT, "$share/g/a", 0, "shared subscriptions are not supported"),
     (MQTT, "$share//a", 7, "shared subscription without a group"),
     (MQTT, "$share/g", 8, "shared subscription without a filter"),
     (MQTT, "$share/g+/a", 8, "wildcard '+' in the name of a group"),

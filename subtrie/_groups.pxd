@@ -1,0 +1,33 @@
+# C types for _groups.py.
+cimport cython
+
+from ctrie._native cimport Slot
+from subtrie._subscribers cimport Entry
+
+
+cdef class Shared:
+    cdef object plain
+    cdef object groups
+
+
+cdef class Group(Entry):
+    cdef object members
+    cdef Slot turn
+
+
+@cython.locals(shared=Shared)
+cdef object members_of(object value, object group)
+cdef object with_members(object value, object group, object members)
+@cython.locals(shared=Shared)
+cdef object _groups_of(object value)
+@cython.locals(group=Group)
+cdef object _members(object entry)
+@cython.locals(shared=Shared)
+cdef Shared _new_shared(object plain, object groups)
+@cython.locals(group=Group, turn=Slot)
+cdef Group _new_group(object name, object members, Group present)
+@cython.locals(group=Group)
+cdef Entry _whose_turn(object entry, bint take_turns)
+cdef object _take_turn(Slot turn)
+@cython.locals(size=Py_ssize_t)
+cdef Entry _entry_at(object members, Py_ssize_t place)
