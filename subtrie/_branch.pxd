@@ -29,6 +29,8 @@ cdef class FilterEdit(Edit):
     cdef tuple words
     cdef tuple hashes
     cdef object group
+    cdef Py_ssize_t attempts
+    cdef bint crossed
     cdef Py_ssize_t depth
 
     cdef object rewind(self)

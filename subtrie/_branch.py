@@ -76,13 +76,17 @@ def new_branch(word: str, hash: int, subscribers: Any, next: INode | None) -> Br
 class FilterEdit(Edit):
     """A change of the subscribers of one filter: descends by its words."""
 
-    __slots__ = ("depth", "group", "hashes", "words")
+    __slots__ = ("attempts", "crossed", "depth", "group", "hashes", "words")
     group: str | None
+    attempts: int
+    crossed: bool  # afterwards: the filter had no subscribers before, or has none now
     words: tuple[str, ...]  # at least one
     hashes: tuple[int, ...]
     depth: int
 
     def rewind(self) -> None:
+        if not self.settled:
+            self.attempts += 1
         self.depth = 0
         self.hash = self.hashes[0]
 
@@ -109,12 +113,15 @@ class Subscribe(FilterEdit):
 
     def create(self) -> SNode | None:
         self.present = None
+        self.crossed = True
         return self._path_from(self.depth)
 
     def change(self, sn: SNode) -> SNode | None:
         branch: Branch = sn  # type: ignore[assignment]
+        self.crossed = branch.value is None
         if self.depth + 1 < len(self.words):  # the filter goes on where no level is yet
             self.present = None
+            self.crossed = True
             rest = _level_of(self._path_from(self.depth + 1), self.gen)
             return new_branch(branch.key, branch.hash, branch.value, rest)
         entry = self.entry
@@ -148,10 +155,12 @@ class Unsubscribe(FilterEdit):
 
     def create(self) -> SNode | None:
         self.present = None
+        self.crossed = False
         return None
 
     def change(self, sn: SNode) -> SNode | None:
         self.present = None
+        self.crossed = False
         branch: Branch = sn  # type: ignore[assignment]
         if self.depth + 1 < len(self.words):
             return sn
@@ -161,6 +170,7 @@ class Unsubscribe(FilterEdit):
         if present is None:
             return sn
         left = with_members(branch.value, self.group, without_entry(members, present))
+        self.crossed = left is None
         if left is None and branch.next is None:
             return None
         return new_branch(branch.key, branch.hash, left, branch.next)
@@ -173,6 +183,7 @@ def _level_of(only: Branch, gen: Gen) -> INode:
 def subscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry) -> Subscribe:
     edit: Subscribe = Subscribe.__new__(Subscribe)
     edit.group = group
+    edit.attempts = 0
     edit.words = words
     edit.hashes = hashes
     edit.entry = entry
@@ -184,6 +195,7 @@ def unsubscribe_edit(
 ) -> Unsubscribe:
     edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
     edit.group = group
+    edit.attempts = 0
     edit.words = words
     edit.hashes = hashes
     edit.subscriber = subscriber

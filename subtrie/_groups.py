@@ -132,6 +132,11 @@ def total(value: Any) -> int:
     return set_size(members_of(value, None)) + sum(set_size(_members(group)) for group in groups)
 
 
+def group_count(value: Any) -> int:
+    """Return the number of groups of a filter. O(1)."""
+    return set_size(_groups_of(value))
+
+
 def sets_of(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield (group, set of its members); the group is None for those in none."""
     yield None, members_of(value, None)

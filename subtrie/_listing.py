@@ -15,16 +15,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
-    from ctrie._nodes import Root, rdcss_read_root
+    from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._subscribers import find_entry
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
-    from cython.cimports.ctrie._nodes import Root, rdcss_read_root
+    from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
     from cython.cimports.subtrie._subscribers import find_entry
     from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
 
 from ctrie._nodes import differences, snodes
-from subtrie._groups import changed_members, everybody, sets_of, total
+from subtrie._groups import changed_members, everybody, group_count, sets_of, total
 from subtrie._matching import branch_in, words_of
 from subtrie.dialects import Dialect
 
@@ -157,24 +157,35 @@ def subscription_count(root: Root) -> int:
 
 def statistics(root: Root) -> dict[str, int]:
     """Return the counts that `SubscriptionTrie.stats` lists."""
-    counts = dict.fromkeys(("filters", "subscriptions", "branches", "depth", "widest_level", "widest_fanout"), 0)
-    for branches, depth in _levels(root):
-        counts["branches"] += len(branches)
-        counts["widest_level"] = max(counts["widest_level"], len(branches))
-        for branch in branches:
+    names = ("filters", "subscriptions", "groups", "branches", "nodes", "depth", "widest_level", "widest_fanout")
+    counts = dict.fromkeys(names, 0)
+    for level, level_branches, depth in _levels(root):
+        counts["branches"] += len(level_branches)
+        counts["nodes"] += 2 * _inode_count(root, level) + len(level_branches)
+        counts["widest_level"] = max(counts["widest_level"], len(level_branches))
+        for branch in level_branches:
             size = total(branch.value)
             counts["depth"] = max(counts["depth"], depth if size else 0)
             counts["filters"] += size > 0
             counts["subscriptions"] += size
+            counts["groups"] += group_count(branch.value)
             counts["widest_fanout"] = max(counts["widest_fanout"], size)
     return counts
 
 
-def _levels(root: Root) -> Iterator[tuple[list[Any], int]]:
-    """Yield the branches of every level of one instant, and the level's depth, the first being 1."""
+def _inode_count(root: Root, level: Any) -> int:
+    """Return the number of I-nodes of one level."""
+    inodes = [level]
+    for inode in inodes:
+        inodes.extend(child for child in branches(root, inode) if isinstance(child, INode))
+    return len(inodes)
+
+
+def _levels(root: Root) -> Iterator[tuple[Any, list[Any], int]]:
+    """Yield the first I-node and the branches of every level of one instant, and its depth, the first being 1."""
     stack: list[tuple[Any, int]] = [(rdcss_read_root(root), 1)]
     while stack:
         level, depth = stack.pop()
-        branches = list(snodes(root, [level]))
-        yield branches, depth
-        stack.extend((branch.next, depth + 1) for branch in branches if branch.next is not None)
+        found = list(snodes(root, [level]))
+        yield level, found, depth
+        stack.extend((branch.next, depth + 1) for branch in found if branch.next is not None)

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Root
-from subtrie._branch cimport Subscribe, Unsubscribe
+from subtrie._branch cimport FilterEdit, Subscribe, Unsubscribe
 from subtrie._index cimport Filing, Index
 from subtrie._match cimport Matchable, Plan
 from subtrie._subscribers cimport Entry
@@ -15,6 +15,8 @@ cdef Plan _UNMADE_PLAN
 cdef class SubscriptionTrie(Matchable):
     cdef readonly object dialect
     cdef Index _index
+    cdef object _notices
+    cdef object _retries
     cdef object __weakref__
 
     cdef object _check_branch(self, object branch)
@@ -28,6 +30,8 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _put_filed(self, tuple place, Subscribe edit)
     @cython.locals(edit=Unsubscribe)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
+    cdef object _after(self, FilterEdit edit)
+    cdef object _count_retries(self, Py_ssize_t number)
     @cython.locals(filing=Filing)
     cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash)
     @cython.locals(hash=uint64_t, root=Root)

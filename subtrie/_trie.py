@@ -7,14 +7,14 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
 
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
-    from subtrie._branch import Branch, Subscribe, subscribe_edit, unsubscribe_edit
+    from subtrie._branch import Branch, FilterEdit, Subscribe, subscribe_edit, unsubscribe_edit
     from subtrie._cache import counts as cache_counts
     from subtrie._cache import forget, new_cache
     from subtrie._groups import members_of
@@ -41,7 +41,7 @@ else:
         freeze_root,
         rdcss_read_root,
     )
-    from cython.cimports.subtrie._branch import Branch, Subscribe, subscribe_edit, unsubscribe_edit
+    from cython.cimports.subtrie._branch import Branch, FilterEdit, Subscribe, subscribe_edit, unsubscribe_edit
     from cython.cimports.subtrie._cache import counts as cache_counts
     from cython.cimports.subtrie._cache import forget, new_cache
     from cython.cimports.subtrie._groups import members_of
@@ -52,6 +52,7 @@ else:
     from subtrie._match import hash_in_filter, read_paths, word_hash
 
 from ctrie._nodes import check_level
+from ctrie._slot import AtomicReference
 from subtrie._exact_first import match_exact_first
 from subtrie._groups import check_value
 from subtrie._listing import (
@@ -70,6 +71,7 @@ from subtrie._listing import (
 )
 from subtrie._matching import path_of, words_of
 from subtrie._merging import ALL, check_rule, merged
+from subtrie._notices import Notices
 from subtrie._overlap import Given, overlapping_paths
 from subtrie._subscribers import iter_entries
 
@@ -80,9 +82,9 @@ Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 class SubscriptionTrie(Matchable):
     """A set of subscriptions that any number of threads change and match topics against, without locks.
 
-    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0)` holds (filter, subscriber) pairs with options. Subscribers
-    are any hashable objects and are compared as dict keys are. Filters and topics follow the dialect; what it refuses
-    raises `TopicError`.
+    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None)` holds (filter, subscriber) pairs with
+    options. Subscribers are any hashable objects and are compared as dict keys are. Filters and topics follow the
+    dialect; what it refuses raises `TopicError`.
 
     With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two; 65,536 at most). A
     remembered answer is given only while it still is the answer: nobody can tell, but for the time that it takes. Worth
@@ -91,6 +93,12 @@ class SubscriptionTrie(Matchable):
     With `index=True` the trie also knows the filters of each subscriber, so that `filters`, `unsubscribe_all` and
     `subscriptions(subscriber=...)` take time proportional to these and not to the whole. To subscribe and unsubscribe
     then costs about three times as much, and `clear` O(n). Snapshots and forks have no index.
+
+    With `on_interest`, a function of a filter and a bool, the trie says when a filter gets its first subscriber (True)
+    and when it has lost its last (False), whatever groups they are in. It is called by threads that change the trie,
+    one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
+    left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
+    stands. Snapshots and forks tell nobody.
 
     Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
@@ -113,9 +121,11 @@ class SubscriptionTrie(Matchable):
     ()
     """
 
-    __slots__ = ("__weakref__", "_index", "dialect")
+    __slots__ = ("__weakref__", "_index", "_notices", "_retries", "dialect")
     dialect: Dialect
     _index: Index | None
+    _notices: Any  # Notices or None
+    _retries: Any  # a slot with a number
 
     if cython.compiled:
 
@@ -126,10 +136,17 @@ class SubscriptionTrie(Matchable):
         def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
-            self._index = None
+            self._index = self._notices = self._retries = None
             return self
 
-    def __init__(self, dialect: Dialect = AMQP, *, index: bool = False, cache: int = 0) -> None:
+    def __init__(
+        self,
+        dialect: Dialect = AMQP,
+        *,
+        index: bool = False,
+        cache: int = 0,
+        on_interest: Callable[[str, bool], object] | None = None,
+    ) -> None:
         if not isinstance(dialect, Dialect):
             raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
         if not isinstance(cache, int):
@@ -140,6 +157,8 @@ class SubscriptionTrie(Matchable):
         self._plan = Plan(dialect)
         self._index = new_index() if index else None
         self._cache = new_cache(cache) if cache else None
+        self._notices = None if on_interest is None else Notices(on_interest)
+        self._retries = AtomicReference(0)
         self._root = empty_root()
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -233,6 +252,8 @@ class SubscriptionTrie(Matchable):
         if self._index is not None:
             for subscriber, hash, (filter, queue) in self._index.everything():
                 self._withdraw(self._place(filter, queue), subscriber, hash)
+        if self._notices is not None:
+            self._notices.changed(None, self._is_wanted)
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -365,9 +386,10 @@ class SubscriptionTrie(Matchable):
         return next(walk(freeze_root(self._root)), None) is not None
 
     def stats(self) -> dict[str, int]:
-        """Return counts of one instant: filters, subscriptions, branches, depth (words of the longest filter), widest
-        level (words) and widest fan-out (subscribers of one filter); and, since the trie was last cleared, the matches
-        that the cache answered and those that it did not. O(n).
+        """Return counts of one instant: filters, subscriptions, groups, branches, nodes (I-nodes, main nodes and
+        branches), depth (words of the longest filter), widest level (words) and widest fan-out (subscribers of one
+        filter); since the trie was made, the retries: attempts at a change that another thread's was in the way of;
+        and, since it was last cleared, the matches that the cache answered and those that it did not. O(n).
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.b", 1), t.subscribe("a.c", 1)
@@ -376,7 +398,9 @@ class SubscriptionTrie(Matchable):
         (3, 2)
         """
         hits, misses = (0, 0) if self._cache is None else cache_counts(self._cache)
-        return {**statistics(freeze_root(self._root)), "cache_hits": hits, "cache_misses": misses}
+        retries = 0 if self._retries is None else self._retries.load()
+        counts = statistics(freeze_root(self._root))
+        return {**counts, "retries": retries, "cache_hits": hits, "cache_misses": misses}
 
     # ----------------------------------------------------------------------------------------------------- an instant
 
@@ -473,6 +497,8 @@ class SubscriptionTrie(Matchable):
             edit_trie(self._root, edit)
         else:
             self._put_filed(place, edit)
+        if edit.crossed or edit.attempts > 1:
+            self._after(edit)
         return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
@@ -481,7 +507,30 @@ class SubscriptionTrie(Matchable):
         edit_trie(self._root, edit)
         if self._index is not None:
             self._withdraw(place, subscriber, hash)
+        if edit.crossed or edit.attempts > 1:
+            self._after(edit)
         return edit.present is not None
+
+    def _after(self, edit: FilterEdit) -> None:
+        """What others want to know about a change that has been made."""
+        if edit.attempts > 1:
+            self._count_retries(edit.attempts - 1)
+        if edit.crossed and self._notices is not None:
+            self._notices.changed(self.dialect.join(edit.words), self._is_wanted)
+
+    def _count_retries(self, number: int) -> None:
+        retries = self._retries
+        # Progress: a round that does not return found that another thread has counted its retries.
+        while True:
+            counted = retries.load()
+            # Success: our retries are counted. Failure: another thread has counted its own.
+            if retries.compare_and_set(counted, counted + number):
+                return
+
+    def _is_wanted(self, filter: str) -> bool:
+        words, hashes = self._path(filter)
+        branch = branch_at(self._root, words, hashes)
+        return branch is not None and branch.value is not None
 
     # With an index. The order of the steps is _index.py's.
 
@@ -555,6 +604,7 @@ class SubscriptionTrie(Matchable):
         other.dialect = self.dialect
         other._plan = self._plan
         other._cache = None if self._cache is None else new_cache(self._cache.size)
+        other._retries = AtomicReference(0)
         other._root = root
         return other
 

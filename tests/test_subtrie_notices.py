@@ -1,0 +1,188 @@
+"""Notices of interest, and counts: what a SubscriptionTrie tells about its filters."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subtrie import MQTT, NATS, SubscriptionTrie
+from tests.schedule import Twin
+from tests.subtrie_support import subscription_twin
+from tests.threads import run_together
+
+
+class Told:
+    """A listener that accepts only what can be: True, False, True for each filter."""
+
+    def __init__(self) -> None:
+        self.wanted: set[str] = set()
+        self.notices: list[tuple[str, bool]] = []
+
+    def __call__(self, filter: str, wanted: bool) -> None:
+        assert wanted is (filter not in self.wanted), "the same twice"
+        (self.wanted.add if wanted else self.wanted.remove)(filter)
+        self.notices.append((filter, wanted))
+
+
+FILTERS = ["a", "a.b", "a.*", ">"]
+
+
+@pytest.mark.parametrize("index", [False, True])
+@given(steps=st.lists(st.tuples(st.sampled_from("suac"), st.sampled_from(FILTERS), st.sampled_from("xy"))))
+def test_alone_every_crossing_is_told_at_once(index: bool, steps: list[tuple[str, str, str]]) -> None:
+    told = Told()
+    trie = SubscriptionTrie(NATS, index=index, on_interest=told)
+    for action, filter, subscriber in steps:
+        before = set(told.wanted)
+        match action:
+            case "s":
+                trie.subscribe(filter, subscriber)
+            case "u":
+                trie.unsubscribe(filter, subscriber)
+            case "a":
+                trie.unsubscribe_all(subscriber)
+            case _:
+                trie.clear()
+        assert told.wanted == {one.filter for one in trie.subscriptions()}
+        changed = len(before ^ told.wanted)
+        assert len(told.notices) == changed
+        told.notices.clear()
+    trie.check()
+
+
+def test_groups_are_interest_in_the_filter_behind_them() -> None:
+    told = Told()
+    trie = SubscriptionTrie(MQTT, on_interest=told)
+    trie.subscribe("$share/g/a/+", 1)
+    trie.subscribe("$share/h/a/+", 1)
+    trie.subscribe("a/+", 1)
+    trie.unsubscribe("a/+", 1)
+    trie.unsubscribe("$share/g/a/+", 1)
+    assert told.notices == [("a/+", True)]
+    trie.unsubscribe("$share/h/a/+", 1)
+    assert told.notices[1:] == [("a/+", False)]
+    trie.check()
+
+
+def test_a_listener_may_change_the_trie() -> None:
+    notices: list[tuple[str, bool]] = []
+
+    def follow(filter: str, wanted: bool) -> None:
+        notices.append((filter, wanted))
+        if filter == "a":
+            (trie.subscribe if wanted else trie.unsubscribe)("b", "follower")
+
+    trie = SubscriptionTrie(on_interest=follow)
+    trie.subscribe("a", 1)
+    trie.unsubscribe("a", 1)
+    assert notices == [("a", True), ("b", True), ("a", False), ("b", False)]
+    trie.check()
+
+
+def test_what_a_listener_raises_reaches_the_caller_and_the_change_stands() -> None:
+    told: list[tuple[str, bool]] = []
+
+    def sore(filter: str, wanted: bool) -> None:
+        told.append((filter, wanted))
+        raise ZeroDivisionError
+
+    trie = SubscriptionTrie(on_interest=sore)
+    for change, wanted in ((trie.subscribe, True), (trie.unsubscribe, False)):
+        with pytest.raises(ZeroDivisionError):
+            change("a", 1)
+        assert trie.has_match("a") is wanted
+    assert told == [("a", True), ("a", False)]
+    trie.check()
+
+
+CHANGES = {
+    "subscribe": lambda trie: trie.subscribe("a", "x"),
+    "subscribe another": lambda trie: trie.subscribe("a", "y"),
+    "unsubscribe": lambda trie: trie.unsubscribe("a", "x"),
+    "clear": lambda trie: trie.clear(),
+}
+
+
+@pytest.mark.parametrize("here", [False, True])
+@pytest.mark.parametrize("first", CHANGES)
+@pytest.mark.parametrize("second", CHANGES)
+def test_every_schedule_of_two_changes(first: str, second: str, here: bool) -> None:
+    twin: Twin = subscription_twin()
+    at: int | None = 1
+    while at is not None:
+        told = Told()
+        trie: Any = twin.modules["subtrie"].SubscriptionTrie(on_interest=told)
+        if here:
+            trie.subscribe("a", "x")
+        try:
+            switched = twin.schedule.switch(partial(CHANGES[first], trie), {at: partial(CHANGES[second], trie)})
+        except LookupError:
+            break
+        assert told.wanted == set(trie.topics())
+        trie.check()
+        at = switched.next
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_real_threads(seed: int) -> None:
+    told = Told()
+    trie = SubscriptionTrie(NATS, index=bool(seed), on_interest=told)
+
+    def work(number: int) -> None:
+        rng = random.Random(f"{seed}, {number}")
+        for _ in range(300):
+            filter, subscriber = rng.choice(FILTERS), rng.choice("xy")
+            (trie.subscribe if rng.random() < 0.5 else trie.unsubscribe)(filter, subscriber)
+
+    print(f"seed {seed}")
+    run_together([partial(work, number) for number in range(3)])
+    assert told.wanted == {one.filter for one in trie.subscriptions()}
+    trie.check()
+
+
+class TestCounts:
+    def test_nodes(self) -> None:
+        trie = SubscriptionTrie()
+        assert trie.stats()["nodes"] == 2  # the root's I-node and its main node
+        trie.subscribe("a.b", 1)
+        assert trie.stats()["nodes"] == 6  # two levels, a branch in each
+        trie.unsubscribe("a.b", 1)
+        assert trie.stats()["nodes"] == 2
+        trie.check()
+
+    def test_groups(self) -> None:
+        trie = SubscriptionTrie(NATS)
+        trie.subscribe("a", 1)
+        trie.subscribe("a", 1, queue="g")
+        trie.subscribe("a", 2, queue="g")
+        trie.subscribe("b", 1, queue="g")
+        counts = trie.stats()
+        assert (counts["filters"], counts["subscriptions"], counts["groups"], counts["widest_fanout"]) == (2, 4, 2, 3)
+        trie.check()
+
+    def test_retries(self) -> None:
+        twin = subscription_twin()
+        trie: Any = twin.modules["subtrie"].SubscriptionTrie()
+        trie.subscribe("a", 1)
+        trie.unsubscribe("a", 1)
+        trie.fork().subscribe("b", 1)
+        assert trie.stats()["retries"] == 0
+        most, at = 0, 1
+        while True:
+            before = trie.stats()["retries"]
+            subscribe, other = partial(trie.subscribe, "a", at), partial(trie.subscribe, "b", at)
+            try:
+                switched = twin.schedule.switch(subscribe, {at: other})
+            except LookupError:
+                break
+            most = max(most, trie.stats()["retries"] - before)
+            if switched.next is None:
+                break
+            at = switched.next
+        assert most == 1
+        trie.check()
