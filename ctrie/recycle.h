@@ -10,7 +10,7 @@
 #include <Python.h>
 
 /* Enough for the next writes. Each one may keep a megabyte of CPython's allocator from being given back. */
-enum { RECYCLED = 8 };
+enum { RECYCLED = 2 };
 
 typedef struct {
     PyTypeObject *type;
