@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
@@ -30,7 +29,7 @@ def messages(size: int, work: Callable[..., None], *arguments: Any) -> Iterator[
     pipes: list[Any] = []
     workers = []
     try:
-        with _ctrl_c_ignored():
+        with _ctrl_c_later():
             for number in range(size):
                 receiver, sender = context.Pipe(duplex=False)
                 worker = context.Process(target=_run, args=(work, number, sender, arguments), daemon=True)
@@ -59,16 +58,13 @@ def messages(size: int, work: Callable[..., None], *arguments: Any) -> Iterator[
 
 
 @contextmanager
-def _ctrl_c_ignored() -> Iterator[None]:
-    """Processes that begin here ignore Ctrl-C from their first moment on."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _ctrl_c_later() -> Iterator[None]:
+    """Processes that begin here never see a Ctrl-C, for they inherit that it is held back; here it comes at the end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _run(work: Callable[..., None], number: int, pipe: Connection, arguments: tuple[Any, ...]) -> None:
