@@ -51,7 +51,7 @@ test-free-threaded-quietly:
 	cat build/test-free-threaded.log; exit $$status
 
 test-gil: java .venv/built
-	$(call test_both_twins,.venv)
+	$(call test_both_twins,.venv,)
 
 # The interpreter is looked for here and not when make starts, since the helper of a sibling folder may have to build one first.
 test-free-threaded: java
@@ -66,14 +66,14 @@ test-free-threaded: java
 	fi
 
 test-free-threaded-found: .venv-t/built
-	$(call test_both_twins,.venv-t)
+	$(call test_both_twins,.venv-t,-m "not once")
 
-# What takes long or needs Spark says nothing new about the interpreted twin.
+# What takes long or needs Spark says nothing new about the interpreted twin; what is marked `once`, about no other run.
 define test_both_twins
 @echo "== Tests: $$($(1)/bin/python -VV), compiled twin"
-@CTRIE_TWIN=compiled CTRIE_EXPECT_TWIN=compiled $(1)/bin/python -m pytest $(ARGS)
+@CTRIE_TWIN=compiled CTRIE_EXPECT_TWIN=compiled $(1)/bin/python -m pytest $(2) $(ARGS)
 @echo "== Tests: $$($(1)/bin/python -VV), interpreted twin"
-@CTRIE_TWIN=interpreted CTRIE_EXPECT_TWIN=interpreted $(1)/bin/python -m pytest -m "not slow and not spark" $(ARGS)
+@CTRIE_TWIN=interpreted CTRIE_EXPECT_TWIN=interpreted $(1)/bin/python -m pytest -m "not slow and not spark and not once" $(ARGS)
 endef
 
 lint: .venv/built

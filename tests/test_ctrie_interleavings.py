@@ -21,6 +21,8 @@ import pytest
 
 from tests.schedule import LIVELOCK, Key, Twin, Watch, hash_of, key, load_twin
 
+pytestmark = pytest.mark.once  # the same interpreted source, in one thread, whatever twin the tests run
+
 # ------------------------------------------------------------------------------------------------------ specification
 
 State = dict[Key, Any]

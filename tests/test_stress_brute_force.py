@@ -33,6 +33,8 @@ from stress.check import projections
 from stress.components import Component
 from stress.search import Search
 
+pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
+
 EACH = 1_250  # histories of each of the eight specifications: 10,000 in all
 
 Call = tuple[str, tuple[Any, ...]]

@@ -34,7 +34,10 @@ from stress.explorer.trace import Drift, trace
 from stress.explorer.twin import Twin, load_twin
 from stress.mutants.catalogue import find
 
-pytestmark = pytest.mark.slow  # the explorer imports the interpreted twin whatever twin the tests run
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.once,
+]  # the explorer imports the interpreted twin whatever twin the tests run
 
 SEED = int(os.environ.get("STRESS_SEED", "1"))
 SHARE = 3 if find_spec("greenlet") else 15

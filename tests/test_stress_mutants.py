@@ -18,7 +18,10 @@ from stress.explorer.twin import load_twin
 from stress.mutants.catalogue import MUTANTS, Mutant, find
 from stress.mutants.suite import CONTROLS, try_mutant
 
-pytestmark = pytest.mark.slow  # mutants are of the interpreted twin and the C text, whatever twin the tests run
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.once,
+]  # mutants are of the interpreted twin and the C text, whatever twin the tests run
 
 SEED = int(os.environ.get("STRESS_SEED", "1"))
 SECONDS = 60.0  # the most that a mutant may take; nearly all take less than one

@@ -14,6 +14,8 @@ import pytest
 from stress import Verdict, check, read_history
 from stress.explain import diagnose
 
+pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
+
 HISTORIES = Path(__file__).parent / "data" / "histories"
 SPECS = {"jepsen": "register", "kv": "kv"}
 

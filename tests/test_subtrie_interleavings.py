@@ -26,6 +26,8 @@ from tests.subtrie_support import (
     subscription_twin,
 )
 
+pytestmark = pytest.mark.once  # the same interpreted source, in one thread, whatever twin the tests run
+
 # ------------------------------------------------------------------------------------------------------------- starts
 
 A, AB, AC, ABC = On("a"), On("a.b"), On("a.c"), On("a.b.c")
