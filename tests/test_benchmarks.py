@@ -25,6 +25,8 @@ from benchmarks.workloads import growing_filters, long_filters, throughput_filte
 from subtrie import AMQP
 from tests.threads import run_together
 
+pytestmark = pytest.mark.once  # the benchmarks run to their ends; figures come from make bench
+
 
 class TestWorkloads:
     def test_throughput_filters(self) -> None:

@@ -28,6 +28,8 @@ from stress import (
 from stress.components import components
 from stress.search import segments
 
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
 
 def history(*rows: tuple[Any, ...]) -> list[Operation]:
     """Operations from rows of thread, call, return, name, arguments and answer; a return of None: pending."""

@@ -17,6 +17,8 @@ from stress import Counter, History, Operation, Workload, jsonl
 from stress.commands import COMMANDS, available, main
 from tests.test_stress_run import COUNTING, LockedCounter, LossyCounter
 
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
 HISTORIES = Path(__file__).parent / "data" / "histories"
 GOOD, BAD = str(HISTORIES / "kv" / "c01-ok.txt"), str(HISTORIES / "kv" / "c01-bad.txt")
 

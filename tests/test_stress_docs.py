@@ -12,6 +12,8 @@ import pytest
 
 from stress import SPECS
 
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
 ROOT = Path(__file__).parent.parent
 MANUAL = (ROOT / "docs" / "stress.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", MANUAL, re.DOTALL | re.MULTILINE)

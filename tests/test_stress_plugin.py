@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
 ROOT = Path(__file__).parent.parent
 
 COUNTERS = """

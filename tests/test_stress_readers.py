@@ -27,6 +27,8 @@ from stress import (
 from stress.edn import Keyword, Symbol, read_edn, read_edn_value
 from stress.read import parse_initial
 
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
 
 def written(tmp_path: Path, text: str, name: str = "history.txt") -> Path:
     path = tmp_path / name

@@ -26,6 +26,8 @@ from stress import (
 )
 from stress.report import Report, report_on
 
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
 
 def report(spec: Spec, *rows: tuple[Any, ...]) -> Report:
     """The report on rows of thread, call, return, name, arguments and answer; a return of None: pending."""

@@ -30,6 +30,8 @@ from stress.specs import SPECS
 from stress.wildcards import matches
 from tests.test_stress_brute_force import KINDS, answer
 
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
 VECTORS = Path(__file__).parent / "data" / "vectors" / "topics.jsonl"
 
 
