@@ -14,7 +14,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from stress import jsonl
 from stress.check import Budget, Judgement, Verdict, check
 from stress.counters import Counters
 from stress.history import History
+from stress.interrupts import ctrl_c_later
 from stress.record import CLOCKS, Stuck, gil_enabled, record
 from stress.report import Report, report_on
 from stress.report_html import save as save_page
@@ -341,16 +341,21 @@ def _together(
     """The same in several processes."""
     context: Any = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
     pipes, workers = [], []
-    for number, share in enumerate(_shares(settings)):
-        receiver, sender = context.Pipe(duplex=False)
-        worker = context.Process(target=_work, args=(workloads, share, counters, number, sender), daemon=True)
-        worker.start()
-        sender.close()
-        pipes.append(receiver)
-        workers.append(worker)
     began, interrupted = time.monotonic(), False
     finding: Finding | None = None
     try:
+        try:
+            with ctrl_c_later():
+                for number, share in enumerate(_shares(settings)):
+                    receiver, sender = context.Pipe(duplex=False)
+                    arguments = (workloads, share, counters, number, sender)
+                    workers.append(context.Process(target=_work, args=arguments, daemon=True))
+                    workers[-1].start()
+                    sender.close()
+                    pipes.append(receiver)
+        except KeyboardInterrupt:
+            interrupted = True
+            counters.add("stop", 1)
         while pipes:
             try:
                 for ready in wait(pipes, timeout=0.2):
@@ -397,7 +402,6 @@ def _work(workloads: Sequence[Workload], settings: Settings, counters: Counters,
     """What a process of the team does. Ctrl-C is for the first process alone, which then tells the others to
     stop.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with pipe:
         try:
             for finding in _batches(workloads, settings, counters, worker=number):

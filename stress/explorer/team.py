@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final
+
+from stress.interrupts import ctrl_c_later
 
 __all__ = ["messages"]
 
@@ -29,7 +29,7 @@ def messages(size: int, work: Callable[..., None], *arguments: Any) -> Iterator[
     pipes: list[Any] = []
     workers = []
     try:
-        with _ctrl_c_later():
+        with ctrl_c_later():
             for number in range(size):
                 receiver, sender = context.Pipe(duplex=False)
                 worker = context.Process(target=_run, args=(work, number, sender, arguments), daemon=True)
@@ -55,16 +55,6 @@ def messages(size: int, work: Callable[..., None], *arguments: Any) -> Iterator[
             worker.join()
         for pipe in pipes:
             pipe.close()
-
-
-@contextmanager
-def _ctrl_c_later() -> Iterator[None]:
-    """Processes that begin here never see a Ctrl-C, for they inherit that it is held back; here it comes at the end."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _run(work: Callable[..., None], number: int, pipe: Connection, arguments: tuple[Any, ...]) -> None:
