@@ -87,14 +87,19 @@ class Entrant:
 
     def text(self, amqp: str) -> str:
         """Translate a filter or topic of our workloads."""
-        if self.dialect is AMQP:
-            return amqp
-        words = amqp.split(AMQP.separator)
-        return self.dialect.join([self.dialect.one_word if word == AMQP.one_word else word for word in words])
+        return translated(amqp, self.dialect)
 
     def texts(self, amqp: Iterable[str]) -> list[str]:
         """Translate many."""
         return [self.text(text) for text in amqp]
+
+
+def translated(amqp: str, dialect: Dialect) -> str:
+    """Translate a filter or topic of our workloads, in which `*` is the only wildcard."""
+    if dialect is AMQP:
+        return amqp
+    words = amqp.split(AMQP.separator)
+    return dialect.join([dialect.one_word if word == AMQP.one_word else word for word in words])
 
 
 TRIE = Entrant("SubscriptionTrie", SubscriptionTrie)

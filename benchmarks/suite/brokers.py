@@ -7,7 +7,7 @@ from functools import partial
 
 from benchmarks.brokers import Broker, Session
 from benchmarks.brokers.installed import present
-from benchmarks.matchers import PAHO, TRIE, Entrant, filled
+from benchmarks.matchers import PAHO, TRIE, Entrant, filled, translated
 from benchmarks.matchers import present as installed
 from benchmarks.model import Benchmark, Contender, Group, same, timed
 from benchmarks.suite.throughput import call_each
@@ -22,11 +22,10 @@ def _groups(quick: bool) -> Iterator[Group]:
     answers = filled(TRIE, filters, _client)
     yield [_in_process(entrant, filters, topics) for entrant in installed([TRIE, PAHO])]
     for broker in present():
-        spelled = Entrant(broker.name, NotImplementedError, broker.dialect)
         with broker.running() as port, broker.session(port) as session:
             for number, filter in enumerate(filters):
-                session.subscribe(spelled.text(filter), _client(number))
-            published = spelled.texts(topics)
+                session.subscribe(translated(filter, broker.dialect), _client(number))
+            published = [translated(topic, broker.dialect) for topic in topics]
             for topic, delivered in zip(topics, session.deliveries(published), strict=True):
                 same(delivered, answers.match(topic), f"{broker.name}: {topic}")
             yield [_through(broker, session, published)]
