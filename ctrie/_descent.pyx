@@ -175,12 +175,14 @@ cdef bint _gcas_at_rest(Rooted trie, INode inode, CNode old, CNode new) except -
     cdef PyObject *first
     cdef bint same
     initialise(new, old)
+    # Success: `new` is in place but pending. Failure: another writer changed `inode` first, and nobody has seen `new`.
     if not compare_and_set(inode, old, new):
         return False
     pin()
     first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     same = CTRIE_IS(first, INODE) and CTRIE_GEN(first) == <PyObject *>inode.gen
     unpin()
+    # Success: the write is committed, and this is its linearization point. Failure: a helper decided.
     if same and not trie._root.readonly and compare_and_set(new, old, None):
         return True
     gcas_complete(trie._root, inode, new)
