@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -35,6 +36,11 @@ collect_ignore_glob = [
 # Spark's Python workers must run in this environment, not in whichever python3 comes first.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts in turn; the processes that tests
+# interrupt must not.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Failures come with the blob that replays them. `--hypothesis-profile=thorough` looks twenty times longer.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
