@@ -46,13 +46,16 @@ cdef class INode(Slot):
     cdef Gen gen
 
 
+cdef class Edit
+
+
 cdef class SNode:
     cdef readonly object key
     cdef readonly uint64_t hash
     cdef readonly object value
 
     cdef SNode renewed(self, Root root, Gen gen)
-    cdef SNode without_level(self, INode level)
+    cdef SNode without_level(self, Edit edit, SNode last)
 
 
 cdef class CNode(MainNode):
@@ -154,6 +157,7 @@ cdef class Edit:
     cdef uint64_t hash
     cdef SNode found
     cdef bint settled
+    cdef bint emptied
     cdef Gen gen
     cdef INode inode
     cdef int lev
@@ -165,6 +169,7 @@ cdef class Edit:
     cdef bint same(self, SNode sn) except -1
     cdef INode below(self, SNode sn)
     cdef object advance(self)
+    cdef bint rolls_up(self) except -1
     cdef SNode create(self)
     cdef SNode change(self, SNode sn)
 
@@ -172,9 +177,9 @@ cdef class Edit:
 cdef SNode edit_trie(Root root, Edit edit)
 @cython.locals(main=MainNode, outcome=int)
 cdef int _attempt(Root root, Edit edit) except -1
-@cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, below=INode, new=SNode, left=CNode)
+@cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, below=INode, new=SNode, left=CNode, changed=CNode)
 cdef int _edit_cnode(Root root, Edit edit, CNode cn) except -1
-@cython.locals(sn=SNode, pos=Py_ssize_t, below=INode, new=SNode, added=SNode)
+@cython.locals(sn=SNode, pos=Py_ssize_t, below=INode, new=SNode, added=SNode, changed=LNode)
 cdef int _edit_lnode(Root root, Edit edit, LNode ln) except -1
 cdef SNode _created(Edit edit)
 @cython.locals(added=SNode, full=CNode, grown=CNode)
@@ -185,12 +190,15 @@ cdef CNode _of_generation(Root root, Edit edit, CNode cn)
 cdef int _enter(Root root, Edit edit, MainNode main, INode inode, bint next_level) except -1
 cdef int _commit(Root root, Edit edit, MainNode old, MainNode new) except -1
 cdef int _remove(Root root, Edit edit, MainNode old, MainNode new) except -1
+@cython.locals(cn=CNode)
+cdef bint _is_to_roll_up(Edit edit, MainNode main) except -1
+cdef object _entomb_last(Root root, Edit edit, CNode cn)
 @cython.locals(main=MainNode, left=MainNode)
 cdef object _bury(Root root, Edit edit, TNode tomb)
 @cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, new=SNode, left=CNode)
 cdef MainNode _cnode_without_tomb(Edit edit, CNode cn, TNode tomb, bint first_of_trie)
 @cython.locals(sn=SNode, pos=Py_ssize_t, new=SNode)
-cdef MainNode _lnode_without_tomb(Edit edit, LNode ln)
+cdef MainNode _lnode_without_tomb(Edit edit, LNode ln, TNode tomb)
 
 @cython.locals(found=list, stack=list, sn=SNode, inode=INode, lev=int, path=uint64_t, known=uint64_t, main=MainNode)
 cpdef list check_level(Root root, INode first=*)

@@ -11,7 +11,8 @@ whose names are kept. A key's 64-bit hash is read W = 5 bits at a time; each gro
 * Main nodes, immutable but for their own slot `prev` (see GCAS):
   - C-node: branches, stamped with the generation for which its child I-nodes were made or renewed.
   - T-node ("tomb"): the end of an I-node. It never changes again. It holds the one S-node that was left, or nothing
-    where a whole nested level has emptied, and waits for somebody to take it into the parent.
+    where a whole nested level has emptied, and waits for somebody to take it into the parent. A nested level that is
+    left with one S-node is tombed only where what leads there asks for it (`Edit.rolls_up`).
   - L-node: S-nodes whose 64 hash bits all agree.
 * S-node: a key with its hash and value. A subclass may lead on to the I-node of a nested trie (a *level*); the
   engine below walks such levels, and `subtrie` is built on that.
@@ -116,8 +117,9 @@ class SNode:
         """Return this S-node with the level that it leads to, if any, copied into `gen`."""
         return self
 
-    def without_level(self, level: INode) -> SNode | None:
-        """Return what is left of this S-node when `level` has emptied: itself if it does not lead there."""
+    def without_level(self, edit: Edit, last: SNode | None) -> SNode | None:
+        """Return what takes the place of this S-node now that the level of `edit.inode` is tombed: this S-node if it
+        does not lead there. `last` is the S-node that was left in the level, if any."""
         return self
 
 
@@ -599,10 +601,11 @@ class Edit:
     Subclasses say what is wanted; `edit_trie` does it. `found` is, afterwards, the S-node that was there, or None.
     """
 
-    __slots__ = ("found", "gen", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "settled")
+    __slots__ = ("emptied", "found", "gen", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "settled")
     hash: int  # of the key in the present level
     found: SNode | None
     settled: bool  # done; only tombs are left to clear away
+    emptied: bool  # what `change` returned last has lost what kept the level below from being rolled up
     gen: Gen
     inode: INode
     lev: int
@@ -623,6 +626,10 @@ class Edit:
 
     def advance(self) -> None:
         """Take the key of the next level."""
+
+    def rolls_up(self) -> bool:
+        """Tell whether what leads to the present level would rather lead to the only S-node in it directly."""
+        return False
 
     def create(self) -> SNode | None:
         """Return the S-node to add, there being none, or None to leave it at that."""
@@ -647,7 +654,7 @@ def edit_trie(root: Root, edit: Edit) -> SNode | None:
     """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS, or, when nothing is
     changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
     committed a change, took a snapshot, or left a tomb on the path."""
-    edit.settled = False
+    edit.settled = edit.emptied = False
     while _attempt(root, edit) == RESTART:
         pass
     return edit.found
@@ -662,6 +669,9 @@ def _attempt(root: Root, edit: Edit) -> int:
     while True:
         main = gcas_read(root, edit.inode)
         if isinstance(main, CNode):
+            if edit.settled and _is_to_roll_up(edit, main):
+                _entomb_last(root, edit, main)
+                return RESTART
             outcome = _edit_cnode(root, edit, main)
         elif isinstance(main, LNode):
             outcome = _edit_lnode(root, edit, main)
@@ -695,7 +705,8 @@ def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
     if new is None:
         left = cnode_from(cn, None, cn.bitmap ^ flag, removed(cn.array, pos), edit.gen)
         return _remove(root, edit, cn, _contracted(left, edit.lev, edit.parent is None))
-    return _commit(root, edit, cn, cnode_from(cn, new, cn.bitmap, replaced(cn.array, pos, new), edit.gen))
+    changed = cnode_from(cn, new, cn.bitmap, replaced(cn.array, pos, new), edit.gen)
+    return _remove(root, edit, cn, changed) if edit.emptied else _commit(root, edit, cn, changed)
 
 
 def _edit_lnode(root: Root, edit: Edit, ln: LNode) -> int:
@@ -714,7 +725,8 @@ def _edit_lnode(root: Root, edit: Edit, ln: LNode) -> int:
             return DONE
         if new is None:
             return _remove(root, edit, ln, _without_entry(ln, pos))
-        return _commit(root, edit, ln, new_lnode(replaced(ln.entries, pos, new)))
+        changed = new_lnode(replaced(ln.entries, pos, new))
+        return _remove(root, edit, ln, changed) if edit.emptied else _commit(root, edit, ln, changed)
     added = _created(edit)
     if added is None:
         return DONE
@@ -775,11 +787,25 @@ def _commit(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
 def _remove(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
     if not gcas(root, edit.inode, old, new):
         return RESTART
-    if not isinstance(new, TNode):
+    if not (isinstance(new, TNode) or edit.emptied or _is_to_roll_up(edit, new)):
         return DONE
-    # The removal is done; walk the path again, until no tomb is met on it.
+    # The removal is done; walk the path again, until no tomb and no level to roll up is met on it.
     edit.settled = True
     return RESTART
+
+
+def _is_to_roll_up(edit: Edit, main: MainNode) -> bool:
+    """Tell whether `main`, of `edit.inode`, is all of a nested level and only one S-node."""
+    if edit.lev > 0 or edit.parent is None or not isinstance(main, CNode):
+        return False
+    cn: CNode = main
+    return len(cn.array) == 1 and isinstance(cn.array[0], SNode) and edit.rolls_up()
+
+
+def _entomb_last(root: Root, edit: Edit, cn: CNode) -> None:
+    # Committed: the level never gets another S-node, and whoever meets the tomb takes its last one into the level
+    # above. Otherwise somebody else has changed the level. Either way the next walk finds what there is to do.
+    gcas(root, edit.inode, cn, new_tnode(cn.array[0]))
 
 
 def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
@@ -790,7 +816,7 @@ def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
     if isinstance(main, CNode):
         left = _cnode_without_tomb(edit, main, tomb, rdcss_read_root(root) is edit.parent)
     elif isinstance(main, LNode):
-        left = _lnode_without_tomb(edit, main)
+        left = _lnode_without_tomb(edit, main, tomb)
     else:
         return  # the parent has been tombed too: its own parent comes first
     if left is not None:
@@ -808,7 +834,7 @@ def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool)
         new = tomb.sn
     elif isinstance(child, SNode):
         sn: SNode = child
-        new = sn.without_level(edit.inode)
+        new = sn.without_level(edit, tomb.sn)
     else:
         return None
     if new is child:
@@ -820,10 +846,10 @@ def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool)
     return _contracted(left, edit.parent_lev, first_of_trie)
 
 
-def _lnode_without_tomb(edit: Edit, ln: LNode) -> MainNode | None:
+def _lnode_without_tomb(edit: Edit, ln: LNode, tomb: TNode) -> MainNode | None:
     for pos, entry in enumerate(ln.entries):
         sn: SNode = entry
-        new = sn.without_level(edit.inode)
+        new = sn.without_level(edit, tomb.sn)
         if new is None:
             return _without_entry(ln, pos)
         if new is not sn:

@@ -17,27 +17,48 @@ cdef class Branch(SNode):
 
     @cython.locals(level=INode)
     cdef SNode renewed(self, Root root, Gen gen)
-    cdef SNode without_level(self, INode level)
+    @cython.locals(filter_edit=FilterEdit, branch=Branch)
+    cdef SNode without_level(self, Edit edit, SNode last)
 
 
-@cython.locals(branch=Branch, entry=Entry)
-cdef Branch new_branch(str word, uint64_t hash, object subscribers, INode next)
+cdef class Chain(Branch):
+    pass
+
+
+@cython.locals(entry=Entry)
+cdef Branch _filled(Branch branch, str key, uint64_t hash, object subscribers, INode next)
+cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
+@cython.locals(copy=Branch)
+cdef Branch changed_branch(Branch branch, object subscribers, INode next)
+cpdef tuple words_in(Branch branch, str separator)
+@cython.locals(text=str)
+cdef bint begins(Branch branch, str word, str separator) except -1
 
 
 @cython.no_gc
 cdef class FilterEdit(Edit):
+    cdef object plan
     cdef tuple words
     cdef tuple hashes
     cdef object group
     cdef Py_ssize_t attempts
     cdef bint crossed
     cdef Py_ssize_t depth
+    cdef Py_ssize_t taken
+    cdef tuple rest
+    cdef bint bare
+    cdef bint bare_above
 
     cdef object rewind(self)
+    @cython.locals(branch=Branch)
     cdef bint same(self, SNode sn) except -1
     @cython.locals(branch=Branch)
     cdef INode below(self, SNode sn)
+    @cython.locals(words=tuple, left=Py_ssize_t)
+    cdef object _take(self, Branch branch)
     cdef object advance(self)
+    cdef bint rolls_up(self) except -1
+    cdef Branch _branch(self, Py_ssize_t start, Py_ssize_t stop, object subscribers, INode next)
 
 
 @cython.no_gc
@@ -46,9 +67,10 @@ cdef class Subscribe(FilterEdit):
     cdef Entry present
 
     cdef SNode create(self)
-    @cython.locals(branch=Branch, rest=INode, entry=Entry, present=Entry)
+    @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry)
     cdef SNode change(self, SNode sn)
-    @cython.locals(branch=Branch, last=Py_ssize_t)
+    @cython.locals(lower_hash=uint64_t, lower=Branch, both=INode)
+    cdef Branch _parted(self, Branch branch, Py_ssize_t end)
     cdef Branch _path_from(self, Py_ssize_t depth)
 
 
@@ -63,8 +85,8 @@ cdef class Unsubscribe(FilterEdit):
     cdef SNode change(self, SNode sn)
 
 
-cdef INode _level_of(Branch only, Gen gen)
+cdef INode _level_of(SNode only, Gen gen)
 @cython.locals(edit=Subscribe)
-cdef Subscribe subscribe_edit(tuple words, tuple hashes, object group, Entry entry)
+cdef Subscribe subscribe_edit(object plan, tuple words, tuple hashes, object group, Entry entry)
 @cython.locals(edit=Unsubscribe)
-cdef Unsubscribe unsubscribe_edit(tuple words, tuple hashes, object group, object subscriber, uint64_t hash)
+cdef Unsubscribe unsubscribe_edit(object plan, tuple words, tuple hashes, object group, object subscriber, uint64_t hash)

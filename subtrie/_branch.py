@@ -5,11 +5,22 @@ each of its S-nodes is a *branch*:
 
     Branch(word, subscribers, next)      subscribers: who is on the filter that ends here (_subscribers.py, _groups.py)
                                          next: the I-node of the level of the words that follow, or None
+    Chain(words, subscribers, next)      the same after several words, joined by the separator, hashed by the first:
+                                         no filter ends or parts from another between them
 
 A filter is the path of its words, wildcards like any other word but with hashes of their own (_words.py). A branch is
 immutable; subscribing and unsubscribing replace it, by GCAS on the I-node whose main node holds it. A branch without
 subscribers and without a next level is never published. When the last branch of a level goes, the level's I-node is
 tombed and the branch that leads to it loses it, or goes too: the Ctrie's protocol, one level up.
+
+A filter is put in as one chain, which parts where a later filter leaves it: its first words then lead to a new level
+of two branches, and the next level, if it has one, moves down unchanged, its I-node still in use. The way back is that
+of tombs. A level left with one branch, below a branch that nobody is subscribed to, is tombed with that branch in it,
+and whoever meets the tomb joins the two. The thread whose change left the level so sees to it (I6).
+
+Invariant
+  I6  When no change is going on and none was broken off, no level but the first has a single branch, unless somebody
+      is subscribed to the branch that leads to it.
 """
 
 from __future__ import annotations
@@ -22,7 +33,7 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._nodes import BRANCH_MASK, Edit, Gen, INode, Root, SNode, new_cnode, new_inode, renewed_inode
+    from ctrie._nodes import BRANCH_MASK, Edit, Gen, INode, Root, SNode, new_cnode, new_inode, renewed_inode, two_snodes
     from ctrie._slot import untrack
     from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
@@ -38,6 +49,7 @@ else:
         new_cnode,
         new_inode,
         renewed_inode,
+        two_snodes,
     )
     from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
@@ -53,17 +65,29 @@ class Branch(SNode):
         level = self.next
         if level is None or level.gen is gen:
             return self
-        return new_branch(self.key, self.hash, self.value, renewed_inode(root, level, gen))
+        return changed_branch(self, self.value, renewed_inode(root, level, gen))
 
-    def without_level(self, level: INode) -> SNode | None:
-        if self.next is not level:
+    def without_level(self, edit: Edit, last: SNode | None) -> SNode | None:
+        if self.next is not edit.inode:
             return self
-        return None if self.value is None else new_branch(self.key, self.hash, self.value, None)
+        if last is None:
+            return None if self.value is None else changed_branch(self, self.value, None)
+        if self.value is not None:  # somebody has subscribed since the level was tombed
+            return changed_branch(self, self.value, _level_of(last, edit.gen))
+        filter_edit: FilterEdit = edit  # type: ignore[assignment]
+        branch: Branch = last  # type: ignore[assignment]
+        joined = filter_edit.plan.separator.join((self.key, branch.key))
+        return _filled(Chain.__new__(Chain), joined, self.hash, branch.value, branch.next)
 
 
-def new_branch(word: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
-    branch: Branch = Branch.__new__(Branch)
-    branch.key = word
+class Chain(Branch):
+    """Several words of a filter, joined; `hash` is the first one's. `value` and `next` belong to the last one."""
+
+    __slots__ = ()
+
+
+def _filled(branch: Branch, key: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
+    branch.key = key
     branch.hash = hash
     branch.value = subscribers
     branch.next = next
@@ -73,16 +97,60 @@ def new_branch(word: str, hash: int, subscribers: Any, next: INode | None) -> Br
     return branch
 
 
+def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
+    """Make a branch of one word or more; `hash` is the first one's."""
+    if len(words) == 1:
+        return _filled(Branch.__new__(Branch), words[0], hash, subscribers, next)
+    return _filled(Chain.__new__(Chain), separator.join(words), hash, subscribers, next)
+
+
+def changed_branch(branch: Branch, subscribers: Any, next: INode | None) -> Branch:
+    """Make a branch of the same words."""
+    copy: Branch = Chain.__new__(Chain) if isinstance(branch, Chain) else Branch.__new__(Branch)
+    return _filled(copy, branch.key, branch.hash, subscribers, next)
+
+
+def words_in(branch: Branch, separator: str) -> tuple[str, ...]:
+    """Return the words of a branch."""
+    return tuple(branch.key.split(separator)) if isinstance(branch, Chain) else (branch.key,)
+
+
+def begins(branch: Branch, word: str, separator: str) -> bool:
+    """Tell whether `word` is the first word of a branch."""
+    if isinstance(branch, Chain):
+        text: str = branch.key
+        return text.startswith(word) and text.startswith(separator, len(word))
+    return bool(branch.key == word)
+
+
 class FilterEdit(Edit):
     """A change of the subscribers of one filter: descends by its words."""
 
-    __slots__ = ("attempts", "crossed", "depth", "group", "hashes", "words")
+    __slots__ = (
+        "attempts",
+        "bare",
+        "bare_above",
+        "crossed",
+        "depth",
+        "group",
+        "hashes",
+        "plan",
+        "rest",
+        "taken",
+        "words",
+    )
+    plan: Any
     group: str | None
     attempts: int
     crossed: bool  # afterwards: the filter had no subscribers before, or has none now
     words: tuple[str, ...]  # at least one
     hashes: tuple[int, ...]
     depth: int
+    # Of the branch that `below` was asked about last:
+    taken: int  # how many of its words are the filter's next ones
+    rest: tuple[str, ...]  # its other words
+    bare: bool  # it has no subscribers
+    bare_above: bool  # the branch that leads to the present level has none
 
     def rewind(self) -> None:
         if not self.settled:
@@ -91,17 +159,45 @@ class FilterEdit(Edit):
         self.hash = self.hashes[0]
 
     def same(self, sn: SNode) -> bool:
-        return bool(sn.key == self.words[self.depth])
+        if self.depth == len(self.words):
+            return False  # only clearing tombs away, and gone as far as the filter does
+        branch: Branch = sn  # type: ignore[assignment]
+        return begins(branch, self.words[self.depth], self.plan.separator)
 
     def below(self, sn: SNode) -> INode | None:
-        if self.depth + 1 == len(self.words):
-            return None
         branch: Branch = sn  # type: ignore[assignment]
+        self._take(branch)
+        if self.rest:
+            return None
+        if self.depth + self.taken == len(self.words) and not (self.settled and self.bare):
+            return None
         return branch.next
 
+    def _take(self, branch: Branch) -> None:
+        """See how far the filter follows `branch`, whose first word it has."""
+        self.bare = branch.value is None
+        self.taken = 1
+        self.rest = ()
+        if isinstance(branch, Chain):
+            words = words_in(branch, self.plan.separator)
+            left = len(self.words) - self.depth
+            while self.taken < len(words) and self.taken < left:
+                if words[self.taken] != self.words[self.depth + self.taken]:
+                    break
+                self.taken += 1
+            self.rest = words[self.taken :]
+
     def advance(self) -> None:
-        self.depth += 1
-        self.hash = self.hashes[self.depth]
+        self.bare_above = self.bare
+        self.depth += self.taken
+        self.hash = self.hashes[self.depth] if self.depth < len(self.words) else 0
+
+    def rolls_up(self) -> bool:
+        return self.bare_above
+
+    def _branch(self, start: int, stop: int, subscribers: Any, next: INode | None) -> Branch:
+        """Make a branch of the filter's words from `start` to `stop`."""
+        return new_branch(self.words[start:stop], self.plan.separator, self.hashes[start], subscribers, next)
 
 
 class Subscribe(FilterEdit):
@@ -118,12 +214,15 @@ class Subscribe(FilterEdit):
 
     def change(self, sn: SNode) -> SNode | None:
         branch: Branch = sn  # type: ignore[assignment]
-        self.crossed = branch.value is None
-        if self.depth + 1 < len(self.words):  # the filter goes on where no level is yet
+        end = self.depth + self.taken
+        if self.rest or end < len(self.words):
             self.present = None
             self.crossed = True
-            rest = _level_of(self._path_from(self.depth + 1), self.gen)
-            return new_branch(branch.key, branch.hash, branch.value, rest)
+            if self.rest:
+                return self._parted(branch, end)
+            # The filter goes on where no level is yet.
+            return changed_branch(branch, branch.value, _level_of(self._path_from(end), self.gen))
+        self.crossed = self.bare
         entry = self.entry
         members = members_of(branch.value, self.group)
         present = find_entry(members, entry.subscriber, entry.hash)
@@ -133,16 +232,21 @@ class Subscribe(FilterEdit):
                 return sn
             entry = new_entry(present.subscriber, entry.hash, entry.options)  # as in a dict, the first object stays
         grown = with_members(branch.value, self.group, with_entry(members, entry, present))
-        return new_branch(branch.key, branch.hash, grown, branch.next)
+        return changed_branch(branch, grown, branch.next)
+
+    def _parted(self, branch: Branch, end: int) -> Branch:
+        """Cut a chain where the filter leaves it, or ends within it."""
+        lower_hash = self.plan.hash_in_filter(self.rest[0])
+        lower = new_branch(self.rest, self.plan.separator, lower_hash, branch.value, branch.next)
+        if end == len(self.words):
+            here = with_members(None, self.group, self.entry)
+            return self._branch(self.depth, end, here, _level_of(lower, self.gen))
+        both = new_inode(two_snodes(lower, self._path_from(end), 0, self.gen), self.gen)
+        return self._branch(self.depth, end, None, both)
 
     def _path_from(self, depth: int) -> Branch:
-        """Make the branches for the words from `depth` on, the last one with the entry."""
-        last = len(self.words) - 1
-        branch = new_branch(self.words[last], self.hashes[last], with_members(None, self.group, self.entry), None)
-        while last > depth:
-            last -= 1
-            branch = new_branch(self.words[last], self.hashes[last], None, _level_of(branch, self.gen))
-        return branch
+        """Make the branch for the words from `depth` on."""
+        return self._branch(depth, len(self.words), with_members(None, self.group, self.entry), None)
 
 
 class Unsubscribe(FilterEdit):
@@ -161,8 +265,9 @@ class Unsubscribe(FilterEdit):
     def change(self, sn: SNode) -> SNode | None:
         self.present = None
         self.crossed = False
+        self.emptied = False
         branch: Branch = sn  # type: ignore[assignment]
-        if self.depth + 1 < len(self.words):
+        if self.rest or self.depth + self.taken < len(self.words):
             return sn
         members = members_of(branch.value, self.group)
         present = find_entry(members, self.subscriber, self.subscriber_hash)
@@ -173,15 +278,19 @@ class Unsubscribe(FilterEdit):
         self.crossed = left is None
         if left is None and branch.next is None:
             return None
-        return new_branch(branch.key, branch.hash, left, branch.next)
+        self.emptied = left is None
+        return changed_branch(branch, left, branch.next)
 
 
-def _level_of(only: Branch, gen: Gen) -> INode:
+def _level_of(only: SNode, gen: Gen) -> INode:
     return new_inode(new_cnode(1 << (only.hash & BRANCH_MASK), (only,), gen), gen)
 
 
-def subscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry) -> Subscribe:
+def subscribe_edit(
+    plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
+) -> Subscribe:
     edit: Subscribe = Subscribe.__new__(Subscribe)
+    edit.plan = plan
     edit.group = group
     edit.attempts = 0
     edit.words = words
@@ -191,9 +300,10 @@ def subscribe_edit(words: tuple[str, ...], hashes: tuple[int, ...], group: str |
 
 
 def unsubscribe_edit(
-    words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, subscriber: object, hash: int
+    plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, subscriber: object, hash: int
 ) -> Unsubscribe:
     edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
+    edit.plan = plan
     edit.group = group
     edit.attempts = 0
     edit.words = words

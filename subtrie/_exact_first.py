@@ -20,7 +20,8 @@ def match_exact_first(root: Any, dialect: Dialect, topic: Any, word_hash: Callab
     words: tuple[str, ...] = ()
     if isinstance(topic, str) and len(topic) <= dialect.max_bytes:
         words = tuple(topic.split(dialect.separator))
-        exact = branch_at(root, words, map(word_hash, words))
+        if not any(map(dialect.is_wild, words)):  # in a filter, that would be no ordinary word
+            exact = branch_at(root, words, tuple(map(word_hash, words)), dialect.separator)
     if exact is None or exact.value is None:
         words = dialect.split_topic(topic)
         exact = None
@@ -33,6 +34,6 @@ def _in_turn(root: Any, dialect: Dialect, words: tuple[str, ...], hashes: tuple[
     distinct = Distinct()
     if exact is not None:
         yield from distinct.added(exact.value)
-    for branch, _ in read_words(root, words, hashes, dialect.many_min, dialect.is_reserved(words)):
+    for branch, _ in read_words(root, words, hashes, dialect):
         if branch is not exact:
             yield from distinct.added(branch.value)

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
+    from subtrie._branch import words_in
     from subtrie._subscribers import find_entry
-    from subtrie._words import MANY_WORDS, ONE_WORD
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
+    from cython.cimports.subtrie._branch import words_in
     from cython.cimports.subtrie._subscribers import find_entry
-    from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
 
 from ctrie._nodes import differences, snodes
 from subtrie._groups import changed_members, everybody, group_count, sets_of, total
@@ -72,7 +72,7 @@ def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
     while stack:
         level, path = stack.pop()
         for branch in snodes(root, [level]):
-            if branch.hash in (ONE_WORD, MANY_WORDS):
+            if any(map(dialect.is_wild, words_in(branch, dialect.separator))):
                 continue
             here = (path, branch.key)
             if branch.value is not None:
@@ -81,16 +81,22 @@ def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
                 stack.append((branch.next, here))
 
 
-def branch_at(root: Root, words: Iterable[str], hashes: Iterable[int]) -> Any:
+def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separator: str) -> Any:
     """Return the branch where a filter ends, or None. Linearizes as `find` in ctrie/_nodes.py."""
     level: Any = rdcss_read_root(root)
-    branch = None
-    for word, hash in zip(words, hashes, strict=True):
-        branch = None if level is None else branch_in(root, level, word, hash)
+    depth = 0
+    while level is not None:
+        branch = branch_in(root, level, words[depth], hashes[depth], separator)
         if branch is None:
             return None
+        on_branch = words_in(branch, separator)
+        if words[depth : depth + len(on_branch)] != on_branch:
+            return None
+        depth += len(on_branch)
+        if depth == len(words):
+            return branch
         level = branch.next
-    return branch
+    return None
 
 
 # ----------------------------------------------------------------------------------------------------------- spelling
@@ -133,18 +139,61 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
         old_level, new_level, path = pairs.pop()
-        for old, new in differences(older, newer, None, [(old_level, new_level)]):
-            here = (path, (old if new is None else new).key)
-            old_set, old_next = (None, None) if old is None else (old.value, old.next)
-            new_set, new_next = (None, None) if new is None else (new.value, new.next)
-            if old_next is not new_next:
-                pairs.append((old_next, new_next, here))
-            for group, before, after in changed_members(old_set, new_set):
+        for word, old, new in _step_differences(older, old_level, newer, new_level, dialect.separator):
+            here = (path, word)
+            if old.below is not new.below:
+                pairs.append((old.below, new.below, here))
+            for group, before, after in changed_members(old.subscribers, new.subscribers):
                 if before is not None and after is not None and before.options == after.options:
                     continue  # taken off and put back
                 filter = _text(dialect, group, words_of(here))
                 kind = "added" if before is None else "removed" if after is None else "updated"
                 yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+class _Step(NamedTuple):
+    """What follows a word: who is subscribed to what ends there, and what is below. That is a level's I-node, or None,
+    or, within a chain, the next word and its step."""
+
+    subscribers: Any = None
+    below: Any = None
+
+
+_NOWHERE = _Step()
+
+
+def _first_step(branch: Any, separator: str) -> tuple[str, _Step]:
+    words = words_in(branch, separator)
+    step = _Step(branch.value, branch.next)
+    for word in reversed(words[1:]):
+        step = _Step(None, (word, step))
+    return words[0], step
+
+
+def _step_differences(
+    older: Root, old: Any, newer: Root, new: Any, separator: str
+) -> Iterator[tuple[str, _Step, _Step]]:
+    """Yield the words of which the two sides have different steps, and these steps.
+
+    `old` and `new` are what is `below` on either side. Where both are levels, what they share is passed over; else one
+    has a single word, or none, and all others are differences.
+    """
+    if isinstance(old, INode) and isinstance(new, INode):
+        before: dict[str, _Step] = {}
+        after: dict[str, _Step] = {}
+        for one, other in differences(older, newer, None, [(old, new)]):
+            before.update(() if one is None else (_first_step(one, separator),))
+            after.update(() if other is None else (_first_step(other, separator),))
+    else:
+        before, after = _steps(older, old, separator), _steps(newer, new, separator)
+    for word in before.keys() | after.keys():
+        yield word, before.get(word, _NOWHERE), after.get(word, _NOWHERE)
+
+
+def _steps(root: Root, below: Any, separator: str) -> dict[str, _Step]:
+    if isinstance(below, INode):
+        return dict(_first_step(branch, separator) for branch in snodes(root, [below]))
+    return {} if below is None else dict((below,))
 
 
 # ------------------------------------------------------------------------------------------------------------ counting
@@ -155,17 +204,17 @@ def subscription_count(root: Root) -> int:
     return sum(total(branch.value) for branch, _ in walk(root))
 
 
-def statistics(root: Root) -> dict[str, int]:
+def statistics(root: Root, separator: str) -> dict[str, int]:
     """Return the counts that `SubscriptionTrie.stats` lists."""
     names = ("filters", "subscriptions", "groups", "branches", "nodes", "depth", "widest_level", "widest_fanout")
     counts = dict.fromkeys(names, 0)
-    for level, level_branches, depth in _levels(root):
+    for level, level_branches, above in _levels(root, separator):
         counts["branches"] += len(level_branches)
         counts["nodes"] += 2 * _inode_count(root, level) + len(level_branches)
         counts["widest_level"] = max(counts["widest_level"], len(level_branches))
         for branch in level_branches:
             size = total(branch.value)
-            counts["depth"] = max(counts["depth"], depth if size else 0)
+            counts["depth"] = max(counts["depth"], above + _length(branch, separator) if size else 0)
             counts["filters"] += size > 0
             counts["subscriptions"] += size
             counts["groups"] += group_count(branch.value)
@@ -181,11 +230,15 @@ def _inode_count(root: Root, level: Any) -> int:
     return len(inodes)
 
 
-def _levels(root: Root) -> Iterator[tuple[Any, list[Any], int]]:
-    """Yield the first I-node and the branches of every level of one instant, and its depth, the first being 1."""
-    stack: list[tuple[Any, int]] = [(rdcss_read_root(root), 1)]
+def _levels(root: Root, separator: str) -> Iterator[tuple[Any, list[Any], int]]:
+    """Yield the first I-node and the branches of every level of one instant, and the number of words above it."""
+    stack: list[tuple[Any, int]] = [(rdcss_read_root(root), 0)]
     while stack:
-        level, depth = stack.pop()
+        level, above = stack.pop()
         found = list(snodes(root, [level]))
-        yield level, found, depth
-        stack.extend((branch.next, depth + 1) for branch in found if branch.next is not None)
+        yield level, found, above
+        stack.extend((branch.next, above + _length(branch, separator)) for branch in found if branch.next is not None)
+
+
+def _length(branch: Any, separator: str) -> int:
+    return len(words_in(branch, separator))

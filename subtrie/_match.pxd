@@ -7,6 +7,8 @@ from subtrie._words cimport word_rules
 
 cdef class Plan:
     cdef readonly object dialect
+    cdef readonly str separator
+    cdef Py_UCS4 separator_in_place
     cdef bint in_place
     cdef word_rules in_topics
     cdef word_rules in_filters
@@ -18,7 +20,7 @@ cdef class Plan:
     cdef char many
     cdef bint many_last
     cdef bint wildcards_in_words
-    cdef str share
+    cdef readonly str share
     cdef Py_ssize_t most_in_filter
 
 cdef class Matchable(Rooted):

@@ -1,7 +1,7 @@
 """Matching with borrowed pointers: the compiled body of _matching.py, which is the text to read.
 
 What differs: a topic's words are hashed in place, positions are the bits of one machine word (topics of 64 words and
-more take the other body), and no reference is counted before the subscribers are handed out. A pin (ctrie/reclaim.h)
+more take the other body, and so do dialects whose separator or wildcards are no ASCII characters), and no reference is counted before the subscribers are handed out. A pin (ctrie/reclaim.h)
 keeps alive what is passed; while it is held no Python code runs and nothing is allocated but by malloc. On GIL
 builds the same rule keeps a collection, and with it a finalizer, from changing the trie under a traversal.
 """
@@ -18,12 +18,14 @@ from libc.string cimport memchr, memcpy
 from ctrie._arrays cimport popcount
 from ctrie._native cimport CTRIE_SLOT, Slot, pin, slot_read, unpin
 from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, gcas_complete, rdcss_read_root
+from subtrie._branch cimport Chain
 from subtrie._cache cimport MOST_SEEN, STRIPES, WAYS, Cache, Remembered, Table, own_table, remember, wanted_place
 from subtrie._groups cimport Shared
 from subtrie._matching cimport RETRIES, Query, new_query, read_matches
 from subtrie._subscribers cimport Entry, SetNode
 from subtrie._words cimport (
-    MANY_WORDS, ONE_WORD, repeated, word, word_is_string, word_is_word, word_of_string, word_rules, word_secret, words_split
+    MANY_WORDS, ONE_WORD, repeated, word, word_begins, word_end, word_is_part, word_is_string, word_is_word, word_of_string,
+    word_rules, word_secret, words_split
 )
 
 from subtrie._matching import distinct_among, distinct_subscribers
@@ -79,6 +81,8 @@ cdef extern from *:
     void prefetch(const void *node) nogil
     const char *ascii_of "(const char *)PyUnicode_1BYTE_DATA" (object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    Py_UCS4 PyUnicode_READ_CHAR(PyObject *text, Py_ssize_t at) nogil
+    Py_ssize_t length_of "PyUnicode_GET_LENGTH" (PyObject *text) nogil
     object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t length)
     PyObject *Py_None
     uint32_t CTRIE_BITMAP(PyObject *cn) nogil
@@ -102,6 +106,7 @@ cdef extern from *:
 cdef PyTypeObject *INODE = <PyTypeObject *>INode
 cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
 cdef PyTypeObject *LNODE = <PyTypeObject *>LNode
+cdef PyTypeObject *CHAIN = <PyTypeObject *>Chain
 cdef PyTypeObject *REMEMBERED = <PyTypeObject *>Remembered
 cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
 cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
@@ -126,12 +131,14 @@ cdef class Plan:
         prefix = dialect.reserved_prefix
         wild = [dialect.one_word, dialect.many_words or dialect.one_word]
         self.dialect = dialect
+        self.separator = dialect.separator
         self.in_place = len(special) <= MOST_SPECIALS and all(
             len(c) == 1 and c.isascii() for c in [dialect.separator, prefix or "$", *wild]
         )
         self.reserved = ord(prefix) if self.in_place and prefix is not None else -1
         self.in_topics = _rules(dialect, special)
         self.in_filters = _rules(dialect, set(dialect.forbidden))
+        self.separator_in_place = ord(dialect.separator)
         self.one, self.many = [ord(c) for c in wild] if self.in_place else (0, 0)
         self.many_last = dialect.many_last
         self.wildcards_in_words = dialect.wildcards_in_words
@@ -140,6 +147,10 @@ cdef class Plan:
         self.max_bytes = dialect.max_bytes
         self.most = min(MOST_WORDS, dialect.max_words)
         self.most_in_filter = min(self.most, dialect.max_wildcards)
+
+    def hash_in_filter(self, str w):
+        """Return the hash of a word where it stands in a filter."""
+        return hash_in_filter(self.dialect, w)
 
 
 cdef word_rules _rules(dialect, special) except *:
@@ -163,7 +174,7 @@ cdef Query query_of(Plan plan, object topic):
     dialect = plan.dialect
     words = dialect.split_topic(topic)
     hashes = tuple([word_hash(w) for w in (words or ("",))])
-    return new_query(words, hashes, plan.many_min, dialect.is_reserved(words))
+    return new_query(words, hashes, dialect)
 
 
 # ------------------------------------------------------------------------------------------------------------- filters
@@ -242,6 +253,9 @@ cdef struct Scratch:
     Py_ssize_t size
     uint64_t full           # the positions 0 to size
     int many_min
+    Py_UCS4 separator
+    Py_UCS4 one
+    Py_UCS4 many
     bint reserved
     bint only_first
     bint keep_seen          # take references to what is in `seen` when the answer has been read
@@ -345,9 +359,7 @@ cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
             continue
         if _is_pending(s, level, main):
             return PENDING
-        if not SUBTRIE_IS(main, CNODE):
-            continue
-        if CTRIE_BITMAP(main) >> ONE_WORD and not (s.reserved and level == first):
+        if not (s.reserved and level == first):
             if not _wildcards(s, main, positions):
                 return NO_MEMORY
             if s.only_first and s.found.count:
@@ -359,18 +371,34 @@ cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
 
 
 cdef inline bint _wildcards(Scratch *s, PyObject *main, uint64_t positions) noexcept nogil:
-    cdef uint32_t bitmap = CTRIE_BITMAP(main)
-    cdef uint64_t reached
-    cdef int fewest
+    cdef uint32_t bitmap
+    if not SUBTRIE_IS(main, CNODE):
+        return _entombed_wildcard(s, CTRIE_TOMB(main), positions)
+    bitmap = CTRIE_BITMAP(main)
     if bitmap >> MANY_WORDS:
-        fewest = lowest_bit(positions) + s.many_min
-        if fewest <= s.size:
-            if not _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff)), s.full & (~<uint64_t>0 << fewest)):
-                return False
-    reached = positions << 1 & s.full
-    if bitmap >> ONE_WORD & 1 and reached:
-        return _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x3fffffff)), reached)
+        if not _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff)), 1, _after_many(s, positions)):
+            return False
+    if bitmap >> ONE_WORD & 1:
+        return _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x3fffffff)), 1, _after_one(s, positions))
     return True
+
+
+cdef bint _entombed_wildcard(Scratch *s, PyObject *last, uint64_t positions) noexcept nogil:
+    """The level is tombed: `last` is its only branch, or None."""
+    if last != Py_None and CTRIE_HASH(last) == MANY_WORDS:
+        return _visit(s, last, 1, _after_many(s, positions))
+    if last != Py_None and CTRIE_HASH(last) == ONE_WORD:
+        return _visit(s, last, 1, _after_one(s, positions))
+    return True
+
+
+cdef inline uint64_t _after_one(Scratch *s, uint64_t positions) noexcept nogil:
+    return positions << 1 & s.full
+
+
+cdef inline uint64_t _after_many(Scratch *s, uint64_t positions) noexcept nogil:
+    cdef int fewest = lowest_bit(positions) + s.many_min
+    return s.full & (~<uint64_t>0 << fewest) if fewest <= s.size else 0
 
 
 cdef inline int _literals(Scratch *s, PyObject *level, PyObject *main, uint64_t left) noexcept nogil:
@@ -395,10 +423,15 @@ cdef inline int _literals(Scratch *s, PyObject *level, PyObject *main, uint64_t 
     return THROUGH
 
 
-cdef inline bint _visit(Scratch *s, PyObject *branch, uint64_t reached) noexcept nogil:
-    """Note a branch that the topic reaches; False when there is no memory."""
+cdef inline bint _visit(Scratch *s, PyObject *branch, Py_ssize_t end, uint64_t reached) noexcept nogil:
+    """Note a branch that the topic reaches, given the positions after its first word, which has so many characters;
+    False when there is no memory."""
     cdef PyObject *next = SUBTRIE_NEXT(branch)
     cdef PyObject *main
+    if SUBTRIE_IS(branch, CHAIN):
+        reached = _along(s, CTRIE_KEY(branch), end, reached)
+    if not reached:
+        return True
     if reached >> s.size & 1 and CTRIE_VALUE(branch) != Py_None:
         prefetch(CTRIE_VALUE(branch))
         if not _push(&s.found, <uint64_t>CTRIE_VALUE(branch)):
@@ -411,10 +444,43 @@ cdef inline bint _visit(Scratch *s, PyObject *branch, uint64_t reached) noexcept
     return main != NULL
 
 
+cdef uint64_t _along(Scratch *s, PyObject *chain, Py_ssize_t at, uint64_t reached) noexcept nogil:
+    """Return the positions after all words of a chain, given those after the first, which ends at `at`."""
+    cdef Py_ssize_t start, length = length_of(chain)
+    while at < length and reached:
+        start = at + 1
+        at = word_end(chain, start, s.separator)
+        reached = _after_part(s, chain, start, at, reached)
+    return reached
+
+
+cdef inline uint64_t _after_part(
+    Scratch *s, PyObject *chain, Py_ssize_t start, Py_ssize_t end, uint64_t positions
+) noexcept nogil:
+    cdef uint64_t after = 0, left = positions & (s.full >> 1)
+    cdef int i
+    if end - start == 1:
+        if PyUnicode_READ_CHAR(chain, start) == s.one:
+            return _after_one(s, positions)
+        if PyUnicode_READ_CHAR(chain, start) == s.many:
+            return _after_many(s, positions)
+    while left:
+        i = lowest_bit(left)
+        left &= left - 1
+        if word_is_part(&s.words[i], chain, start, end):
+            after |= <uint64_t>2 << i
+    return after
+
+
 cdef inline int _visit_if(Scratch *s, PyObject *branch, const word *w, uint64_t reached) noexcept nogil:
-    if CTRIE_HASH(branch) != w.hash or not word_is_string(w, CTRIE_KEY(branch)):
+    if CTRIE_HASH(branch) != w.hash:
         return THROUGH
-    return THROUGH if _visit(s, branch, reached) else NO_MEMORY
+    if SUBTRIE_IS(branch, CHAIN):
+        if not word_begins(w, CTRIE_KEY(branch), s.separator):
+            return THROUGH
+    elif not word_is_string(w, CTRIE_KEY(branch)):
+        return THROUGH
+    return THROUGH if _visit(s, branch, w.length, reached) else NO_MEMORY
 
 
 cdef inline int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, uint64_t reached) noexcept nogil:
@@ -706,12 +772,15 @@ cdef Query _prepare(Scratch *s, Matchable trie, object topic):
     cdef Query query = None
     if not _split_in_place(s, <Plan>plan, topic):
         query = query_of(trie._plan, topic)
-        s.size = len(query.words) if len(query.words) <= MOST_WORDS else 0
+        s.size = len(query.words) if (<Plan>plan).in_place and len(query.words) <= MOST_WORDS else 0
         for i in range(s.size):
             s.words[i] = word_of_string(<PyObject *>query.words[i])
         s.reserved = query.reserved
     s.full = ~<uint64_t>0 >> (63 - s.size)
     s.many_min = (<Plan>plan).many_min
+    s.separator = (<Plan>plan).separator_in_place
+    s.one = (<Plan>plan).one
+    s.many = (<Plan>plan).many
     return query
 
 

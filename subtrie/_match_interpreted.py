@@ -17,10 +17,16 @@ __all__ = ["Matchable", "Plan", "filter_path", "has_match", "hash_in_filter", "m
 class Plan:
     """What matching needs of a dialect."""
 
-    __slots__ = ("dialect",)
+    __slots__ = ("dialect", "separator", "share")
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
+        self.separator = dialect.separator
+        self.share = dialect.share_prefix
+
+    def hash_in_filter(self, word: str) -> int:
+        """Return the hash of a word where it stands in a filter."""
+        return hash_in_filter(self.dialect, word)
 
 
 class Matchable(Rooted):
@@ -49,7 +55,7 @@ def hash_in_filter(dialect: Dialect, word: str) -> int:
 def _query_of(plan: Plan, topic: str) -> Query:
     words = plan.dialect.split_topic(topic)
     hashes = tuple(word_hash(word) for word in words or ("",))
-    return new_query(words, hashes, plan.dialect.many_min, plan.dialect.is_reserved(words))
+    return new_query(words, hashes, plan.dialect)
 
 
 def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ...]:

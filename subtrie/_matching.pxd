@@ -2,16 +2,18 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._nodes cimport CNode, INode, MainNode, Root, SNode
+from ctrie._nodes cimport CNode, Gen, INode, MainNode, Root, SNode, TNode
 from subtrie._branch cimport Branch
 
 cdef int RETRIES
 cdef object _BIT
+cdef Gen _NO_GEN
 
 
 cdef class Query:
     cdef tuple words
     cdef tuple hashes
+    cdef object dialect
     cdef int many_min
     cdef bint reserved
 
@@ -26,20 +28,27 @@ cdef class Reading:
     cdef bint still_holds(self, INode first) except -1
     @cython.locals(query=Query, size=Py_ssize_t, stack=list, level=INode, branch=Branch)
     cdef object traverse(self, INode first, bint only_first)
-    @cython.locals(query=Query, size=Py_ssize_t, reached=list, main=MainNode, cn=CNode, many=Branch, one=Branch, branch=Branch)
+    @cython.locals(query=Query, reached=list, main=MainNode, cn=CNode, branch=Branch)
     cdef list _reached(self, INode level, object positions, bint first_level)
+    cdef object _reach(self, list reached, Branch branch, object positions)
+    cdef object _along(self, Branch chain, object positions)
+    cdef object _after_one(self, object positions)
+    @cython.locals(size=Py_ssize_t)
+    cdef object _after_many(self, object positions)
     @cython.locals(after=dict)
     cdef dict _words_at(self, object positions)
     @cython.locals(flag=uint32_t)
     cdef Branch _wild(self, CNode cn, uint64_t group)
-    @cython.locals(inode=INode, lev=int, cn=CNode, flag=uint32_t, sn=SNode)
+    @cython.locals(inode=INode, lev=int, cn=CNode, flag=uint32_t, sn=Branch, child=object, separator=str)
     cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 
 @cython.locals(query=Query)
-cdef Query new_query(tuple words, tuple hashes, int many_min, bint reserved)
+cdef Query new_query(tuple words, tuple hashes, object dialect)
 @cython.locals(first=INode, reading=Reading, frozen=Root)
 cpdef Reading read_matches(Root root, Query query, bint only_first=*)
 @cython.locals(reading=Reading)
 cdef Reading new_reading(Root root, Query query)
-cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash)
+@cython.locals(sn=SNode)
+cdef CNode _alone(TNode tomb)
+cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash, str separator)

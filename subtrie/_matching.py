@@ -3,7 +3,8 @@
 A traversal carries a *set of positions* for every level that it enters: the numbers of topic words that the path so
 far may have consumed, as bits of an integer. `*` shifts the set by one; `#` fills it up from its lowest bit on; a word
 keeps the positions at which the topic has it. Each level has one parent branch, so it is entered once, with all its
-positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking.
+positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking. Of a
+chain, the words are gone through one after the other, as if each were a level of its own.
 
 A traversal notes every (I-node, main node) that it reads, the root's I-node first. When it is through, it reads them
 all again. If each I-node still holds the main node it held, then all of them held together at the moment between the
@@ -27,23 +28,27 @@ from functools import reduce
 from typing import Any
 
 from subtrie._groups import Shared, audience
+from subtrie.dialects import Dialect
 
 if not cython.compiled:
     from ctrie._arrays import popcount
     from ctrie._nodes import (
         BRANCH_MASK,
         CNode,
+        Gen,
         INode,
         Root,
+        TNode,
         W,
         branches,
         find_below,
         freeze_root,
         gcas_read,
+        new_cnode,
         rdcss_read_root,
     )
     from ctrie._slot import load
-    from subtrie._branch import Branch
+    from subtrie._branch import Branch, Chain, begins, words_in
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
     from cython.cimports.ctrie._arrays import popcount
@@ -51,39 +56,44 @@ else:
     from cython.cimports.ctrie._nodes import (
         BRANCH_MASK,
         CNode,
+        Gen,
         INode,
         Root,
+        TNode,
         W,
         branches,
         find_below,
         freeze_root,
         gcas_read,
+        new_cnode,
         rdcss_read_root,
     )
-    from cython.cimports.subtrie._branch import Branch
+    from cython.cimports.subtrie._branch import Branch, Chain, begins, words_in
     from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
 
 RETRIES = 4
 _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for sets wider than a machine word
+_NO_GEN = Gen()
 
 
 class Query:
-    """A topic to match: its words and their hashes (of no words: the hash of the empty one), and the two rules in which
-    dialects differ."""
+    """A topic to match: its words and their hashes (of no words: the hash of the empty one)."""
 
-    __slots__ = ("hashes", "many_min", "reserved", "words")
+    __slots__ = ("dialect", "hashes", "many_min", "reserved", "words")
     words: tuple[str, ...]
     hashes: tuple[int, ...]
+    dialect: Dialect
     many_min: int  # the least number of words that the many-words wildcard stands for
     reserved: bool  # filters that begin with a wildcard do not see this topic
 
 
-def new_query(words: tuple[str, ...], hashes: tuple[int, ...], many_min: int, reserved: bool) -> Query:
+def new_query(words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect) -> Query:
     query: Query = Query.__new__(Query)
     query.words = words
     query.hashes = hashes
-    query.many_min = many_min
-    query.reserved = reserved
+    query.dialect = dialect
+    query.many_min = dialect.many_min
+    query.reserved = dialect.is_reserved(words)
     return query
 
 
@@ -124,34 +134,52 @@ class Reading:
     def _reached(self, level: INode, positions: Any, first_level: bool) -> list[Any]:
         """Return (branch, positions after it) for the branches of one level that the topic reaches."""
         query = self.query
-        size = len(query.words)
         reached: list[Any] = []
         main = gcas_read(self.root, level)
         self.seen.append(level)
         self.seen.append(main)
-        if not isinstance(main, CNode):
-            return reached  # a tomb: the level is empty
-        cn: CNode = main
+        cn: CNode = main if isinstance(main, CNode) else _alone(main)  # type: ignore[arg-type]
         if not (first_level and query.reserved):
-            many = self._wild(cn, MANY_WORDS)
-            if many is not None:
-                fewest = ((positions & -positions).bit_length() - 1) + query.many_min
-                if fewest <= size:
-                    reached.append((many, (_BIT << size + 1) - (_BIT << fewest)))
-            one = self._wild(cn, ONE_WORD)
-            if one is not None:
-                shifted = positions << 1 & (_BIT << size + 1) - 1
-                if shifted:
-                    reached.append((one, shifted))
-        if size == 0 and first_level:  # the filter of no words is kept as one empty word
-            branch = self._literal(level, main, "", query.hashes[0])
-            if branch is not None:
+            self._reach(reached, self._wild(cn, MANY_WORDS), self._after_many(positions))
+            self._reach(reached, self._wild(cn, ONE_WORD), self._after_one(positions))
+        if len(query.words) == 0 and first_level:  # the filter of no words is kept as one empty word
+            branch = self._literal(level, cn, "", query.hashes[0])
+            if branch is not None and not isinstance(branch, Chain):
                 reached.append((branch, positions))
         for word, at in self._words_at(positions).items():
-            branch = self._literal(level, main, word, query.hashes[at.bit_length() - 2])
-            if branch is not None:
-                reached.append((branch, at))
+            self._reach(reached, self._literal(level, cn, word, query.hashes[at.bit_length() - 2]), at)
         return reached
+
+    def _reach(self, reached: list[Any], branch: Branch | None, positions: Any) -> None:
+        """Add `branch`, if there is one, unless no `positions` after its first word lead through the others."""
+        if isinstance(branch, Chain):
+            positions = self._along(branch, positions)
+        if branch is not None and positions:
+            reached.append((branch, positions))
+
+    def _along(self, chain: Branch, positions: Any) -> Any:
+        """Return the positions after a chain, given those after its first word."""
+        dialect = self.query.dialect
+        for word in words_in(chain, dialect.separator)[1:]:
+            if not positions:
+                break
+            if word == dialect.one_word:
+                positions = self._after_one(positions)
+            elif word == dialect.many_words:
+                positions = self._after_many(positions)
+            else:
+                positions = self._words_at(positions).get(word, 0)
+        return positions
+
+    def _after_one(self, positions: Any) -> Any:
+        """Return the positions after the wildcard for one word."""
+        return positions << 1 & (_BIT << len(self.query.words) + 1) - 1
+
+    def _after_many(self, positions: Any) -> Any:
+        """Return the positions after the wildcard for many words."""
+        size = len(self.query.words)
+        fewest = ((positions & -positions).bit_length() - 1) + self.query.many_min
+        return (_BIT << size + 1) - (_BIT << fewest) if fewest <= size else 0
 
     def _words_at(self, positions: Any) -> dict[str, Any]:
         """Return the positions after each word that the topic has at one of `positions`."""
@@ -172,6 +200,7 @@ class Reading:
         """As `find` in ctrie/_nodes.py, noting what is read."""
         inode = level
         lev = 0
+        separator = self.query.dialect.separator
         while isinstance(main, CNode):
             cn: CNode = main
             flag = 1 << ((hash >> lev) & BRANCH_MASK)
@@ -179,14 +208,14 @@ class Reading:
                 return None
             child = cn.array[popcount(cn.bitmap & (flag - 1))]
             if not isinstance(child, INode):
-                return child if child.hash == hash and child.key == word else None
+                return child if child.hash == hash and begins(child, word, separator) else None
             inode = child
             lev += W
             main = gcas_read(self.root, inode)
             self.seen.append(inode)
             self.seen.append(main)
         for sn in branches(self.root, inode):
-            if sn.hash == hash and sn.key == word:
+            if sn.hash == hash and begins(sn, word, separator):
                 return sn  # type: ignore[no-any-return]
         return None
 
@@ -216,11 +245,17 @@ def new_reading(root: Root, query: Query) -> Reading:
     return reading
 
 
+def _alone(tomb: TNode) -> CNode:
+    """Return a tombed level as it would be if it were not: with one branch, or none."""
+    sn = tomb.sn
+    return new_cnode(0, (), _NO_GEN) if sn is None else new_cnode(1 << (sn.hash & BRANCH_MASK), (sn,), _NO_GEN)
+
+
 def read_words(
-    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], many_min: int, reserved: bool
+    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect
 ) -> list[tuple[Branch, Any]]:
     """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
-    return read_matches(root, new_query(words, hashes, many_min, reserved)).found
+    return read_matches(root, new_query(words, hashes, dialect)).found
 
 
 class Distinct:
@@ -288,6 +323,11 @@ def words_of(path: Any) -> tuple[str, ...]:
     return tuple(words)
 
 
-def branch_in(root: Root, level: INode, word: str, hash: int) -> Branch | None:
-    """Return the branch of `word` in a level, or None."""
-    return find_below(root, level, word, hash, None)  # type: ignore[return-value]
+def branch_in(root: Root, level: INode, word: str, hash: int, separator: str) -> Branch | None:
+    """Return the branch that begins with `word` in a level, or None."""
+    return find_below(root, level, (word, word + separator), hash, _begins_so)  # type: ignore[return-value]
+
+
+def _begins_so(text: str, word: tuple[str, str]) -> bool:
+    """Tell whether the words in `text` begin with a certain one, given also with the separator after it."""
+    return text == word[0] or text.startswith(word[1])

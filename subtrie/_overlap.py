@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ctrie._nodes import snodes
+from subtrie._branch import words_in
 from subtrie._matching import branch_in
-from subtrie._words import MANY_WORDS, ONE_WORD
 from subtrie.dialects import Dialect, Words
 
 
@@ -116,12 +116,16 @@ def overlapping_paths(root: Any, first: Any, given: Given, hash_of: Any) -> Iter
     while stack:
         level, path, at, wild_before = stack.pop()
         for branch in _candidates(root, level, given, at, hash_of):
-            reached = _after(given, at, branch, wild_before)
+            reached = at
+            starts_wild = wild_before
+            for word in words_in(branch, given.dialect.separator):
+                reached = _after(given, reached, word, starts_wild)
+                starts_wild = starts_wild or given.dialect.is_wild(word)
             here = (path, branch.key)
             if branch.value is not None and given.ends(at if _is_no_words(given, branch, path) else reached):
                 yield branch, here
             if branch.next is not None and reached != (0, 0):
-                stack.append((branch.next, here, reached, wild_before or _is_wild(branch)))
+                stack.append((branch.next, here, reached, starts_wild))
 
 
 def _candidates(root: Any, level: Any, given: Given, at: Positions, hash_of: Any) -> Iterator[Any]:
@@ -133,13 +137,9 @@ def _candidates(root: Any, level: Any, given: Given, at: Positions, hash_of: Any
     if given.ends(at) and dialect.zero_words:
         wanted.append("")
     for word in dict.fromkeys(wanted):
-        branch = branch_in(root, level, word, hash_of(dialect, word))
+        branch = branch_in(root, level, word, hash_of(dialect, word), dialect.separator)
         if branch is not None:
             yield branch
-
-
-def _is_wild(branch: Any) -> bool:
-    return branch.hash in (ONE_WORD, MANY_WORDS)
 
 
 def _is_no_words(given: Given, branch: Any, path: Any) -> bool:
@@ -147,9 +147,9 @@ def _is_no_words(given: Given, branch: Any, path: Any) -> bool:
     return path is None and branch.key == "" and given.dialect.zero_words
 
 
-def _after(given: Given, at: Positions, branch: Any, wild_before: bool) -> Positions:
-    if branch.hash == ONE_WORD:
+def _after(given: Given, at: Positions, word: str, wild_before: bool) -> Positions:
+    if word == given.dialect.one_word:
         return given.after_one(at)
-    if branch.hash == MANY_WORDS:
+    if word == given.dialect.many_words:
         return given.after_many(at)
-    return given.after_word(at, branch.key, wild_before)
+    return given.after_word(at, word, wild_before)

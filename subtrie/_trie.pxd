@@ -43,5 +43,5 @@ cdef class SubscriptionTrie(Matchable):
 
 
 cdef Root _frozen(SubscriptionTrie trie)
-cdef Entry _entry_at(Root root, tuple place, object subscriber, uint64_t hash)
+cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash)
 cdef tuple _filing_key(tuple place)

@@ -14,7 +14,7 @@ from subtrie.dialects import AMQP, Dialect
 
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
-    from subtrie._branch import Branch, FilterEdit, Subscribe, subscribe_edit, unsubscribe_edit
+    from subtrie._branch import Branch, Chain, FilterEdit, Subscribe, subscribe_edit, unsubscribe_edit, words_in
     from subtrie._cache import counts as cache_counts
     from subtrie._cache import forget, new_cache
     from subtrie._groups import members_of
@@ -41,7 +41,15 @@ else:
         freeze_root,
         rdcss_read_root,
     )
-    from cython.cimports.subtrie._branch import Branch, FilterEdit, Subscribe, subscribe_edit, unsubscribe_edit
+    from cython.cimports.subtrie._branch import (
+        Branch,
+        Chain,
+        FilterEdit,
+        Subscribe,
+        subscribe_edit,
+        unsubscribe_edit,
+        words_in,
+    )
     from cython.cimports.subtrie._cache import counts as cache_counts
     from cython.cimports.subtrie._cache import forget, new_cache
     from cython.cimports.subtrie._groups import members_of
@@ -399,7 +407,7 @@ class SubscriptionTrie(Matchable):
         """
         hits, misses = (0, 0) if self._cache is None else cache_counts(self._cache)
         retries = 0 if self._retries is None else self._retries.load()
-        counts = statistics(freeze_root(self._root))
+        counts = statistics(freeze_root(self._root), self._plan.separator)
         return {**counts, "retries": retries, "cache_hits": hits, "cache_misses": misses}
 
     # ----------------------------------------------------------------------------------------------------- an instant
@@ -452,7 +460,8 @@ class SubscriptionTrie(Matchable):
                     levels.append(branch.next)
         for branch, path in walk(freeze_root(root)):
             words, hashes = self._path(self.dialect.join(words_of(path)))
-            assert branch_at(root, words, hashes) is branch, f"{self.dialect.join(words)!r} is stored but not found"
+            found = branch_at(root, words, hashes, self.dialect.separator)
+            assert found is branch, f"{self.dialect.join(words)!r} is stored but not found"
         if self._index is not None:
             self._check_index()
 
@@ -461,7 +470,10 @@ class SubscriptionTrie(Matchable):
     def _check_branch(self, branch: Any) -> None:
         assert isinstance(branch, Branch), f"{branch!r} is no branch"
         assert branch.value is not None or branch.next is not None, f"the branch {branch.key!r} has no use"
-        assert branch.hash == hash_in_filter(self.dialect, branch.key), (
+        words = words_in(branch, self.dialect.separator)
+        assert self.dialect.join(words) == branch.key, f"{branch.key!r} is not what its words spell"
+        assert isinstance(branch, Chain) == (len(words) > 1), f"{branch.key!r} has {len(words)} words"
+        assert branch.hash == hash_in_filter(self.dialect, words[0]), (
             f"the branch {branch.key!r} has another word's hash"
         )
         check_value(branch.value)
@@ -481,7 +493,7 @@ class SubscriptionTrie(Matchable):
         group = queue
         if queue is not None:
             self.dialect.check_queue(queue)
-        elif words[0] == self.dialect.share_prefix and len(words) > 2:
+        elif self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
             words, hashes, group = words[2:], hashes[2:], words[1]
         return (filter, queue), words, hashes, group
 
@@ -492,7 +504,7 @@ class SubscriptionTrie(Matchable):
 
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
-        edit = subscribe_edit(words, hashes, group, entry)
+        edit = subscribe_edit(self._plan, words, hashes, group, entry)
         if self._index is None:
             edit_trie(self._root, edit)
         else:
@@ -503,7 +515,7 @@ class SubscriptionTrie(Matchable):
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
-        edit = unsubscribe_edit(words, hashes, group, subscriber, hash)
+        edit = unsubscribe_edit(self._plan, words, hashes, group, subscriber, hash)
         edit_trie(self._root, edit)
         if self._index is not None:
             self._withdraw(place, subscriber, hash)
@@ -529,7 +541,7 @@ class SubscriptionTrie(Matchable):
 
     def _is_wanted(self, filter: str) -> bool:
         words, hashes = self._path(filter)
-        branch = branch_at(self._root, words, hashes)
+        branch = branch_at(self._root, words, hashes, self._plan.separator)
         return branch is not None and branch.value is not None
 
     # With an index. The order of the steps is _index.py's.
@@ -549,7 +561,7 @@ class SubscriptionTrie(Matchable):
     def _withdraw(self, place: Place, subscriber: Any, hash: int) -> None:
         index: Index = self._index  # type: ignore[assignment]
         filing = index.to_strike(subscriber, hash, _filing_key(place))
-        if filing is not None and _entry_at(self._root, place, subscriber, hash) is None:
+        if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash) is None:
             index.strike(subscriber, hash, filing)
 
     def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
@@ -561,7 +573,7 @@ class SubscriptionTrie(Matchable):
         found = []
         for filter, queue in keys:
             place = self._place(filter, queue)
-            entry = _entry_at(root, place, subscriber, hash)
+            entry = _entry_at(root, self._plan.separator, place, subscriber, hash)
             if entry is not None:
                 found.append((filter, place[3], entry))
         return found
@@ -569,7 +581,7 @@ class SubscriptionTrie(Matchable):
     def _spelled_at(self, filter: str, subscriber: Any) -> Iterable[Spelled]:
         """Return the subscriptions on one filter; of one subscriber, unless that is None."""
         _, words, hashes, group = self._place(filter, None)
-        branch = branch_at(freeze_root(self._root), words, hashes)
+        branch = branch_at(freeze_root(self._root), words, hashes, self._plan.separator)
         found = [] if branch is None or branch.value is None else [(branch, path_of(words))]
         if subscriber is None:
             listed = spelled(found, self.dialect)
@@ -613,9 +625,9 @@ def _frozen(trie: SubscriptionTrie) -> Root:
     return freeze_root(trie._root)
 
 
-def _entry_at(root: Root, place: Place, subscriber: Any, hash: int) -> Entry | None:
+def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int) -> Entry | None:
     _, words, hashes, group = place
-    branch = branch_at(root, words, hashes)
+    branch = branch_at(root, words, hashes, separator)
     return None if branch is None else find_entry(members_of(branch.value, group), subscriber, hash)
 
 

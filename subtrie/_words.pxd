@@ -14,6 +14,9 @@ cdef extern from "words.h" nogil:
     uint64_t MANY_WORDS "MANY_WORDS_GROUP"
     word word_of_string(PyObject *string)
     bint word_is_string(const word *w, PyObject *string)
+    Py_ssize_t word_end(PyObject *text, Py_ssize_t at, Py_UCS4 separator)
+    bint word_is_part(const word *w, PyObject *text, Py_ssize_t start, Py_ssize_t end)
+    bint word_begins(const word *w, PyObject *chain, Py_UCS4 separator)
     ctypedef struct word_rules:
         uint64_t separators
         uint64_t specials[8]

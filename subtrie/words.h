@@ -122,6 +122,45 @@ static inline int word_is_string(const word *w, PyObject *string)
             memcmp(PyUnicode_DATA(string), w->data, (size_t)(w->length * w->kind)) == 0);
 }
 
+/* The first character of `text` from `at` on that is `separator`, or the end. */
+static inline Py_ssize_t word_end(PyObject *text, Py_ssize_t at, Py_UCS4 separator)
+{
+    int kind = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    while (at < length && PyUnicode_READ(kind, data, at) != separator) {
+        at++;
+    }
+    return at;
+}
+
+/* Whether a word is what `text` holds from `start` to `end`. */
+static inline int word_is_part(const word *w, PyObject *text, Py_ssize_t start, Py_ssize_t end)
+{
+    int kind = PyUnicode_KIND(text);
+    const char *data = (const char *)PyUnicode_DATA(text) + start * kind;
+    if (w->length != end - start) {
+        return 0;
+    }
+    if (w->kind == kind) {
+        return memcmp(data, w->data, (size_t)(w->length * kind)) == 0;
+    }
+    for (Py_ssize_t i = 0; i < w->length; i++) {
+        if (PyUnicode_READ(kind, data, i) != PyUnicode_READ(w->kind, w->data, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether a chain (_branch.py) whose hash is a word's begins with that word. */
+static inline int word_begins(const word *w, PyObject *chain, Py_UCS4 separator)
+{
+    return !(w->hash & LONG_WORD) ||
+           (PyUnicode_GET_LENGTH(chain) > w->length && PyUnicode_READ_CHAR(chain, w->length) == separator &&
+            word_is_part(w, chain, 0, w->length));
+}
+
 static const uint64_t LOW_BITS = 0x7f7f7f7f7f7f7f7fu;
 
 /* 0x80 in every byte of x that is zero, and nowhere else. */

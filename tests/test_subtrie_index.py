@@ -364,7 +364,7 @@ FAULTS = [
     Fault(
         "nobody looks at the trie before a strike",
         TRIE,
-        "if filing is not None and _entry_at(self._root, place, subscriber, hash) is None:",
+        "if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash) is None:",
         "if filing is not None:",
     ),
     Fault("the filters are read at two instants", TRIE, "if index.filings(subscriber, hash) is filings:", "if True:"),

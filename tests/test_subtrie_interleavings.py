@@ -30,7 +30,7 @@ pytestmark = pytest.mark.once  # the same interpreted source, in one thread, wha
 
 # ------------------------------------------------------------------------------------------------------------- starts
 
-A, AB, AC, ABC = On("a"), On("a.b"), On("a.c"), On("a.b.c")
+A, AB, AC, ABC, ABD, ABCD = On("a"), On("a.b"), On("a.c"), On("a.b.c"), On("a.b.d"), On("a.b.c.d")
 STAR, HASH = On("*.b"), On("#")
 CROWD = [On("a.b", f"s{n}") for n in range(9)]
 
@@ -49,9 +49,9 @@ def after_snapshot(*subscriptions: On) -> Callable[[Twin], Any]:
 def mixed_generations(twin: Twin) -> Any:
     """Beside the level below `b` and the I-node of `s1` and `s2`, which are of an older generation than the root, the
     level below `a` and the I-node of `deep1` and `deep2` are of the root's (ctrie's invariant I3)."""
-    trie = after_snapshot(On("b.c"), On("d"), On("s1"), On("s2"))(twin)
+    trie = after_snapshot(On("b.c"), On("b.a"), On("d"), On("s1"), On("s2"))(twin)
     trie.unsubscribe("d", "x")  # the first C-node is of the root's generation from here on, what it leads to is not
-    for filter in ("a.b", "deep1", "deep2"):
+    for filter in ("a.b", "a.d", "deep1", "deep2"):
         trie.subscribe(filter, "x")
     return trie
 
@@ -71,8 +71,16 @@ STARTS = {
     "empty": Start(filled(), "a.b", [(AB, AB), (AB, AC), (AB, A)]),
     "one filter": Start(filled(AB), "a.b", [(AB, AB), (AB, AC), (AB, A), (AC, AB), (ABC, AB)]),
     "two levels about to go": Start(filled(ABC), "a.b.c", [(ABC, ABC), (ABC, AC), (ABC, AB), (AC, ABC)]),
-    "a subscriber above": Start(filled(A, AB), "a", [(AB, A), (A, AB), (AB, AB)]),
-    "a neighbour below": Start(filled(AB, AC), "a.b", [(AB, AC), (AC, AB)]),
+    "a chain": Start(filled(ABCD), "a.b.c.d", [(ABC, ABCD), (AB, ABC), (ABD, AC), (On("a.b.c.d.b"), ABCD)]),
+    "a chain above a level": Start(filled(ABC, ABD), "a.b.c", [(ABC, AB), (AC, ABC), (A, ABD), (ABC, ABD)]),
+    "a chain below a chain": Start(filled(ABCD, AC), "a.b.c.d", [(AC, ABC), (ABCD, AC), (AB, AC)]),
+    "wildcards in a chain": Start(
+        filled(On("a.*.c"), On("a.#.c", "y")), "a.b.c", [(On("a.*.c"), ABC), (ABC, On("a.*"))]
+    ),
+    "a subscriber above": Start(filled(A, AB), "a", [(AB, A), (A, AB), (AB, AB), (AC, A)]),
+    "a subscriber above a level above": Start(filled(A, ABC, ABD), "a.b.c", [(ABC, A), (A, ABD), (ABC, ABD)]),
+    "a neighbour below": Start(filled(AB, AC), "a.b", [(AB, AC), (AC, AB), (AB, A), (A, AC)]),
+    "a neighbour leads on": Start(filled(AB, On("a.c.b"), On("a.c.d")), "a.b", [(AB, On("a.c.b")), (On("a.c.d"), AB)]),
     "wildcards": Start(filled(STAR, HASH), "a.b", [(AB, STAR), (STAR, AB), (HASH, AB)]),
     "words about to part": Start(
         filled(On("s1"), On("a.s1")), "a.s1", [(On("s2"), On("s3")), (On("a.s2"), On("a.s1"))]
@@ -102,9 +110,15 @@ STARTS = {
     "eight subscribers": Start(filled(*CROWD[:8]), "a.b", [(CROWD[8], CROWD[0])]),
     "nine subscribers": Start(filled(*CROWD), "a.b", [(CROWD[8], CROWD[0])]),
     "two subscribers": Start(filled(AB, On("a.b", "y")), "a.b", [(AB, On("a.b", "y")), (AB, AB)]),
-    "left with a pending tomb": Start(suspended(AB, 1, AB), "a.b", [(AB, AC), (AC, AB), (A, AC)], AB),
-    "left with a tomb": Start(suspended(AB, 2, AB), "a.b", [(AB, AC), (AC, AB), (A, AC)], AB),
-    "left with a tomb below a subscriber": Start(suspended(AB, 2, A, AB), "a.b", [(A, AC), (AC, A)], AB),
+    "left with a pending removal": Start(suspended(AB, 1, AB), "a.b", [(AB, AC), (AC, AB), (A, AC)], AB),
+    "left with a pending tomb": Start(suspended(AB, 1, A, AB), "a.b", [(AB, AC), (AC, AB), (A, AC)], AB),
+    "left with a tomb": Start(suspended(AB, 2, A, AB), "a.b", [(A, AC), (AC, A), (AB, A)], AB),
+    "left with a level to roll up": Start(suspended(AB, 2, AB, AC), "a.c", [(A, AC), (AC, A), (AC, AB)], AB),
+    "left with a pending last tomb": Start(suspended(AB, 3, AB, AC), "a.c", [(A, AC), (AC, A), (AC, AB)], AB),
+    "left with a last tomb": Start(suspended(AB, 4, AB, AC), "a.c", [(A, AC), (AC, A), (AC, AB)], AB),
+    "left with a last tomb of a wildcard": Start(
+        suspended(AB, 4, AB, On("a.*"), On("*.b", "y")), "a.c", [(A, AC), (On("a.*"), A)], AB
+    ),
 }
 
 
@@ -159,7 +173,7 @@ FAULTS = [
             "    if size == 0:\n        return new_tnode(None)\n",
             "    if size == 0:\n        return cn\n",
         ),
-        "one filter",
+        "a subscriber above",
     ),
     (
         Fault(
@@ -180,23 +194,87 @@ FAULTS = [
             "    edit.settled = True\n    return RESTART",
             "    return DONE",
         ),
-        "one filter",
+        "a subscriber above",
+    ),
+    (
+        Fault(
+            "whoever leaves a level with one branch leaves it at that",
+            NODES,
+            "    if not (isinstance(new, TNode) or edit.emptied or _is_to_roll_up(edit, new)):",
+            "    if not (isinstance(new, TNode) or edit.emptied):",
+        ),
+        "a neighbour below",
+    ),
+    (
+        Fault(
+            "the last subscriber above a level with one branch leaves it at that",
+            NODES,
+            "    if not (isinstance(new, TNode) or edit.emptied or _is_to_roll_up(edit, new)):",
+            "    if not (isinstance(new, TNode) or _is_to_roll_up(edit, new)):",
+        ),
+        "a subscriber above",
+    ),
+    (
+        Fault(
+            "branches are joined over the subscribers between them",
+            BRANCH,
+            "        if self.value is not None:  # somebody",
+            "        if False:  # somebody",
+        ),
+        "left with a last tomb",
+    ),
+    (
+        Fault(
+            "a last branch goes with its level",
+            BRANCH,
+            "        if last is None:",
+            "        if True:",
+        ),
+        "a neighbour below",
+    ),
+    (
+        Fault(
+            "a chain that parts loses its subscribers",
+            BRANCH,
+            "lower_hash, branch.value, branch.next)",
+            "lower_hash, None, branch.next)",
+        ),
+        "a chain",
+    ),
+    (
+        Fault(
+            "a chain that parts takes a copy of its level down",
+            BRANCH,
+            "lower_hash, branch.value, branch.next)",
+            "lower_hash, branch.value, branch.next and"
+            " new_inode(new_inode.__globals__['load'](branch.next), self.gen))",
+        ),
+        "a chain above a level",
+    ),
+    (
+        Fault(
+            "of a tomb with a branch, a match sees nothing",
+            "subtrie._matching",
+            "    return new_cnode(0, (), _NO_GEN) if sn is None else",
+            "    return new_cnode(0, (), _NO_GEN) if True else",
+        ),
+        "left with a last tomb",
     ),
     (
         Fault(
             "a prune takes whatever level it finds",
             BRANCH,
-            "        if self.next is not level:\n            return self\n",
+            "        if self.next is not edit.inode:\n            return self\n",
             "",
         ),
-        "one filter",
+        "a subscriber above",
     ),
     (
         Fault(
             "a prune takes the subscribers along",
             BRANCH,
-            "        return None if self.value is None else new_branch(self.key, self.hash, self.value, None)",
-            "        return None",
+            "            return None if self.value is None else changed_branch(self, self.value, None)",
+            "            return None",
         ),
         "a subscriber above",
     ),

@@ -138,7 +138,7 @@ COLLIDING = Start(
     [(On("s1.b", "anna"), On("*.b", "anna")), (On("s1.b", "dora"), On("s2.b", "bert"))],
 )
 INSIDE = Start(
-    filled(On("s1", "bert"), On("s2", "bert"), On("#.s1", "anna"), On("#.a", "carl")),
+    filled(On("s1", "bert"), On("s2", "bert"), On("#.s1", "anna"), On("#.a", "carl"), On("#.b", "carl")),
     "s1",
     [(On("#.s1", "anna"), On("s1", "anna"))],
 )

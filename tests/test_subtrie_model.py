@@ -7,6 +7,7 @@ matcher changes its method, hostile filters, crowds.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -60,14 +61,16 @@ class Model(dict[tuple[str, Any], Options]):
     def stats(self) -> dict[str, int]:
         filters = {filter for filter, _ in self}
         paths = {(self.dialect.split_filter(filter) or ("",)) for filter in filters}
-        branches = {path[:size] for path in paths for size in range(1, len(path) + 1)}
-        levels = [branch[:-1] for branch in branches]
+        prefixes = {path[:size] for path in paths for size in range(1, len(path) + 1)}
+        levels = Counter(prefix[:-1] for prefix in prefixes)
+        # A chain is rolled up: what only one word can follow, and where nobody is subscribed, has no branch of its own.
+        branches = [prefix for prefix in prefixes if prefix in paths or levels[prefix] > 1]
         return {
             "filters": len(filters),
             "subscriptions": len(self),
             "branches": len(branches),
             "depth": max(map(len, paths), default=0),
-            "widest_level": max(map(levels.count, levels), default=0),
+            "widest_level": max(levels.values(), default=0),
             "widest_fanout": max((sum(on[0] == filter for on in self) for filter in filters), default=0),
         }
 

@@ -150,7 +150,11 @@ class TestCounts:
         trie = SubscriptionTrie()
         assert trie.stats()["nodes"] == 2  # the root's I-node and its main node
         trie.subscribe("a.b", 1)
-        assert trie.stats()["nodes"] == 6  # two levels, a branch in each
+        assert trie.stats()["nodes"] == 3  # and a branch
+        trie.subscribe("a.c", 1)
+        assert trie.stats()["nodes"] == 7  # two levels, three branches
+        trie.unsubscribe("a.c", 1)
+        assert trie.stats()["nodes"] == 3
         trie.unsubscribe("a.b", 1)
         assert trie.stats()["nodes"] == 2
         trie.check()

@@ -180,6 +180,7 @@ class TestExactMatchesFirst:
         for n in range(3):
             few.subscribe("a.b", n)
             many.subscribe("a.b", n)
+        few.subscribe("a.c", "part the words, as the wildcards do")
         for filter in ("#.a.#.b.#", "*.b", "a.*", "#.b"):
             many.subscribe(filter, filter)
 

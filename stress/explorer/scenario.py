@@ -134,16 +134,23 @@ _LEFT: Final[Call] = ("unsubscribe", ("a.b", "x"))
 _SUBSCRIPTIONS: Final = {
     "empty": _subscriptions("", "a.b", "a.b a.b a.c", "a.b a.c a", "a.b a *.b"),
     "one filter": _subscriptions("a.b", "a.b", "a.b a.b a.c", "a.b a.c a.b", "a.b.c a.b a"),
-    "two levels about to go": _subscriptions("a.b.c", "a.b.c", "a.b.c a.b.c a.c", "a.b.c a.c a.b.c", "a.b.c a.b a.c"),
+    "two levels about to go": _subscriptions(
+        "a a.b a.b.c", "a.b.c", "a.b.c a.b a", "a.b a.b.c a.c", "a.b.c a.c a.b.c"
+    ),
     "a chain": _subscriptions("a.b.c.d", "a.b.c.d", "a.b.c.d a.b.d a", "a.b a.b.c.d a.b.c"),
+    "a chain above a level": _subscriptions(
+        "a.b.c a.b.d", "a.b.c", "a.b.c a.b a.c", "a.b.c a.b.d a", "a.c a.b.a a.b.c"
+    ),
+    "a chain below a chain": _subscriptions("a.b.c.d a.c", "a.b.c.d", "a.c a.b.c a.b.c.d", "a.b.c.d a.c a.b"),
+    "wildcards in a chain": _subscriptions("a.*.c a.#.c:y", "a.b.c", "a.*.c a.b.c a.#.c:y", "a.* a.*.c a.b.c"),
     "a subscriber above": _subscriptions("a a.b", "a", "a.b a a.c"),
-    "a neighbour below": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b"),
+    "a neighbour below": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", "a a.b a.c"),
     "wildcards": _subscriptions("*.b #:y", "a.b", "a.b *.b #:y", "#:y a.b *.b"),
     "a literal and a wildcard": _subscriptions("a.b", "a.b", "a.b *.b:y a.b:z", "a.b a.#:y *.b"),
     "a wildcard beside words that meet": _subscriptions(
-        "a.y1 a.y2 a.y3 *.b:z", "a.y1", "a.y1 *.y1:y a.y2", "*.y1:y *.b:z a.y1"
+        "a.y1 a.y2 a.y3 *.b:z *.c:z", "a.y1", "a.y1 *.y1:y a.y2", "*.y1:y *.b:z a.y1"
     ),
-    "a wildcard about to go": _subscriptions("a.c *.b:y", "a.b", "a.b *.b:y a.c"),
+    "a wildcard about to go": _subscriptions("a.c a.d *.b:y *.c:z", "a.b", "a.b *.b:y a.c"),
     "words about to part": _subscriptions("y1 a.y1", "a.y1", "y2 y3 a.y1", "a.y2 a.y1 y2"),
     "words about to meet": _subscriptions("y1.b y2 a.y1 a.y2", "y1.b", "y1.b y2 y1.c", "a.y1 a.y2 a.y3"),
     "words that meet late": _subscriptions("a.deep1 a.deep2", "a.deep1", "a.deep1 a.deep2 a.deep3"),
@@ -152,15 +159,18 @@ _SUBSCRIPTIONS: Final = {
         "a.b a.c y1 y2", "a.b", "a.b a.c y1", "a.b y1 a.b.c", later=[("subscriptions", ())]
     ),
     "mixed generations": _subscriptions(
-        "b.c d y1 y2", "a.b", "b.d a.c a.b", "y3 a2 b.c", "a.b b.c d",
+        "b.c b.a d y1 y2", "a.b", "b.d a.c a.b", "y3 a2 b.c", "a.b b.c d",
         later=[("subscriptions", ()), ("unsubscribe", ("d", "x")), ("subscribe", ("a.b", "x")),
-               ("subscribe", ("a2", "x")), ("subscribe", ("a3", "x"))],
+               ("subscribe", ("a.d", "x")), ("subscribe", ("a2", "x")), ("subscribe", ("a3", "x"))],
     ),
     "eight subscribers": _subscriptions(_CROWD, "a.b", "a.b:s8 a.b:s0 a.b:s1"),
     "nine subscribers": _subscriptions(f"{_CROWD} a.b:s8", "a.b", "a.b:s8 a.b:s0 a.b:s9"),
-    "left with a pending tomb": _subscriptions("a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
-    "left with a tomb": _subscriptions("a.b", "a.b", "a.b a.c a", left=(_LEFT, 2)),
-    "left with a tomb below a subscriber": _subscriptions("a a.b", "a.b", "a a.c a.b", left=(_LEFT, 2)),
+    "left with a pending removal": _subscriptions("a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
+    "left with a pending tomb": _subscriptions("a a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
+    "left with a tomb": _subscriptions("a a.b", "a.b", "a a.c a.b", left=(_LEFT, 2)),
+    "left with a level to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", left=(_LEFT, 2)),
+    "left with a pending tomb to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", left=(_LEFT, 3)),
+    "left with a tomb to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", "a.b a a.c", left=(_LEFT, 4)),
 }  # fmt: skip
 
 

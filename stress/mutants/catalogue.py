@@ -204,8 +204,8 @@ _TOMBS: Final = (
     ),
     _of_map(
         "an L-node takes a key twice",
-        "new_lnode(replaced(ln.entries, pos, new)))",
-        "new_lnode((*ln.entries, new)))",
+        "changed = new_lnode(replaced(ln.entries, pos, new))",
+        "changed = new_lnode((*ln.entries, new))",
         starts=_COLLISIONS,
     ),
     _of_map(
@@ -308,15 +308,60 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "a prune takes whatever level it finds",
         _BRANCH,
-        "        if self.next is not level:\n            return self\n",
+        "        if self.next is not edit.inode:\n            return self\n",
         "",
-        starts=("one filter", "left with a pending tomb"),
+        starts=("a subscriber above", "left with a pending tomb"),
     ),
     _of_subscriptions(
         "a prune takes the subscribers along",
         _BRANCH,
-        "        return None if self.value is None else new_branch(self.key, self.hash, self.value, None)",
-        "        return None",
+        "            return None if self.value is None else changed_branch(self, self.value, None)",
+        "            return None",
+    ),
+    _of_subscriptions(
+        "branches are joined over the subscribers between them",
+        _BRANCH,
+        "        if self.value is not None:  # somebody",
+        "        if False:  # somebody",
+        starts=("left with a tomb to roll up",),
+    ),
+    _of_subscriptions(
+        "branches are joined without the first one's words",
+        _BRANCH,
+        "separator.join((self.key, branch.key))",
+        "separator.join((branch.key, branch.key))",
+    ),
+    _of_subscriptions(
+        "a last branch goes with its level",
+        _BRANCH,
+        "        if last is None:",
+        "        if True:",
+    ),
+    _of_subscriptions(
+        "a chain is followed wherever it leads",
+        _BRANCH,
+        "                if words[self.taken] != self.words[self.depth + self.taken]:",
+        "                if False:",
+    ),
+    _of_subscriptions(
+        "a chain that parts loses its subscribers",
+        _BRANCH,
+        "lower_hash, branch.value, branch.next)",
+        "lower_hash, None, branch.next)",
+    ),
+    _of_subscriptions(
+        "a chain that parts takes a copy of its level down",
+        _BRANCH,
+        "lower_hash, branch.value, branch.next)",
+        "lower_hash, branch.value, branch.next and new_inode(new_inode.__globals__['load'](branch.next), self.gen))",
+        starts=("a chain above a level",),
+    ),
+    _of_subscriptions(
+        "of a tomb with a branch, a match sees nothing",
+        _MATCHING,
+        "    return new_cnode(0, (), _NO_GEN) if sn is None else",
+        "    return new_cnode(0, (), _NO_GEN) if True else",
+        starts=("left with a tomb to roll up",),
     ),
     _of_subscriptions(
         "the last subscriber takes longer filters along",
@@ -330,6 +375,7 @@ _SUBSCRIPTIONS: Final = (
         _BRANCH,
         "        if left is None and branch.next is None:\n            return None\n",
         "",
+        starts=("one filter", "a subscriber above"),
     ),
     _of_subscriptions(
         "a level that has emptied is not tombed", _NODES, "        return new_tnode(None)\n", "        return cn\n"
