@@ -8,12 +8,14 @@ from subtrie._subscribers cimport Entry
 cdef extern from *:
     # For borrowed traversal; see ctrie/_nodes.pxd.
     """
+    #define SUBTRIE_ALONE(b) (((struct __pyx_obj_7subtrie_7_branch_Branch *)(b))->alone)
     #define SUBTRIE_NEXT(b) ((PyObject *)((struct __pyx_obj_7subtrie_7_branch_Branch *)(b))->next)
     """
 
 
 cdef class Branch(SNode):
     cdef readonly INode next
+    cdef readonly uint64_t alone
 
     @cython.locals(level=INode)
     cdef SNode renewed(self, Root root, Gen gen)
@@ -30,6 +32,8 @@ cdef Branch _filled(Branch branch, str key, uint64_t hash, object subscribers, I
 cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
 @cython.locals(copy=Branch)
 cdef Branch changed_branch(Branch branch, object subscribers, INode next)
+cpdef object subscribers_of(Branch branch)
+cpdef bint is_wanted(Branch branch) except -1
 cpdef tuple words_in(Branch branch, str separator)
 @cython.locals(text=str)
 cdef bint begins(Branch branch, str word, str separator) except -1
@@ -38,6 +42,7 @@ cdef bint begins(Branch branch, str word, str separator) except -1
 @cython.no_gc
 cdef class FilterEdit(Edit):
     cdef object plan
+    cdef str separator
     cdef tuple words
     cdef tuple hashes
     cdef object group
@@ -67,7 +72,7 @@ cdef class Subscribe(FilterEdit):
     cdef Entry present
 
     cdef SNode create(self)
-    @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry)
+    @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry, audience=object)
     cdef SNode change(self, SNode sn)
     @cython.locals(lower_hash=uint64_t, lower=Branch, both=INode)
     cdef Branch _parted(self, Branch branch, Py_ssize_t end)

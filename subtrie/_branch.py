@@ -8,6 +8,9 @@ each of its S-nodes is a *branch*:
     Chain(words, subscribers, next)      the same after several words, joined by the separator, hashed by the first:
                                          no filter ends or parts from another between them
 
+Most filters have one subscriber, without options. Then `value` is the subscriber itself and `alone` its hash: an entry
+less to keep and to look at. `alone` is 0 everywhere else, and where the hash is 0 there is an entry all the same.
+
 A filter is the path of its words, wildcards like any other word but with hashes of their own (_words.py). A branch is
 immutable; subscribing and unsubscribing replace it, by GCAS on the I-node whose main node holds it. A branch without
 subscribers and without a next level is never published. When the last branch of a level goes, the level's I-node is
@@ -56,32 +59,33 @@ else:
 
 
 class Branch(SNode):
-    """A word of a filter (`key`), who is subscribed to what ends with it (`value`), and where longer ones go on."""
+    """A word of a filter (`key`), who is subscribed to what ends with it, and where longer ones go on."""
 
-    __slots__ = ("next",)
+    __slots__ = ("alone", "next")
     next: INode | None
+    alone: int  # the hash of the only subscriber, if `value` is that
 
     def renewed(self, root: Root, gen: Gen) -> SNode:
         level = self.next
         if level is None or level.gen is gen:
             return self
-        return changed_branch(self, self.value, renewed_inode(root, level, gen))
+        return changed_branch(self, subscribers_of(self), renewed_inode(root, level, gen))
 
     def without_level(self, edit: Edit, last: SNode | None) -> SNode | None:
         if self.next is not edit.inode:
             return self
         if last is None:
-            return None if self.value is None else changed_branch(self, self.value, None)
-        if self.value is not None:  # somebody has subscribed since the level was tombed
-            return changed_branch(self, self.value, _level_of(last, edit.gen))
+            return changed_branch(self, subscribers_of(self), None) if is_wanted(self) else None
+        if is_wanted(self):  # somebody has subscribed since the level was tombed
+            return changed_branch(self, subscribers_of(self), _level_of(last, edit.gen))
         filter_edit: FilterEdit = edit  # type: ignore[assignment]
         branch: Branch = last  # type: ignore[assignment]
-        joined = filter_edit.plan.separator.join((self.key, branch.key))
-        return _filled(Chain.__new__(Chain), joined, self.hash, branch.value, branch.next)
+        joined = filter_edit.separator.join((self.key, branch.key))
+        return _filled(Chain.__new__(Chain), joined, self.hash, subscribers_of(branch), branch.next)
 
 
 class Chain(Branch):
-    """Several words of a filter, joined; `hash` is the first one's. `value` and `next` belong to the last one."""
+    """Several words of a filter, joined; `hash` is the first one's, all else belongs to the last one."""
 
     __slots__ = ()
 
@@ -90,11 +94,26 @@ def _filled(branch: Branch, key: str, hash: int, subscribers: Any, next: INode |
     branch.key = key
     branch.hash = hash
     branch.value = subscribers
+    branch.alone = 0
     branch.next = next
-    if next is None and isinstance(subscribers, Entry):
+    if isinstance(subscribers, Entry):
         entry: Entry = subscribers
-        untrack(branch, entry.subscriber, entry.options)
+        if entry.options is None and entry.hash != 0:
+            branch.value = entry.subscriber
+            branch.alone = entry.hash
+        if next is None:
+            untrack(branch, entry.subscriber, entry.options)
     return branch
+
+
+def subscribers_of(branch: Branch) -> Any:
+    """Return the set of those who are subscribed to what ends with a branch (_subscribers.py, _groups.py)."""
+    return new_entry(branch.value, branch.alone, None) if branch.alone != 0 else branch.value
+
+
+def is_wanted(branch: Branch) -> bool:
+    """Tell whether anybody is."""
+    return branch.alone != 0 or branch.value is not None
 
 
 def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
@@ -136,10 +155,12 @@ class FilterEdit(Edit):
         "hashes",
         "plan",
         "rest",
+        "separator",
         "taken",
         "words",
     )
     plan: Any
+    separator: str  # the plan's
     group: str | None
     attempts: int
     crossed: bool  # afterwards: the filter had no subscribers before, or has none now
@@ -162,7 +183,7 @@ class FilterEdit(Edit):
         if self.depth == len(self.words):
             return False  # only clearing tombs away, and gone as far as the filter does
         branch: Branch = sn  # type: ignore[assignment]
-        return begins(branch, self.words[self.depth], self.plan.separator)
+        return begins(branch, self.words[self.depth], self.separator)
 
     def below(self, sn: SNode) -> INode | None:
         branch: Branch = sn  # type: ignore[assignment]
@@ -175,11 +196,11 @@ class FilterEdit(Edit):
 
     def _take(self, branch: Branch) -> None:
         """See how far the filter follows `branch`, whose first word it has."""
-        self.bare = branch.value is None
+        self.bare = not is_wanted(branch)
         self.taken = 1
         self.rest = ()
         if isinstance(branch, Chain):
-            words = words_in(branch, self.plan.separator)
+            words = words_in(branch, self.separator)
             left = len(self.words) - self.depth
             while self.taken < len(words) and self.taken < left:
                 if words[self.taken] != self.words[self.depth + self.taken]:
@@ -197,7 +218,7 @@ class FilterEdit(Edit):
 
     def _branch(self, start: int, stop: int, subscribers: Any, next: INode | None) -> Branch:
         """Make a branch of the filter's words from `start` to `stop`."""
-        return new_branch(self.words[start:stop], self.plan.separator, self.hashes[start], subscribers, next)
+        return new_branch(self.words[start:stop], self.separator, self.hashes[start], subscribers, next)
 
 
 class Subscribe(FilterEdit):
@@ -221,23 +242,24 @@ class Subscribe(FilterEdit):
             if self.rest:
                 return self._parted(branch, end)
             # The filter goes on where no level is yet.
-            return changed_branch(branch, branch.value, _level_of(self._path_from(end), self.gen))
+            return changed_branch(branch, subscribers_of(branch), _level_of(self._path_from(end), self.gen))
         self.crossed = self.bare
         entry = self.entry
-        members = members_of(branch.value, self.group)
+        audience = subscribers_of(branch)
+        members = members_of(audience, self.group)
         present = find_entry(members, entry.subscriber, entry.hash)
         self.present = present
         if present is not None:
             if present.options is None and entry.options is None:
                 return sn
             entry = new_entry(present.subscriber, entry.hash, entry.options)  # as in a dict, the first object stays
-        grown = with_members(branch.value, self.group, with_entry(members, entry, present))
+        grown = with_members(audience, self.group, with_entry(members, entry, present))
         return changed_branch(branch, grown, branch.next)
 
     def _parted(self, branch: Branch, end: int) -> Branch:
         """Cut a chain where the filter leaves it, or ends within it."""
         lower_hash = self.plan.hash_in_filter(self.rest[0])
-        lower = new_branch(self.rest, self.plan.separator, lower_hash, branch.value, branch.next)
+        lower = new_branch(self.rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
         if end == len(self.words):
             here = with_members(None, self.group, self.entry)
             return self._branch(self.depth, end, here, _level_of(lower, self.gen))
@@ -269,12 +291,13 @@ class Unsubscribe(FilterEdit):
         branch: Branch = sn  # type: ignore[assignment]
         if self.rest or self.depth + self.taken < len(self.words):
             return sn
-        members = members_of(branch.value, self.group)
+        audience = subscribers_of(branch)
+        members = members_of(audience, self.group)
         present = find_entry(members, self.subscriber, self.subscriber_hash)
         self.present = present
         if present is None:
             return sn
-        left = with_members(branch.value, self.group, without_entry(members, present))
+        left = with_members(audience, self.group, without_entry(members, present))
         self.crossed = left is None
         if left is None and branch.next is None:
             return None
@@ -291,6 +314,7 @@ def subscribe_edit(
 ) -> Subscribe:
     edit: Subscribe = Subscribe.__new__(Subscribe)
     edit.plan = plan
+    edit.separator = plan.separator
     edit.group = group
     edit.attempts = 0
     edit.words = words
@@ -304,6 +328,7 @@ def unsubscribe_edit(
 ) -> Unsubscribe:
     edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
     edit.plan = plan
+    edit.separator = plan.separator
     edit.group = group
     edit.attempts = 0
     edit.words = words

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from subtrie._branch import is_wanted, subscribers_of
 from subtrie._listing import branch_at
 from subtrie._matching import Distinct, read_words
 from subtrie.dialects import Dialect
@@ -22,7 +23,7 @@ def match_exact_first(root: Any, dialect: Dialect, topic: Any, word_hash: Callab
         words = tuple(topic.split(dialect.separator))
         if not any(map(dialect.is_wild, words)):  # in a filter, that would be no ordinary word
             exact = branch_at(root, words, tuple(map(word_hash, words)), dialect.separator)
-    if exact is None or exact.value is None:
+    if exact is None or not is_wanted(exact):
         words = dialect.split_topic(topic)
         exact = None
     elif topic == "" and dialect.zero_words:
@@ -33,7 +34,7 @@ def match_exact_first(root: Any, dialect: Dialect, topic: Any, word_hash: Callab
 def _in_turn(root: Any, dialect: Dialect, words: tuple[str, ...], hashes: tuple[int, ...], exact: Any) -> Iterator[Any]:
     distinct = Distinct()
     if exact is not None:
-        yield from distinct.added(exact.value)
+        yield from distinct.added(subscribers_of(exact))
     for branch, _ in read_words(root, words, hashes, dialect):
         if branch is not exact:
-            yield from distinct.added(branch.value)
+            yield from distinct.added(subscribers_of(branch))

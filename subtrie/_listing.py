@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
-    from subtrie._branch import words_in
+    from subtrie._branch import is_wanted, subscribers_of, words_in
     from subtrie._subscribers import find_entry
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
-    from cython.cimports.subtrie._branch import words_in
+    from cython.cimports.subtrie._branch import is_wanted, subscribers_of, words_in
     from cython.cimports.subtrie._subscribers import find_entry
 
 from ctrie._nodes import differences, snodes
@@ -60,7 +60,7 @@ def walk(root: Root) -> Iterator[tuple[Any, Any]]:
         level, path = stack.pop()
         for branch in snodes(root, [level]):
             here = (path, branch.key)
-            if branch.value is not None:
+            if is_wanted(branch):
                 yield branch, here
             if branch.next is not None:
                 stack.append((branch.next, here))
@@ -75,7 +75,7 @@ def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
             if any(map(dialect.is_wild, words_in(branch, dialect.separator))):
                 continue
             here = (path, branch.key)
-            if branch.value is not None:
+            if is_wanted(branch):
                 yield dialect.join(words_of(here))
             if branch.next is not None:
                 stack.append((branch.next, here))
@@ -106,14 +106,14 @@ def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Spel
     """Yield every subscription of the branches found."""
     for branch, path in found:
         words = words_of(path)
-        for group, entry in everybody(branch.value):
+        for group, entry in everybody(subscribers_of(branch)):
             yield _text(dialect, group, words), group, entry
 
 
 def spelled_for(found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int) -> Iterator[Spelled]:
     """`spelled`, for one subscriber."""
     for branch, path in found:
-        for group, members in sets_of(branch.value):
+        for group, members in sets_of(subscribers_of(branch)):
             entry = find_entry(members, subscriber, hash)
             if entry is not None:
                 yield _text(dialect, group, words_of(path)), group, entry
@@ -164,7 +164,7 @@ _NOWHERE = _Step()
 
 def _first_step(branch: Any, separator: str) -> tuple[str, _Step]:
     words = words_in(branch, separator)
-    step = _Step(branch.value, branch.next)
+    step = _Step(subscribers_of(branch), branch.next)
     for word in reversed(words[1:]):
         step = _Step(None, (word, step))
     return words[0], step
@@ -201,7 +201,7 @@ def _steps(root: Root, below: Any, separator: str) -> dict[str, _Step]:
 
 def subscription_count(root: Root) -> int:
     """Return the number of subscriptions. O(number of filters)."""
-    return sum(total(branch.value) for branch, _ in walk(root))
+    return sum(total(subscribers_of(branch)) for branch, _ in walk(root))
 
 
 def statistics(root: Root, separator: str) -> dict[str, int]:
@@ -213,11 +213,11 @@ def statistics(root: Root, separator: str) -> dict[str, int]:
         counts["nodes"] += 2 * _inode_count(root, level) + len(level_branches)
         counts["widest_level"] = max(counts["widest_level"], len(level_branches))
         for branch in level_branches:
-            size = total(branch.value)
+            size = total(subscribers_of(branch))
             counts["depth"] = max(counts["depth"], above + _length(branch, separator) if size else 0)
             counts["filters"] += size > 0
             counts["subscriptions"] += size
-            counts["groups"] += group_count(branch.value)
+            counts["groups"] += group_count(subscribers_of(branch))
             counts["widest_fanout"] = max(counts["widest_fanout"], size)
     return counts
 

@@ -8,7 +8,7 @@ builds the same rule keeps a collection, and with it a finalizer, from changing 
 
 import os
 
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from cpython.unicode cimport PyUnicode_CheckExact
 from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -61,6 +61,18 @@ cdef extern from *:
     #else
     #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_COMPACT_ASCII(topic))
     #endif
+    static inline PyObject *ascii_word(const word *w)
+    {
+        if (w->length == 1) {
+            return PyUnicode_FromOrdinal(w->data[0]);   /* which has one object for each */
+        }
+        PyObject *string = PyUnicode_New(w->length, 127);
+        if (string != NULL && w->length > 0) {
+            memcpy(PyUnicode_1BYTE_DATA(string), w->data, (size_t)w->length);
+        }
+        return string;
+    }
+    static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
     static inline int lowest_bit(uint64_t x) { return __builtin_ctzll(x); }
     static inline void prefetch(const void *node) { __builtin_prefetch(node); }
     """
@@ -83,7 +95,7 @@ cdef extern from *:
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     Py_UCS4 PyUnicode_READ_CHAR(PyObject *text, Py_ssize_t at) nogil
     Py_ssize_t length_of "PyUnicode_GET_LENGTH" (PyObject *text) nogil
-    object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t length)
+    object ascii_word(const word *w)
     PyObject *Py_None
     uint32_t CTRIE_BITMAP(PyObject *cn) nogil
     PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i) nogil
@@ -93,6 +105,7 @@ cdef extern from *:
     PyObject *CTRIE_KEY(PyObject *sn) nogil
     PyObject *CTRIE_VALUE(PyObject *sn) nogil
     PyObject *SUBTRIE_NEXT(PyObject *branch) nogil
+    uint64_t SUBTRIE_ALONE(PyObject *branch) nogil
     PyObject *SUBTRIE_SUBSCRIBER(PyObject *entry) nogil
     uint64_t SUBTRIE_ENTRY_HASH(PyObject *entry) nogil
     PyObject *SUBTRIE_SET_ARRAY(PyObject *node) nogil
@@ -101,6 +114,8 @@ cdef extern from *:
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     object PyTuple_New(Py_ssize_t size)
+    bint may_be_in_cycle(PyObject *o)
+    void PyObject_GC_UnTrack(PyObject *o)
     void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
 cdef PyTypeObject *INODE = <PyTypeObject *>INode
@@ -213,9 +228,17 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
             return None
     if size < 0 or (plan.share is not None and _is(&words[0], <PyObject *>plan.share)):
         return None
-    strings = tuple([PyUnicode_FromKindAndData(1, words[i].data, words[i].length) for i in range(size)])
-    hashes = tuple([words[i].hash for i in range(size)])
+    strings = PyTuple_New(size)
+    hashes = PyTuple_New(size)
+    for i in range(size):
+        _set_item(strings, i, ascii_word(&words[i]))
+        _set_item(hashes, i, words[i].hash)
     return strings, hashes
+
+
+cdef inline void _set_item(tuple array, Py_ssize_t i, object item) noexcept:
+    Py_INCREF(item)     # the array's
+    PyTuple_SET_ITEM_PTR(array, i, <PyObject *>item)
 
 
 cdef bint _is(const word *w, PyObject *string) noexcept:
@@ -240,6 +263,7 @@ cdef bint _settle_wildcards(Plan plan, word *w, bint last) noexcept:
 cdef enum:
     MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
     MOST_SPECIALS = 8
+    FEW = 16            # subscribers that are compared each with each
     ROOM = 96           # what a buffer holds before it needs the heap
 
 cdef struct Buffer:     # of pointers, or of pairs of words that fit pointers
@@ -264,7 +288,7 @@ cdef struct Scratch:
     PyObject *pending       # the I-node of an undecided GCAS that stopped a traversal
     PyObject *pending_main
     Buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside
-    Buffer found            # subscribers of a branch
+    Buffer found            # branches
     Buffer stack            # of large sets
     Buffer subscribers      # subscriber (counted), hash
 
@@ -432,9 +456,9 @@ cdef inline bint _visit(Scratch *s, PyObject *branch, Py_ssize_t end, uint64_t r
         reached = _along(s, CTRIE_KEY(branch), end, reached)
     if not reached:
         return True
-    if reached >> s.size & 1 and CTRIE_VALUE(branch) != Py_None:
+    if reached >> s.size & 1 and (SUBTRIE_ALONE(branch) or CTRIE_VALUE(branch) != Py_None):
         prefetch(CTRIE_VALUE(branch))
-        if not _push(&s.found, <uint64_t>CTRIE_VALUE(branch)):
+        if not _push(&s.found, <uint64_t>branch):
             return False
     # Past the last word only a wildcard for no words can follow.
     if next == Py_None or (s.many_min and reached == <uint64_t>1 << s.size):
@@ -528,23 +552,25 @@ cdef bint _still_holds(Scratch *s, PyObject *root, PyObject *first) noexcept:
 
 # ------------------------------------------------------------------------------------------------------------- answers
 
-cdef inline bint _take(Buffer *subscribers, PyObject *entry) noexcept:
-    if not _push_pair(subscribers, <uint64_t>SUBTRIE_SUBSCRIBER(entry), SUBTRIE_ENTRY_HASH(entry)):
+cdef inline bint _take(Buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
+    if not _push_pair(subscribers, <uint64_t>subscriber, hash):
         return False
-    Py_INCREF_PTR(SUBTRIE_SUBSCRIBER(entry))
+    Py_INCREF_PTR(subscriber)
     return True
 
 
 cdef bint _take_found(Scratch *s) noexcept:
     """Take a reference to every subscriber of every branch found; False when there is no memory."""
     cdef Py_ssize_t i
-    cdef PyObject *set
+    cdef PyObject *branch
+    cdef PyObject *value
     for i in range(s.found.count):
-        set = <PyObject *>s.found.items[i]
-        if SUBTRIE_IS(set, ENTRY):
-            if not _take(&s.subscribers, set):
+        branch = <PyObject *>s.found.items[i]
+        value = CTRIE_VALUE(branch)
+        if SUBTRIE_ALONE(branch):
+            if not _take(&s.subscribers, value, SUBTRIE_ALONE(branch)):
                 return False
-        elif not (_take_shared(s, set) if SUBTRIE_IS(set, SHARED) else _take_all(s, set)):
+        elif not (_take_shared(s, value) if SUBTRIE_IS(value, SHARED) else _take_all(s, value)):
             return False
     return True
 
@@ -559,13 +585,13 @@ cdef bint _take_shared(Scratch *s, PyObject *shared) noexcept:
 
 
 cdef bint _take_all(Scratch *s, PyObject *top) noexcept:
-    """Take a reference to every subscriber of a set of several."""
+    """Take a reference to every subscriber of a set."""
     cdef Py_ssize_t i
     cdef PyObject *array
     s.stack.count = 0
     while True:
         if SUBTRIE_IS(top, ENTRY):
-            if not _take(&s.subscribers, top):
+            if not _take(&s.subscribers, SUBTRIE_SUBSCRIBER(top), SUBTRIE_ENTRY_HASH(top)):
                 return False
         else:
             array = SUBTRIE_SET_ARRAY(top) if SUBTRIE_IS(top, SET_NODE) else top
@@ -645,44 +671,56 @@ cdef int _read_at_last(Scratch *s, PyObject *root) except -1:
     return _read(s, <PyObject *>frozen)
 
 
-cdef bint _is_repeated(Buffer *subscribers, Py_ssize_t kept, PyObject *subscriber, uint64_t hash) except -1:
-    """Tell whether one of the first `kept` is the same subscriber."""
-    cdef Py_ssize_t i
-    cdef PyObject *other
-    for i in range(0, kept, 2):
-        if subscribers.items[i + 1] == hash:
-            other = <PyObject *>subscribers.items[i]
-            if other == subscriber or PyObject_RichCompareBool(<object>other, <object>subscriber, Py_EQ):
-                return True
-    return False
-
-
-cdef dict _positions_by_hash(Buffer *subscribers):
-    positions = {}
-    cdef Py_ssize_t i
-    for i in range(0, subscribers.count, 2):
-        positions.setdefault(subscribers.items[i + 1], []).append(i)
-    return positions
+cdef bint _is_same(Buffer *subscribers, Py_ssize_t i, Py_ssize_t j) except -1:
+    """Tell whether those at two places are the same subscriber."""
+    cdef PyObject *one = <PyObject *>subscribers.items[i]
+    cdef PyObject *other = <PyObject *>subscribers.items[j]
+    if subscribers.items[i + 1] != subscribers.items[j + 1]:
+        return False
+    return one == other or PyObject_RichCompareBool(<object>one, <object>other, Py_EQ)
 
 
 cdef int _drop_repeated(Buffer *subscribers) except -1:
     """Keep the first of each subscriber. Users' code runs only to compare two objects whose hashes agree."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, j
     cdef set repeated = None
-    if subscribers.count <= 2 * FEW:
-        for i in range(2, subscribers.count, 2):
-            if _is_repeated(subscribers, i, <PyObject *>subscribers.items[i], subscribers.items[i + 1]):
-                repeated = repeated or set()
-                repeated.add(i)
+    if subscribers.count > 2 * FEW:
+        repeated = _repeated_among_many(subscribers)
     else:
-        repeated = set()
-        for same_hash in _positions_by_hash(subscribers).values():
-            for n, i in enumerate(same_hash):
-                if n and _equals_one_of(subscribers, same_hash[:n], i):
+        for i in range(2, subscribers.count, 2):
+            for j in range(0, i, 2):
+                if _is_same(subscribers, j, i):
+                    repeated = repeated or set()
                     repeated.add(i)
+                    break
     if repeated:
         _drop(subscribers, repeated)
     return 0
+
+
+cdef set _repeated_among_many(Buffer *subscribers):
+    """Return the places of those that were named before, or None; by a hash table of places, at most half full."""
+    cdef Py_ssize_t i, size = 4 * FEW
+    cdef uint64_t at
+    cdef set repeated = None
+    while size < subscribers.count:
+        size *= 2
+    cdef uint32_t *places = <uint32_t *>PyMem_RawCalloc(size, sizeof(uint32_t))     # 0: none
+    if places == NULL:
+        raise MemoryError()
+    try:
+        for i in range(0, subscribers.count, 2):
+            at = subscribers.items[i + 1] & (size - 1)
+            while places[at] and not _is_same(subscribers, places[at] - 1, i):
+                at = (at + 1) & (size - 1)
+            if places[at]:
+                repeated = repeated or set()
+                repeated.add(i)
+            else:
+                places[at] = i + 1
+    finally:
+        PyMem_RawFree(places)
+    return repeated
 
 
 cdef void _drop(Buffer *subscribers, set repeated) noexcept:
@@ -702,22 +740,10 @@ cdef void _drop(Buffer *subscribers, set repeated) noexcept:
     subscribers.count = kept
 
 
-cdef enum:
-    FEW = 16
-
-
-cdef bint _equals_one_of(Buffer *subscribers, list positions, Py_ssize_t at) except -1:
-    subscriber = <object><PyObject *>subscribers.items[at]
-    for i in positions:
-        other = <object><PyObject *>subscribers.items[<Py_ssize_t>i]
-        if other is subscriber or other == subscriber:
-            return True
-    return False
-
-
 cdef tuple _answer(Scratch *s, bint take_turns):
     """Return the subscribers taken, each once."""
     cdef Py_ssize_t i
+    cdef bint in_cycles = False
     if s.shared:
         return distinct_among(
             [
@@ -731,7 +757,10 @@ cdef tuple _answer(Scratch *s, bint take_turns):
     answer = PyTuple_New(s.subscribers.count // 2)
     for i in range(0, s.subscribers.count, 2):
         PyTuple_SET_ITEM_PTR(answer, i // 2, <PyObject *>s.subscribers.items[i])
+        in_cycles = in_cycles or may_be_in_cycle(<PyObject *>s.subscribers.items[i])
     s.subscribers.count = 0     # the references are the tuple's now
+    if not in_cycles and PyTuple_GET_SIZE_PTR(<PyObject *>answer):
+        PyObject_GC_UnTrack(<PyObject *>answer)     # what a collection finds out, too, but only by a visit to each
     return <tuple>answer
 
 

@@ -48,7 +48,7 @@ if not cython.compiled:
         rdcss_read_root,
     )
     from ctrie._slot import load
-    from subtrie._branch import Branch, Chain, begins, words_in
+    from subtrie._branch import Branch, Chain, begins, is_wanted, subscribers_of, words_in
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
     from cython.cimports.ctrie._arrays import popcount
@@ -68,7 +68,7 @@ else:
         new_cnode,
         rdcss_read_root,
     )
-    from cython.cimports.subtrie._branch import Branch, Chain, begins, words_in
+    from cython.cimports.subtrie._branch import Branch, Chain, begins, is_wanted, subscribers_of, words_in
     from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
 
 RETRIES = 4
@@ -124,7 +124,7 @@ class Reading:
             level, positions, path = stack.pop()
             for branch, reached in self._reached(level, positions, path is None):
                 here = (path, branch.key)
-                if reached >> size & 1 and branch.value is not None:
+                if reached >> size & 1 and is_wanted(branch):
                     self.found.append((branch, here))
                     if only_first:
                         return
@@ -284,7 +284,7 @@ class Distinct:
 def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any, ...]:
     """Return every subscriber found, once; of a group, one member."""
     distinct = Distinct()
-    return tuple([one for branch, _ in reading.found for one in distinct.added(branch.value, take_turns)])
+    return tuple([one for branch, _ in reading.found for one in distinct.added(subscribers_of(branch), take_turns)])
 
 
 def distinct_among(taken: list[tuple[Any, int]], take_turns: bool) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ctrie._nodes import snodes
-from subtrie._branch import words_in
+from subtrie._branch import is_wanted, words_in
 from subtrie._matching import branch_in
 from subtrie.dialects import Dialect, Words
 
@@ -122,7 +122,7 @@ def overlapping_paths(root: Any, first: Any, given: Given, hash_of: Any) -> Iter
                 reached = _after(given, reached, word, starts_wild)
                 starts_wild = starts_wild or given.dialect.is_wild(word)
             here = (path, branch.key)
-            if branch.value is not None and given.ends(at if _is_no_words(given, branch, path) else reached):
+            if is_wanted(branch) and given.ends(at if _is_no_words(given, branch, path) else reached):
                 yield branch, here
             if branch.next is not None and reached != (0, 0):
                 stack.append((branch.next, here, reached, starts_wild))

@@ -14,7 +14,17 @@ from subtrie.dialects import AMQP, Dialect
 
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
-    from subtrie._branch import Branch, Chain, FilterEdit, Subscribe, subscribe_edit, unsubscribe_edit, words_in
+    from subtrie._branch import (
+        Branch,
+        Chain,
+        FilterEdit,
+        Subscribe,
+        is_wanted,
+        subscribe_edit,
+        subscribers_of,
+        unsubscribe_edit,
+        words_in,
+    )
     from subtrie._cache import counts as cache_counts
     from subtrie._cache import forget, new_cache
     from subtrie._groups import members_of
@@ -46,7 +56,9 @@ else:
         Chain,
         FilterEdit,
         Subscribe,
+        is_wanted,
         subscribe_edit,
+        subscribers_of,
         unsubscribe_edit,
         words_in,
     )
@@ -469,14 +481,14 @@ class SubscriptionTrie(Matchable):
 
     def _check_branch(self, branch: Any) -> None:
         assert isinstance(branch, Branch), f"{branch!r} is no branch"
-        assert branch.value is not None or branch.next is not None, f"the branch {branch.key!r} has no use"
+        assert is_wanted(branch) or branch.next is not None, f"the branch {branch.key!r} has no use"
         words = words_in(branch, self.dialect.separator)
         assert self.dialect.join(words) == branch.key, f"{branch.key!r} is not what its words spell"
         assert isinstance(branch, Chain) == (len(words) > 1), f"{branch.key!r} has {len(words)} words"
         assert branch.hash == hash_in_filter(self.dialect, words[0]), (
             f"the branch {branch.key!r} has another word's hash"
         )
-        check_value(branch.value)
+        check_value(subscribers_of(branch))
 
     def _writable(self) -> None:
         if self._root.readonly:
@@ -542,7 +554,7 @@ class SubscriptionTrie(Matchable):
     def _is_wanted(self, filter: str) -> bool:
         words, hashes = self._path(filter)
         branch = branch_at(self._root, words, hashes, self._plan.separator)
-        return branch is not None and branch.value is not None
+        return branch is not None and is_wanted(branch)
 
     # With an index. The order of the steps is _index.py's.
 
@@ -582,7 +594,7 @@ class SubscriptionTrie(Matchable):
         """Return the subscriptions on one filter; of one subscriber, unless that is None."""
         _, words, hashes, group = self._place(filter, None)
         branch = branch_at(freeze_root(self._root), words, hashes, self._plan.separator)
-        found = [] if branch is None or branch.value is None else [(branch, path_of(words))]
+        found = [] if branch is None or not is_wanted(branch) else [(branch, path_of(words))]
         if subscriber is None:
             listed = spelled(found, self.dialect)
         else:
@@ -628,7 +640,7 @@ def _frozen(trie: SubscriptionTrie) -> Root:
 def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int) -> Entry | None:
     _, words, hashes, group = place
     branch = branch_at(root, words, hashes, separator)
-    return None if branch is None else find_entry(members_of(branch.value, group), subscriber, hash)
+    return None if branch is None else find_entry(members_of(subscribers_of(branch), group), subscriber, hash)
 
 
 def _filing_key(place: Place) -> tuple[str, str | None]:

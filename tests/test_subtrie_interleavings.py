@@ -218,7 +218,7 @@ FAULTS = [
         Fault(
             "branches are joined over the subscribers between them",
             BRANCH,
-            "        if self.value is not None:  # somebody",
+            "        if is_wanted(self):  # somebody",
             "        if False:  # somebody",
         ),
         "left with a last tomb",
@@ -236,7 +236,7 @@ FAULTS = [
         Fault(
             "a chain that parts loses its subscribers",
             BRANCH,
-            "lower_hash, branch.value, branch.next)",
+            "lower_hash, subscribers_of(branch), branch.next)",
             "lower_hash, None, branch.next)",
         ),
         "a chain",
@@ -245,8 +245,8 @@ FAULTS = [
         Fault(
             "a chain that parts takes a copy of its level down",
             BRANCH,
-            "lower_hash, branch.value, branch.next)",
-            "lower_hash, branch.value, branch.next and"
+            "lower_hash, subscribers_of(branch), branch.next)",
+            "lower_hash, subscribers_of(branch), branch.next and"
             " new_inode(new_inode.__globals__['load'](branch.next), self.gen))",
         ),
         "a chain above a level",
@@ -273,7 +273,7 @@ FAULTS = [
         Fault(
             "a prune takes the subscribers along",
             BRANCH,
-            "            return None if self.value is None else changed_branch(self, self.value, None)",
+            "            return changed_branch(self, subscribers_of(self), None) if is_wanted(self) else None",
             "            return None",
         ),
         "a subscriber above",

@@ -315,13 +315,13 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "a prune takes the subscribers along",
         _BRANCH,
-        "            return None if self.value is None else changed_branch(self, self.value, None)",
+        "            return changed_branch(self, subscribers_of(self), None) if is_wanted(self) else None",
         "            return None",
     ),
     _of_subscriptions(
         "branches are joined over the subscribers between them",
         _BRANCH,
-        "        if self.value is not None:  # somebody",
+        "        if is_wanted(self):  # somebody",
         "        if False:  # somebody",
         starts=("left with a tomb to roll up",),
     ),
@@ -346,14 +346,15 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "a chain that parts loses its subscribers",
         _BRANCH,
-        "lower_hash, branch.value, branch.next)",
+        "lower_hash, subscribers_of(branch), branch.next)",
         "lower_hash, None, branch.next)",
     ),
     _of_subscriptions(
         "a chain that parts takes a copy of its level down",
         _BRANCH,
-        "lower_hash, branch.value, branch.next)",
-        "lower_hash, branch.value, branch.next and new_inode(new_inode.__globals__['load'](branch.next), self.gen))",
+        "lower_hash, subscribers_of(branch), branch.next)",
+        "lower_hash, subscribers_of(branch), branch.next and"
+        " new_inode(new_inode.__globals__['load'](branch.next), self.gen))",
         starts=("a chain above a level",),
     ),
     _of_subscriptions(
