@@ -264,7 +264,7 @@ cdef enum:
     MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
     MOST_SPECIALS = 8
     FEW = 16            # subscribers that are compared each with each
-    ROOM = 96           # what a buffer holds before it needs the heap
+    ROOM = 512          # what a buffer holds before it needs the heap
 
 cdef struct Buffer:     # of pointers, or of pairs of words that fit pointers
     uint64_t *items
@@ -552,15 +552,23 @@ cdef bint _still_holds(Scratch *s, PyObject *root, PyObject *first) noexcept:
 
 # ------------------------------------------------------------------------------------------------------------- answers
 
-cdef inline bint _take(Buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
-    if not _push_pair(subscribers, <uint64_t>subscriber, hash):
-        return False
-    Py_INCREF_PTR(subscriber)
-    return True
+cdef inline bint _note_subscriber(Buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
+    prefetch(subscriber)
+    return _push_pair(subscribers, <uint64_t>subscriber, hash)
 
 
 cdef bint _take_found(Scratch *s) noexcept:
-    """Take a reference to every subscriber of every branch found; False when there is no memory."""
+    """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
+    cdef Py_ssize_t i
+    if not _note_found(s):
+        s.subscribers.count = 0
+        return False
+    for i in range(0, s.subscribers.count, 2):
+        Py_INCREF_PTR(<PyObject *>s.subscribers.items[i])
+    return True
+
+
+cdef bint _note_found(Scratch *s) noexcept:
     cdef Py_ssize_t i
     cdef PyObject *branch
     cdef PyObject *value
@@ -568,40 +576,43 @@ cdef bint _take_found(Scratch *s) noexcept:
         branch = <PyObject *>s.found.items[i]
         value = CTRIE_VALUE(branch)
         if SUBTRIE_ALONE(branch):
-            if not _take(&s.subscribers, value, SUBTRIE_ALONE(branch)):
+            if not _note_subscriber(&s.subscribers, value, SUBTRIE_ALONE(branch)):
                 return False
-        elif not (_take_shared(s, value) if SUBTRIE_IS(value, SHARED) else _take_all(s, value)):
+        elif SUBTRIE_IS(value, ENTRY):
+            if not _note_subscriber(&s.subscribers, SUBTRIE_SUBSCRIBER(value), SUBTRIE_ENTRY_HASH(value)):
+                return False
+        elif not (_note_shared(s, value) if SUBTRIE_IS(value, SHARED) else _note_all(s, value)):
             return False
     return True
 
 
-cdef bint _take_shared(Scratch *s, PyObject *shared) noexcept:
-    """Take a reference to the subscribers of a filter that has groups: whose turn it is, Python code will say."""
-    if not _push_pair(&s.subscribers, <uint64_t>shared, 0):
-        return False
-    Py_INCREF_PTR(shared)
+cdef bint _note_shared(Scratch *s, PyObject *shared) noexcept:
+    """Note the subscribers of a filter that has groups: whose turn it is, Python code will say."""
     s.shared = True
-    return True
+    return _push_pair(&s.subscribers, <uint64_t>shared, 0)
 
 
-cdef bint _take_all(Scratch *s, PyObject *top) noexcept:
-    """Take a reference to every subscriber of a set."""
+cdef bint _note_all(Scratch *s, PyObject *several) noexcept:
+    """Note every subscriber of a set of several."""
     cdef Py_ssize_t i
     cdef PyObject *array
+    cdef PyObject *child
     s.stack.count = 0
     while True:
-        if SUBTRIE_IS(top, ENTRY):
-            if not _take(&s.subscribers, SUBTRIE_SUBSCRIBER(top), SUBTRIE_ENTRY_HASH(top)):
-                return False
-        else:
-            array = SUBTRIE_SET_ARRAY(top) if SUBTRIE_IS(top, SET_NODE) else top
-            for i in range(PyTuple_GET_SIZE_PTR(array)):
-                if not _push(&s.stack, <uint64_t>PyTuple_GET_ITEM_PTR(array, i)):
+        array = SUBTRIE_SET_ARRAY(several) if SUBTRIE_IS(several, SET_NODE) else several
+        for i in range(PyTuple_GET_SIZE_PTR(array)):
+            prefetch(PyTuple_GET_ITEM_PTR(array, i))
+        for i in range(PyTuple_GET_SIZE_PTR(array)):
+            child = PyTuple_GET_ITEM_PTR(array, i)
+            if SUBTRIE_IS(child, ENTRY):
+                if not _note_subscriber(&s.subscribers, SUBTRIE_SUBSCRIBER(child), SUBTRIE_ENTRY_HASH(child)):
                     return False
+            elif not _push(&s.stack, <uint64_t>child):
+                return False
         if not s.stack.count:
             return True
         s.stack.count -= 1
-        top = <PyObject *>s.stack.items[s.stack.count]
+        several = <PyObject *>s.stack.items[s.stack.count]
 
 
 cdef void _take_seen(Scratch *s) noexcept:
