@@ -149,7 +149,10 @@ def perform(matcher: Matcher, operation: Operation) -> object:
     return set(found), matcher.has_match(operation.topic), len(matcher)
 
 
-@every_matcher
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(make, id=name, marks=() if name == "trie" else pytest.mark.once) for name, make in MATCHERS.items()],
+)
 @every_dialect
 @given(data=st.data())
 def test_any_operations_answer_as_the_naive_matcher(make: MakeMatcher, dialect: Dialect, data: st.DataObject) -> None:
@@ -345,6 +348,7 @@ numbers = st.frozensets(st.integers(0, 40) | st.integers(65_530, 65_545))
 
 
 @every_engine
+@pytest.mark.once
 class TestBitmap:
     @given(numbers=numbers, others=numbers)
     def test_is_a_set_of_numbers(self, engine: type[Bitmap], numbers: frozenset[int], others: frozenset[int]) -> None:
