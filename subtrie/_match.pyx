@@ -21,7 +21,7 @@ from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_roo
 from subtrie._branch cimport Chain
 from subtrie._cache cimport MOST_SEEN, STRIPES, WAYS, Cache, Remembered, Table, own_table, remember, wanted_place
 from subtrie._groups cimport Shared
-from subtrie._matching cimport RETRIES, Query, new_query, read_matches
+from subtrie._matching cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
 from subtrie._subscribers cimport Entry, SetNode
 from subtrie._words cimport (
     MANY_WORDS, ONE_WORD, repeated, word, word_begins, word_end, word_is_part, word_is_string, word_is_word, word_of_string,
@@ -111,6 +111,7 @@ cdef extern from *:
     PyObject *SUBTRIE_SET_ARRAY(PyObject *node) nogil
     PyObject *PyTuple_GET_ITEM_PTR "PyTuple_GET_ITEM" (PyObject *array, Py_ssize_t i) nogil
     Py_ssize_t PyTuple_GET_SIZE_PTR "PyTuple_GET_SIZE" (PyObject *array) nogil
+    PyObject *PyDict_GetItemWithError(object dictionary, object key) except? NULL
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     object PyTuple_New(Py_ssize_t size)
@@ -835,22 +836,30 @@ cdef void _begin(Scratch *s, bint only_first) noexcept nogil:
 
 cpdef tuple match(Matchable trie, topic, bint take_turns=True):
     """Return the distinct subscribers of `topic` at one instant."""
+    cdef bint by_turns
+    return _match(trie, topic, take_turns, &by_turns)
+
+
+cdef inline tuple _match(Matchable trie, topic, bint take_turns, bint *by_turns):
+    """The same, and tell whether the answer depends, or may depend, on whose turn it is."""
     cdef int stripe
     if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
-        return _match(trie, topic, None, take_turns)
+        return _match_now(trie, topic, None, take_turns, by_turns)
     stripe = own_stripe(STRIPES)
     answer = _recalled(<PyObject *>trie._cache, <PyObject *>topic, hash(topic), stripe)
     if answer is not None:
+        by_turns[0] = False
         return <tuple>answer
-    return _match(trie, topic, own_table(trie._cache, stripe), take_turns)
+    return _match_now(trie, topic, own_table(trie._cache, stripe), take_turns, by_turns)
 
 
-cdef tuple _match(Matchable trie, topic, Table table, bint take_turns):
+cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint *by_turns):
     """Find the answer, and remember it in `table`, if there is one, when the topic has been asked for before. An answer
     that depends on whose turn it is is not remembered."""
     cdef Scratch s
     cdef Query query = _prepare(&s, trie, topic)
     if s.size == 0:
+        by_turns[0] = True
         return distinct_subscribers(read_matches(trie._root, query), take_turns)
     _begin(&s, False)
     place = None if table is None else wanted_place(table, topic)
@@ -858,6 +867,7 @@ cdef tuple _match(Matchable trie, topic, Table table, bint take_turns):
     try:
         _read_at_last(&s, <PyObject *>trie._root)
         answer = _answer(&s, take_turns)
+        by_turns[0] = s.shared
         if s.seen_taken and not s.shared:
             remember(<Slot>place, topic, answer, _seen(&s, <PyObject *>trie._root))
         return answer
@@ -920,8 +930,29 @@ cpdef bint has_match(Matchable trie, topic) except -1:
 
 
 cpdef list match_many(Matchable trie, topics):
-    """Return `match` of each topic."""
-    return [match(trie, topic) for topic in topics]
+    """Return `match` of each topic; see _match_interpreted.py."""
+    cdef bint by_turns
+    cdef Py_ssize_t asked = 0, repeated = 0
+    cdef PyObject *known
+    cdef dict answered = {} if type(topics) is list or type(topics) is tuple else None
+    cdef list answers = []
+    for topic in topics:
+        if answered is None or not PyUnicode_CheckExact(topic):
+            answers.append(match(trie, topic))
+            continue
+        asked += 1
+        known = PyDict_GetItemWithError(answered, topic)
+        if known != NULL:
+            repeated += 1
+            answers.append(<object>known)
+            continue
+        answer = _match(trie, topic, True, &by_turns)
+        answers.append(answer)
+        if not by_turns:
+            answered[topic] = answer
+        if asked % TRIAL == 0 and repeated * WORTH < asked:
+            answered = None
+    return answers
 
 
 def read_paths(Matchable trie, topic):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctrie._nodes import Rooted
 from subtrie._cache import MOST_SEEN, Cache, Table, own_table, recall, remember, stripe_of_thread, wanted_place
-from subtrie._matching import Query, distinct_subscribers, has_groups, new_query, read_matches
+from subtrie._matching import TRIAL, WORTH, Query, distinct_subscribers, has_groups, new_query, read_matches
 from subtrie._words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
 
@@ -60,24 +60,30 @@ def _query_of(plan: Plan, topic: str) -> Query:
 
 def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ...]:
     """Return the distinct subscribers of `topic` at one instant."""
+    return _match(trie, topic, take_turns)[0]
+
+
+def _match(trie: Matchable, topic: str, take_turns: bool) -> tuple[tuple[Any, ...], bool]:
+    """The same, and tell whether the answer depends on whose turn it is."""
     if trie._cache is None or type(topic) is not str:
-        return distinct_subscribers(read_matches(trie._root, _query_of(trie._plan, topic)), take_turns)
+        reading = read_matches(trie._root, _query_of(trie._plan, topic))
+        return distinct_subscribers(reading, take_turns), has_groups(reading)
     table = own_table(trie._cache, stripe_of_thread())
     answer = recall(table, topic)
-    return _match_remembering(trie, topic, table, take_turns) if answer is None else answer
+    return _match_remembering(trie, topic, table, take_turns) if answer is None else (answer, False)
 
 
-def _match_remembering(trie: Matchable, topic: str, table: Table, take_turns: bool) -> tuple[Any, ...]:
+def _match_remembering(trie: Matchable, topic: str, table: Table, take_turns: bool) -> tuple[tuple[Any, ...], bool]:
     query = _query_of(trie._plan, topic)
     place = wanted_place(table, topic)
     reading = read_matches(trie._root, query)
     answer = distinct_subscribers(reading, take_turns)
     if has_groups(reading):
-        return answer
+        return answer, True
     # What holds in a snapshot, if it took one, says nothing of the trie.
     if place is not None and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
         remember(place, topic, answer, (trie._root, reading.seen[0], *reading.seen))
-    return answer
+    return answer, False
 
 
 def has_match(trie: Matchable, topic: str) -> bool:
@@ -86,8 +92,32 @@ def has_match(trie: Matchable, topic: str) -> bool:
 
 
 def match_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Any, ...]]:
-    """Return `match` of each topic."""
-    return [match(trie, topic) for topic in topics]
+    """Return `match` of each topic.
+
+    A topic that comes again in a list or tuple gets the same answer again: all of them are asked for at once, and an
+    answer of any instant since then is one of an instant during the call. Not so where the user's code makes the topics
+    one by one, and may have written to the trie meanwhile, nor where each question takes a group's turn.
+    """
+    answered: dict[str, tuple[Any, ...]] | None = {} if type(topics) in (list, tuple) else None
+    asked = repeated = 0
+    answers: list[tuple[Any, ...]] = []
+    for topic in topics:
+        if answered is None or type(topic) is not str:
+            answers.append(match(trie, topic))
+            continue
+        asked += 1
+        known = answered.get(topic)
+        if known is not None:
+            repeated += 1
+            answers.append(known)
+            continue
+        answer, by_turns = _match(trie, topic, True)
+        answers.append(answer)
+        if not by_turns:
+            answered[topic] = answer
+        if asked % TRIAL == 0 and repeated * WORTH < asked:
+            answered = None
+    return answers
 
 
 def read_paths(trie: Matchable, topic: str) -> list[Any]:

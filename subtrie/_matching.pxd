@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from ctrie._nodes cimport CNode, Gen, INode, MainNode, Root, SNode, TNode
 from subtrie._branch cimport Branch
 
-cdef int RETRIES
+cdef int RETRIES, TRIAL, WORTH
 cdef object _BIT
 cdef Gen _NO_GEN
 

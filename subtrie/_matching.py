@@ -72,6 +72,9 @@ else:
     from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
 
 RETRIES = 4
+# match_many goes on looking for topics that come again as long as, every so many topics, one in so many was such a one.
+TRIAL = 256
+WORTH = 16
 _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for sets wider than a machine word
 _NO_GEN = Gen()
 

@@ -302,7 +302,8 @@ class SubscriptionTrie(Matchable):
         return match_exact_first(freeze_root(self._root), self.dialect, topic, word_hash)
 
     def match_many(self, topics: Iterable[str], /) -> list[tuple[Any, ...]]:
-        """Return `match` of each topic. Each answer is of one instant; they are not all of the same one.
+        """Return `match` of each topic. Each answer is of one instant during the call, not all of the same one.
+        Of a list or tuple, a topic that comes several times is usually matched once.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", 1)

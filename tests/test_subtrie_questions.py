@@ -280,6 +280,54 @@ def test_topics_lists_the_literal_filters(dialect: Dialect, data: st.DataObject)
 # ---------------------------------------------------------------------------------------------------------------- bulk
 
 
+class TestTopicsThatComeAgain:
+    """`match_many` may answer them at once, but never differently from `match`."""
+
+    @pytest.mark.parametrize("kind", [list, tuple])
+    @pytest.mark.parametrize("apart", [1, 100, 1_000])
+    def test_get_the_same_answer(self, kind: Any, apart: int) -> None:
+        trie = filled(AMQP, ["#.1", "*.2", "a.*", "a.7"])
+        topics = [f"a.{n % apart}" for n in range(3_000)]
+        assert trie.match_many(kind(topics)) == [trie.match(topic) for topic in topics]
+        trie.check()
+
+    def test_of_what_is_made_one_by_one_each_is_asked_for_when_it_comes(self) -> None:
+        trie = SubscriptionTrie()
+
+        def topics() -> Iterator[str]:
+            yield "a"
+            trie.subscribe("a", 1)
+            yield "a"
+            trie.unsubscribe("a", 1)
+            yield "a"
+
+        assert trie.match_many(topics()) == [(), (1,), ()]
+        trie.check()
+
+    @pytest.mark.parametrize("cache", [0, 8])
+    def test_take_a_turn_each(self, cache: int) -> None:
+        trie = SubscriptionTrie(NATS, cache=cache)
+        for n in range(3):
+            trie.subscribe("a", n, queue="g")
+        assert sorted(trie.match_many(["a"] * 6)) == [(0,), (0,), (1,), (1,), (2,), (2,)]
+        trie.check()
+
+    def test_a_bad_one_is_refused_wherever_it_is(self) -> None:
+        trie = filled(NATS, ["a"])
+        with pytest.raises(TopicError, match="b c"):
+            trie.match_many(["a", "a", "b c"])
+
+    def test_texts_of_other_types_are_asked_for_each_time(self) -> None:
+        class Text(str):
+            def __eq__(self, other: object) -> bool:
+                raise AssertionError("nobody compares them")
+
+            __hash__ = str.__hash__
+
+        trie = filled(AMQP, ["a"])
+        assert trie.match_many([Text("a"), Text("a"), "a"]) == [trie.match("a")] * 3
+
+
 class TestMany:
     def test_subscribe_and_unsubscribe(self) -> None:
         trie = SubscriptionTrie()
