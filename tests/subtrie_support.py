@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from subtrie import AMQP
+from subtrie import AMQP, TopicError
 from tests.schedule import Fault, Twin, key, load_twin
 
 # ------------------------------------------------------------------------------------------------------- specification
@@ -51,6 +51,15 @@ def listed(subscriptions: Iterable[Any]) -> State:
     state = {On(s.filter, s.subscriber): s.options.get("by") for s in found}
     assert len(state) == len(found), f"a subscription twice: {found}"
     return state
+
+
+def is_valid(split: Callable[[str], object], text: str) -> bool:
+    """Whether a filter, or a topic, is one to the dialect's function that splits them."""
+    try:
+        split(text)
+    except TopicError:
+        return False
+    return True
 
 
 def content(trie: Any) -> State:

@@ -14,8 +14,9 @@ import pytest
 
 from benchmarks.brokers import Broker, Refused, Session
 from benchmarks.brokers.installed import BROKERS
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.naive import NaiveMatcher
+from tests.subtrie_support import is_valid
 
 pytestmark = pytest.mark.brokers
 
@@ -186,11 +187,3 @@ def valid(split: Callable[[str], object], make: Callable[[], str]) -> str:
     while not is_valid(split, text := make()):
         pass
     return text
-
-
-def is_valid(split: Callable[[str], object], text: str) -> bool:
-    try:
-        split(text)
-    except TopicError:
-        return False
-    return True

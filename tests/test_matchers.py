@@ -26,6 +26,7 @@ from subtrie.locked import LockedTrie
 from subtrie.matcher import Matcher
 from subtrie.naive import NaiveMatcher
 from subtrie.optimised import OptimisedMatcher
+from tests.subtrie_support import is_valid
 
 MakeMatcher: TypeAlias = Callable[[Dialect], Matcher]
 MATCHERS: dict[str, MakeMatcher] = {
@@ -51,14 +52,6 @@ every_dialect = pytest.mark.parametrize("dialect", WORDS, ids=lambda dialect: di
 def cases(dialect: Dialect, kind: str) -> list[dict[str, Any]]:
     lines = (VECTORS / "topics.jsonl").read_text().splitlines()
     return [case for case in map(json.loads, lines) if case["dialect"] == dialect.name.lower() and kind in case]
-
-
-def is_valid(split: Callable[[str], object], text: str) -> bool:
-    try:
-        split(text)
-    except TopicError:
-        return False
-    return True
 
 
 @every_matcher

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 
 from stress import Counter, History, Operation, Workload, jsonl
 from stress.commands import COMMANDS, available, main
+from tests.terminal import drawn_by
 from tests.test_stress_run import COUNTING, LockedCounter, LossyCounter
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
@@ -222,26 +222,15 @@ class TestRun:
 
 
 class TestProgress:
-    def test_bars_are_drawn_on_a_terminal_and_leave_standard_output_alone(self, tmp_path: Path) -> None:
-        printed = tmp_path / "printed.txt"
+    def test_bars_are_drawn_on_a_terminal_and_leave_standard_output_alone(self) -> None:
         for words, shown in (
             (["check", "--spec", "kv", GOOD, BAD], "checking"),
             (["run", f"{HERE}:locked", "--rounds", "400", "--processes", "1"], "overlapping"),
         ):
-            terminal, program_side = os.openpty()
-            with printed.open("w") as out:
-                subprocess.run(
-                    [sys.executable, "-m", "stress", *words], stdout=out, stderr=program_side, timeout=100, check=False
-                )
-            os.close(program_side)
-            drawn = b""
-            with suppress(OSError):  # that is how a terminal tells that nobody writes to it any more
-                while chunk := os.read(terminal, 65536):
-                    drawn += chunk
-            os.close(terminal)
-            assert shown in drawn.decode()
-            assert "linearizable" in printed.read_text()
-            assert "linearizable" not in drawn.decode()
+            drawn, printed = drawn_by([sys.executable, "-m", "stress", *words])
+            assert shown in drawn
+            assert "linearizable" in printed
+            assert "linearizable" not in drawn
 
     def test_none_are_drawn_elsewhere(self) -> None:
         assert stress("check", "--spec", "kv", GOOD, BAD).stderr == ""

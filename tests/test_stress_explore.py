@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -33,6 +32,7 @@ from stress.explorer.token import Token, TokenError, decode, encode
 from stress.explorer.trace import Drift, trace
 from stress.explorer.twin import Twin, load_twin
 from stress.mutants.catalogue import find
+from tests.terminal import drawn_by
 
 pytestmark = [
     pytest.mark.slow,
@@ -294,19 +294,11 @@ class TestCommand:
         assert told["of"]["pairs"] > 10_000
 
     def test_progress_is_drawn_on_a_terminal(self) -> None:
-        terminal, program_side = os.openpty()
         words = ["explore", "map", "--duration", "1", "--seed", str(SEED), "--processes", "1"]
-        command = [sys.executable, "-m", "stress", *words]
-        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=program_side, timeout=100, check=False, text=True)
-        os.close(program_side)
-        drawn = b""
-        with suppress(OSError):  # that is how a terminal tells that nobody writes to it any more
-            while chunk := os.read(terminal, 65536):
-                drawn += chunk
-        os.close(terminal)
-        assert " executions: " in drawn.decode()
-        assert "\n  " in ran.stdout
-        assert " pairs of operations, " in ran.stdout
+        drawn, printed = drawn_by([sys.executable, "-m", "stress", *words])
+        assert " executions: " in drawn
+        assert "\n  " in printed
+        assert " pairs of operations, " in printed
 
     def test_an_unknown_target(self) -> None:
         ran = self.run("maps")
