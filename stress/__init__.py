@@ -11,11 +11,14 @@ wrong with them.
     outcome = stress.run(MyCounter, CounterSpec(), [("increment",), ("value",)], threads=2, duration=5)
     assert outcome, outcome.report()
 
-`docs/stress.md` is the manual. `python -m stress` is the command line, and `stress.plugin` the pytest plugin.
+`run` lets threads meet by chance, `explore` under every schedule. `docs/stress.md` is the manual. `python -m stress` is
+the command line, and `stress.plugin` the pytest plugin.
 """
 
 from stress.campaign import Outcome, run
 from stress.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
+from stress.explorer.own import Explored, explore
+from stress.explorer.switch_point import switch_point
 from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
 from stress.read import read_history
 from stress.record import Deferred, Stuck, record
@@ -41,6 +44,7 @@ __all__ = [
     "Budget",
     "Counter",
     "Deferred",
+    "Explored",
     "Failure",
     "FrozenMap",
     "History",
@@ -64,11 +68,13 @@ __all__ = [
     "Verdict",
     "Workload",
     "check",
+    "explore",
     "freeze",
     "is_linearizable",
     "one_of",
     "read_history",
     "record",
     "run",
+    "switch_point",
     "unique",
 ]

@@ -1,10 +1,14 @@
-"""The pytest plugin: a fixture that puts an object under stress, and a marker that says how.
+"""The pytest plugin: a fixture that puts an object under stress and a marker that says how; and a fixture that puts
+it under every schedule.
 
     def test_counter(linearizable):
         linearizable(MyCounter, CounterSpec(), [("increment",), ("value",)])
 
     @pytest.mark.stress(threads=4, duration=30, seed=7)
     def test_counter_for_long(linearizable): ...
+
+    def test_stack(every_schedule):
+        every_schedule(MyStack, StackSpec(), [[("push", 1)], [("push", 2), ("pop",)]])
 
 A test fails if anything is refuted, an operation hangs, an invariant breaks, or a history could not be
 judged. The message begins with the seed. `--stress-seed` and `--stress-duration` overrule what tests say, to
@@ -20,11 +24,13 @@ from typing import Any
 import pytest
 
 from stress.campaign import Outcome, draw_seed, run
+from stress.explorer.own import Explored, explore
 from stress.spec import Spec
 
-__all__ = ["linearizable"]
+__all__ = ["every_schedule", "linearizable"]
 
 Linearizable = Callable[..., Outcome]
+EverySchedule = Callable[..., Explored]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,6 +62,24 @@ def linearizable(request: pytest.FixtureRequest, tmp_path: Path) -> Linearizable
         return outcome
 
     return under_stress
+
+
+@pytest.fixture
+def every_schedule(request: pytest.FixtureRequest) -> EverySchedule:
+    """`every_schedule(factory, spec, threads, **settings)`: `stress.explore`, and the test fails unless all is well.
+    Neither the marker nor `--stress-duration` speaks of it: what it has to do has an end.
+    """
+
+    def under_every_schedule(
+        factory: Callable[[], Any], spec: Spec, threads: Sequence[Sequence[tuple[Any, ...]]], **settings: Any
+    ) -> Explored:
+        seed = request.config.getoption("--stress-seed")
+        outcome = explore(factory, spec, threads, **(settings if seed is None else {**settings, "seed": seed}))
+        if not outcome:
+            pytest.fail(outcome.report(), pytrace=False)
+        return outcome
+
+    return under_every_schedule
 
 
 def _settings(request: pytest.FixtureRequest, given: dict[str, Any]) -> dict[str, Any]:

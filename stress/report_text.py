@@ -58,6 +58,8 @@ def _steps(steps: Steps) -> Iterator[str]:
     yield "What the threads did, step by step"
     yield from (f"  {line}" for line in _columns(list(steps.rows)))
     yield ""
+    if not steps.legend:
+        return
     yield "  where, when first met,"
     width = max((len(name) for name, _ in steps.legend), default=0)
     yield from (f"    {name.ljust(width)}  {text}" for name, text in steps.legend)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.once  # Python that is the same everywhere
 ROOT = Path(__file__).parent.parent
 MANUAL = (ROOT / "docs" / "stress.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", MANUAL, re.DOTALL | re.MULTILINE)
-OBJECT, SPECIFICATION, RUN, OPERATIONS, PYTEST = BLOCKS
+OBJECT, SPECIFICATION, RUN, OPERATIONS, MATCHER, EXPLORED, MARKED, PYTEST, FIXTURE = BLOCKS
 
 
 def test_a_specification_is_ten_lines() -> None:
@@ -41,6 +41,31 @@ def test_the_first_test_finds_what_the_manual_shows(capsys: pytest.CaptureFixtur
     assert re.search(r"increment\(\) -> (\d+) was lost: thread \d's increment\(\) -> \1 fits only", printed)
 
 
+def test_every_schedule_finds_what_the_manual_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for block in (MATCHER, EXPLORED):
+        exec(block, names)
+
+    printed = capsys.readouterr().out
+    shown = next(
+        block for block in re.findall(r"^```text\n(.*?)^```$", MANUAL, re.DOTALL | re.MULTILINE) if "ann" in block
+    )
+    assert [line for line in shown.splitlines() if line not in printed] == []
+    outcome = names["outcome"]
+    again = names["stress"].explore(
+        names["Matcher"], names["MatcherSpec"](), [names["reader"], names["writer"]], replay=outcome.token
+    )
+    assert again.found.headline == outcome.found.headline
+
+
+def test_marked_code_is_refuted() -> None:
+    names: dict[str, Any] = {}
+    for block in ("import stress", MARKED):
+        exec(block, names)
+
+    assert "(write the sum)" in names["outcome"].report()
+
+
 def test_arguments_can_be_drawn() -> None:
     names: dict[str, Any] = {}
     exec(f"import stress\n{OPERATIONS}", names)
@@ -58,14 +83,15 @@ def test_arguments_can_be_drawn() -> None:
 
 
 def test_the_plugin_works_as_shown(tmp_path: Path) -> None:
-    (tmp_path / "test_hits.py").write_text("\n".join([OBJECT, SPECIFICATION, PYTEST]))
+    (tmp_path / "test_hits.py").write_text("\n".join([OBJECT, SPECIFICATION, MARKED, PYTEST, FIXTURE]))
     words = ["-p", "stress.plugin", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "--stress-seed=5", str(tmp_path)]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *words], capture_output=True, text=True, timeout=100, cwd=ROOT, check=False
     )
 
     assert ran.stdout.count("stress seed 5: NOT linearizable") >= 2, ran.stdout
-    assert "2 failed" in ran.stdout
+    assert "NOT linearizable: lost update; every schedule" in ran.stdout
+    assert "3 failed" in ran.stdout
 
 
 def test_every_specification_is_in_the_table() -> None:

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from stress.explorer.crew import MAIN
-from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Execution, Machine, Strategy, lowest
+from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.machine import Execution, Machine, Strategy, allowed, lowest
 
 __all__ = ["Switches", "bounded", "bounded_by"]
 
@@ -38,19 +38,19 @@ class Switches:
         machine = self._machine
         assert machine is not None
         if machine.step == self._at:
-            to = self._to
+            to = allowed(self._to, machine)
             self._at, self._to = next(self._rest, (-1, MAIN))
             return to
         return me if me >= 0 and machine.enabled >> me & 1 else lowest(machine.enabled)
 
 
-def bounded(experiment: Experiment, preemptions: int) -> Iterator[Finding | None]:
+def bounded(experiment: Explorable, preemptions: int) -> Iterator[Finding | None]:
     """Execute every schedule with at most so many preemptions, once; what was found, or None, for each."""
     return bounded_by(experiment, preemptions, lambda switches: switches)
 
 
 def bounded_by(
-    experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy]
+    experiment: Explorable, preemptions: int, within: Callable[[Strategy], Strategy]
 ) -> Iterator[Finding | None]:
     """The same, where `within` makes of each schedule's strategy the one that is followed."""
     level: deque[Schedule] = deque([()])

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from stress.explorer.crew import MAIN
-from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Execution, Machine, lowest
+from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.machine import Execution, Machine, allowed, lowest
 
 __all__ = ["reduced"]
 
@@ -80,7 +80,7 @@ class _Reduction:
         assert machine is not None
         at = machine.step
         if at < self._given:
-            return self.path[at].chosen
+            return allowed(self.path[at].chosen, machine)
         if at < len(self.path):  # the step was granted to a thread that began to wait instead
             del self.path[at:]
         asleep = self._asleep(machine.execution) if at else {}
@@ -215,7 +215,7 @@ class _Races:
         return racing
 
 
-def reduced(experiment: Experiment) -> Iterator[Finding | None]:
+def reduced(experiment: Explorable) -> Iterator[Finding | None]:
     """Execute one schedule of every class of equivalent ones; what was found, or None, for each."""
     strategy = _Reduction()
     while True:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from stress.check import Verdict, check
-from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.experiment import Experiment
+from stress.explorer.explorable import Explorable, Finding
 from stress.explorer.token import Token, encode
 from stress.explorer.trace import trace
 from stress.explorer.twin import Twin
 from stress.report import Report, Steps, report_on
 
-__all__ = ["explain", "replay_command"]
+__all__ = ["explain", "explained", "replay_command"]
 
 
 _NAMES: Final = {
@@ -29,16 +33,18 @@ def replay_command(finding: Finding, mutant: str = "") -> str:
 
 def explain(twin: Twin, finding: Finding, mutant: str = "") -> Report:
     """The report on a finding, which is executed once more for it."""
-    experiment = Experiment(twin, finding.scenario)
+    facts = {"mutant": mutant} if mutant else {}
+    return explained(Experiment(twin, finding.scenario), finding, replay_command(finding, mutant), facts)
+
+
+def explained(
+    experiment: Explorable, finding: Finding, replay: str, facts: Mapping[str, str] = MappingProxyType({})
+) -> Report:
+    """The same for a finding of any kind of object; `replay` is how it can be had again."""
     told, _ = trace(experiment, finding.order)
     judgement = check(finding.history, experiment.spec)
-    facts = {"scenario": str(finding.scenario), "steps": str(len(finding.order))}
-    if mutant:
-        facts["mutant"] = mutant
-    report = report_on(finding.history, experiment.spec, judgement, facts, replay_command(finding, mutant))
-    explained = judgement.verdict is Verdict.ILLEGAL and finding.kind == "history"
-    trouble = None if explained else (_NAMES[finding.kind], f"{finding.trouble[:1].upper()}{finding.trouble[1:]}.")
-    return Report(
-        report.history, report.spec, report.judgement, report.diagnosis, report.facts, report.replay, trouble,
-        Steps(told.steps, told.legend),
-    )  # fmt: skip
+    made = {"scenario": str(finding.scenario), "steps": str(len(finding.order)), **facts}
+    report = report_on(finding.history, experiment.spec, judgement, made, replay)
+    is_told = judgement.verdict is Verdict.ILLEGAL and finding.kind == "history"
+    trouble = None if is_told else (_NAMES[finding.kind], f"{finding.trouble[:1].upper()}{finding.trouble[1:]}.")
+    return replace(report, trouble=trouble, steps=Steps(told.steps, told.legend))

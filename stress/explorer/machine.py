@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from stress.explorer.crew import MAIN, Crew, new_crew
 from stress.explorer.slots import LOAD, Seam
 
-__all__ = ["LIVELOCK", "Call", "Execution", "Machine", "Strategy", "lowest"]
+__all__ = ["LIVELOCK", "Call", "Drift", "Execution", "Machine", "Strategy", "allowed", "lowest"]
 
 LIVELOCK: Final = 1_000
 """Steps without any call returning; no scenario needs a third of it without going in circles."""
@@ -57,6 +57,12 @@ class Execution:
     cut: bool = False
 
 
+class Drift(BaseException):
+    """A strategy wants a step of a thread that has none to make: the code is not what it was when the schedule was
+    noted, or does not do the same each time.
+    """
+
+
 class _Livelock(BaseException):
     """For more steps than anybody needs, no call has returned."""
 
@@ -68,6 +74,17 @@ class _Nowhere:
 
 
 _NOWHERE: Final = _Nowhere()
+
+
+def allowed(to: int, machine: Machine) -> int:
+    """The thread `to`, which is to make the next step.
+
+    Raises:
+        Drift: it cannot.
+    """
+    if not machine.enabled >> to & 1:
+        raise Drift(f"thread {to} has no step number {machine.step} to make")
+    return to
 
 
 def lowest(bits: int) -> int:
@@ -95,10 +112,15 @@ class Machine:
         self.limit = LIVELOCK
         self._granted = False
         self._waiting: dict[int, Any] = {}
+        self._drift: Drift | None = None
         self._decide: Callable[[int], int] = lambda me: MAIN
 
     def run(self, plans: Sequence[Sequence[Call]], strategy: Strategy) -> Execution:
-        """Let one thread for each plan make its calls, as `strategy` decides."""
+        """Let one thread for each plan make its calls, as `strategy` decides.
+
+        Raises:
+            Drift: the strategy decided for a thread that cannot make the step.
+        """
         size = len(plans)
         self.execution = execution = Execution(logs=[[] for _ in plans])
         self._begun = execution.begun = [-1] * size
@@ -106,6 +128,7 @@ class Machine:
         self.step, self.enabled, self._started, self._granted = 0, (1 << size) - 1, 0, False
         self.limit = LIVELOCK
         self._waiting.clear()
+        self._drift = None
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
         self._decide = strategy.decide
@@ -121,6 +144,8 @@ class Machine:
         finally:
             self.seam.before = self.seam.scheduler = None
             self.crew.abandon()
+        if self._drift is not None:
+            raise self._drift
         execution.cut = self.enabled != 0 and not execution.trouble
         if self._waiting and not (execution.cut or execution.trouble):
             execution.trouble = "deadlock"
@@ -152,6 +177,8 @@ class Machine:
             self.enabled &= ~(1 << me)
         except _Livelock:
             self.execution.trouble = "livelock"
+        except Drift as drift:
+            self._drift, self.enabled = drift, 0
 
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: the next decision is due, unless it has been made in favour of this thread."""

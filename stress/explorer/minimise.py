@@ -6,7 +6,7 @@ What is left is a finding of its own: it was executed and judged, so nothing has
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 from random import Random
@@ -14,12 +14,13 @@ from typing import Final
 
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
-from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.experiment import Experiment
+from stress.explorer.explorable import Explorable, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.twin import Twin
 
-__all__ = ["minimise"]
+__all__ = ["minimise", "minimised"]
 
 _EXECUTIONS: Final = 2_000
 _REDUCED: Final = 500
@@ -29,17 +30,22 @@ _MOST_PREEMPTIONS: Final = 3
 
 def minimise(twin: Twin, finding: Finding, seconds: float = 10.0) -> Finding:
     """A finding in as few calls and with as few preemptions as can be found in so many seconds."""
+    return minimised(finding, lambda scenario: Experiment(twin, scenario), seconds)
+
+
+def minimised(finding: Finding, explorable: Callable[[Scenario], Explorable], seconds: float = 10.0) -> Finding:
+    """The same, where `explorable` makes what is explored of a scenario."""
     deadline = time.monotonic() + seconds
     found: Finding | None = finding
     while found is not None:
         finding, found = found, None
         for smaller in _smaller(finding.scenario):
-            found = _first(twin, smaller, deadline)
+            found = _first(explorable(smaller), deadline)
             if found is not None or time.monotonic() > deadline:
                 break
     if finding.kind == "livelock":  # who goes in circles takes turns without end
         return finding
-    return _fewest_preemptions(Experiment(twin, finding.scenario), deadline) or finding
+    return _fewest_preemptions(explorable(finding.scenario), deadline) or finding
 
 
 def _smaller(scenario: Scenario) -> Iterator[Scenario]:
@@ -56,9 +62,8 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
                 yield replace(scenario, threads=(*threads[:number], *kept, *threads[number + 1 :]))
 
 
-def _first(twin: Twin, scenario: Scenario, deadline: float) -> Finding | None:
+def _first(experiment: Explorable, deadline: float) -> Finding | None:
     """What the strategies find in a scenario, each in its turn: what one cannot find at all, another may find soon."""
-    experiment = Experiment(twin, scenario)
     tried = chain(
         islice(bounded(experiment, 2), _EXECUTIONS),
         islice(reduced(experiment), _REDUCED),
@@ -67,7 +72,7 @@ def _first(twin: Twin, scenario: Scenario, deadline: float) -> Finding | None:
     return _found(tried, deadline)
 
 
-def _fewest_preemptions(experiment: Experiment, deadline: float) -> Finding | None:
+def _fewest_preemptions(experiment: Explorable, deadline: float) -> Finding | None:
     return _found(islice(bounded(experiment, _MOST_PREEMPTIONS), 5 * _EXECUTIONS), deadline)
 
 

@@ -22,7 +22,9 @@ Program = tuple[tuple[Call, ...], ...]
 
 @dataclass(frozen=True)
 class Scenario:
-    """`target` is "map" or "subscriptions", `start` one of its `STARTS`, and `threads` are the calls of each thread."""
+    """`target` is "map" or "subscriptions", `start` one of its `STARTS`, and `threads` are the calls of each thread. An
+    object of somebody else's has its own name for the target, and no name for its start.
+    """
 
     target: str
     start: str
@@ -30,7 +32,7 @@ class Scenario:
 
     def __str__(self) -> str:
         threads = " | ".join("; ".join(map(describe, calls)) for calls in self.threads)
-        return f"{self.target}, {self.start}: {threads}"
+        return f"{', '.join(filter(None, (self.target, self.start)))}: {threads}"
 
 
 def describe(call: Call) -> str:

@@ -109,6 +109,9 @@ def slot_module(seam: Seam) -> ModuleType:
         def __init__(self, value: object = None) -> None:
             self.initialise(value)
 
+        def __repr__(self) -> str:
+            return f"AtomicReference({self.load()!r})"
+
     module = ModuleType("ctrie._slot")
     vars(module).update(vars(importlib.import_module("ctrie._slot")))
     vars(module).update(

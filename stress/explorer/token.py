@@ -20,9 +20,21 @@ from typing import Any, Final
 from stress.explorer.private import PACKAGES, source_of
 from stress.explorer.scenario import STARTS, Scenario
 
-__all__ = ["Token", "TokenError", "decode", "encode", "source_digest"]
+__all__ = [
+    "DAMAGED",
+    "Token",
+    "TokenError",
+    "decode",
+    "encode",
+    "order_of",
+    "pack",
+    "runs_of",
+    "source_digest",
+    "unpack",
+]
 
 _PREFIX: Final = "x1."
+DAMAGED: Final = "the token is damaged: it must be copied as a whole"
 
 
 class TokenError(ValueError):
@@ -41,10 +53,9 @@ class Token:
 
 def encode(token: Token) -> str:
     """The token as text."""
-    scenario, runs = token.scenario, [(thread, len(list(steps))) for thread, steps in groupby(token.order)]
-    said = [scenario.target, scenario.start, scenario.threads, runs, token.mutant, source_digest()]
-    packed = zlib.compress(json.dumps(said, separators=(",", ":")).encode(), 9)
-    return _PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    scenario = token.scenario
+    said = [scenario.target, scenario.start, scenario.threads, runs_of(token.order), token.mutant, source_digest()]
+    return pack(_PREFIX, said)
 
 
 def decode(text: str) -> Token:
@@ -55,15 +66,13 @@ def decode(text: str) -> Token:
     """
     if not text.startswith(_PREFIX):
         raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
-    packed = text.removeprefix(_PREFIX)
     try:
-        raw = zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
-        target, start, threads, runs, mutant, digest = json.loads(raw)
-        order = tuple(thread for thread, length in runs for _ in range(length))
+        target, start, threads, runs, mutant, digest = unpack(_PREFIX, text)
+        order = order_of(runs)
         scenario = Scenario(target, start, _tuples(threads))
         known = start in STARTS[target]
-    except (ValueError, TypeError, LookupError, zlib.error):
-        raise TokenError("the token is damaged: it must be copied as a whole") from None
+    except (ValueError, TypeError, LookupError):
+        raise TokenError(DAMAGED) from None
     if not known:
         raise TokenError(f"the token is of a start that there is no more: {start!r}")
     return Token(scenario, order, mutant, digest)
@@ -71,6 +80,35 @@ def decode(text: str) -> Token:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def pack(prefix: str, said: Any) -> str:
+    """What a token says, as a text that begins with `prefix`."""
+    packed = zlib.compress(json.dumps(said, separators=(",", ":")).encode(), 9)
+    return prefix + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def unpack(prefix: str, text: str) -> Any:
+    """What was packed.
+
+    Raises:
+        ValueError: nothing was, or not all of it is there.
+    """
+    packed = text.removeprefix(prefix)
+    try:
+        return json.loads(zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))))
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+
+
+def runs_of(order: Sequence[int]) -> list[tuple[int, int]]:
+    """An order of threads as run lengths."""
+    return [(thread, len(list(steps))) for thread, steps in groupby(order)]
+
+
+def order_of(runs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """The order that the run lengths give."""
+    return tuple(thread for thread, length in runs for _ in range(length))
 
 
 @cache

@@ -1,0 +1,193 @@
+"""What strategies explore: one scenario on one object, to be executed again and again, and every execution judged.
+
+An execution is all right if
+
+* its threads came to an end, as many as were not stopped for ever;
+* its history, with a last look at the object, is linearizable, and every snapshot showed the same twice;
+* nothing of what must hold of the object in the end is broken.
+
+How an object comes to its start, and how it is looked at in the end, is for the subclasses to say: `experiment` for the
+tries, `own_experiment` for the objects of others. Few of many executions differ in what is judged, so verdicts are
+remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+from stress.check import is_linearizable
+from stress.explorer.machine import LIVELOCK, Call, Execution, Machine, Strategy
+from stress.explorer.scenario import Scenario
+from stress.explorer.twin import Endless, patience
+from stress.history import UNSEEN, History, Operation, Raised, renumbered
+from stress.record import Deferred
+from stress.spec import Spec
+
+__all__ = ["Explorable", "Finding", "Look", "Names"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with an execution: `kind` is "history", "structure", "livelock" or "deadlock". `order` are the
+    threads that made its steps, which is all that is needed to have it again.
+    """
+
+    scenario: Scenario
+    order: tuple[int, ...]
+    kind: str
+    trouble: str
+    history: History
+
+
+class Look(NamedTuple):
+    """What is seen of the object in the end: calls as (name, arguments, answer), and what is broken, if anything is.
+    Looks with equal keys are alike.
+    """
+
+    key: Any
+    calls: tuple[tuple[str, tuple[Any, ...], Any], ...] = ()
+    broken: str = ""
+
+
+_UNSEEN: Final = Look(None)
+
+
+class Names(Protocol):
+    """Words for what a trace tells; `legend` says what the names in them mean."""
+
+    legend: list[tuple[str, str]]
+
+    def access(self, slot: Any, expected: Any, desired: Any) -> str:
+        """What an access does that is about to be made."""
+
+
+class Explorable:
+    """A scenario on some object: `run` executes it once."""
+
+    machine: Machine
+    scenario: Scenario
+    spec: Spec
+    before: tuple[Operation, ...] = ()
+    """What a thread left half-way before."""
+
+    def __init__(self, machine: Machine, scenario: Scenario) -> None:
+        self.machine, self.scenario = machine, scenario
+        self._verdicts: dict[Any, tuple[str, str]] = {}
+
+    # What a kind of object has to say.
+
+    def _plans(self) -> Sequence[Sequence[Call]]:
+        """The calls of each thread, on an object in the state of the start."""
+        raise NotImplementedError
+
+    def _look(self, execution: Execution) -> Look:
+        """A look at the object, when no thread runs any more."""
+        raise NotImplementedError
+
+    def _stir(self) -> None:
+        """Change what snapshots may show, between the two readings of them."""
+
+    def names(self) -> Names:
+        """Fresh names for the trace of the next execution."""
+        raise NotImplementedError
+
+    # What is the same for all.
+
+    def run(self, strategy: Strategy) -> tuple[Execution, Finding | None]:
+        """Execute the scenario once, as `strategy` decides, and judge it, unless the strategy cut it short."""
+        seam = self.machine.seam
+        execution = self.machine.run(self._plans(), strategy)
+        try:
+            if execution.cut:
+                return execution, None
+            with patience(seam):
+                return execution, self._judge(execution)
+        except Endless:
+            return execution, self._finding(execution, "livelock", _UNENDING["afterwards"], ())
+        finally:
+            seam.take_back()
+
+    def _judge(self, execution: Execution) -> Finding | None:
+        if execution.trouble:
+            return self._finding(execution, execution.trouble, _UNENDING[execution.trouble], ())
+        look = self._look(execution)
+        answers = execution.answers = self._answers(execution)
+        key = (_precedence(execution), answers, look.key)
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = self._verdict(execution, answers, look)
+        return self._finding(execution, *verdict, answers, look) if verdict[0] else None
+
+    def _answers(self, execution: Execution) -> tuple[Any, ...]:
+        """What every completed call answered, thread by thread. Snapshots are read, before and after a change of
+        everything.
+        """
+        normalise = self.spec.normalise
+        raw = [answer for log in execution.logs for _, _, answer in log]
+        deferred = [answer for answer in raw if type(answer) is Deferred]
+        if deferred:
+            for each in deferred:
+                each.first = each.read()
+            self._stir()
+        ops = [op for calls, log in zip(self.scenario.threads, execution.logs, strict=True)
+               for (op, _), _ in zip(calls, log, strict=False)]  # fmt: skip
+        found = []
+        for op, answer in zip(ops, raw, strict=True):
+            seen = answer.answer() if type(answer) is Deferred else answer
+            found.append(seen if type(seen) is Raised else normalise(op, seen))
+        return tuple(found)
+
+    def _verdict(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> tuple[str, str]:
+        if not is_linearizable(self._operations(execution, answers, look), self.spec):
+            return "history", "the history is not linearizable"
+        return ("structure", look.broken) if look.broken else ("", "")
+
+    def _finding(
+        self, execution: Execution, kind: str, trouble: str, answers: tuple[Any, ...], look: Look = _UNSEEN
+    ) -> Finding:
+        operations = renumbered(self._operations(execution, answers, look))
+        header = {"spec": self.spec.name, **self.spec.options(), "threads": len(self.scenario.threads)}
+        return Finding(self.scenario, tuple(execution.order), kind, trouble, History(operations, header))
+
+    def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> list[Operation]:
+        """The history: what a thread left half-way before, the threads' calls, and the look at the end."""
+        found = list(self.before)
+        told = iter(answers)
+        for thread, (calls, log) in enumerate(zip(self.scenario.threads, execution.logs, strict=True)):
+            for (op, args), (called, returned, _) in zip(calls, log, strict=False):
+                found.append(Operation(len(found), thread, called, returned, op, args, next(told, UNSEEN)))
+            if execution.begun[thread] >= 0:
+                op, args = calls[len(log)]
+                found.append(Operation(len(found), thread, execution.begun[thread], None, op, args, UNSEEN))
+        for end, (op, args, answer) in enumerate(look.calls, start=len(execution.order)):
+            found.append(Operation(len(found), "main", 2 * end, 2 * end + 1, op, args, answer))
+        return found
+
+
+_UNENDING: Final[Mapping[str, str]] = {
+    "livelock": f"for {LIVELOCK:,} steps no call has returned: the threads go in circles",
+    "deadlock": "no thread gets any further: each waits for another",
+    "afterwards": "a call that runs alone, after the others, does not return",
+}
+
+
+def _precedence(execution: Execution) -> tuple[int, ...]:
+    """Which calls came before which returns, and the other way round: all that a checker can make of the times. Thread
+    n is n + 1 where it calls, and -n - 1 where it returns; what calls, or returns, in a row is in no order.
+    """
+    events: list[tuple[int, int]] = []
+    for thread, log in enumerate(execution.logs, start=1):
+        for called, returned, _ in log:
+            events.append((called, thread))
+            events.append((returned, -thread))
+        if execution.begun[thread - 1] >= 0:
+            events.append((execution.begun[thread - 1], thread))
+    events.sort()
+    found = [thread for _, thread in events]
+    for at in range(1, len(found)):  # insertion sort, but for calls among calls and returns among returns only
+        while at and (found[at] > 0) == (found[at - 1] > 0) and found[at] < found[at - 1]:
+            found[at - 1], found[at] = found[at], found[at - 1]
+            at -= 1
+    return tuple(found)

@@ -1,0 +1,90 @@
+"""Names of a trie's nodes in a trace, in the order in which they turn up: a letter for their kind and a number. The
+legend tells what each of them held when it was first met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from stress.explorer.slots import LOAD
+
+__all__ = ["TrieNames"]
+
+_LETTERS: Final = {"RDCSSDescriptor": "D", "FailedNode": "F", "Branch": "S", "Slot": "X", "Event": "E"}
+_FIELDS: Final = {"INode": "main", "Root": "node", "RDCSSDescriptor": "verdict", "Event": "set", "Slot": "value"}
+_PLAIN: Final = (type(None), bool, int, float, str)
+
+
+class TrieNames:
+    """Names of nodes, and words for accesses of their slots."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._counts: dict[str, int] = {}
+        self._kept: list[Any] = []  # so that no other object takes a named one's place in memory
+        self.legend: list[tuple[str, str]] = []
+
+    def access(self, slot: Any, expected: Any, desired: Any) -> str:
+        """As `Names.access`."""
+        kind = type(slot).__name__
+        if kind == "_Nowhere":
+            return "(no slot)"
+        field = f"{self.of(slot)}.{_FIELDS.get(kind, 'prev')}"
+        found = slot._value
+        if expected is LOAD:
+            return f"{field}: read {self.of(found)}"
+        swap = f"{field}: CAS {self.of(expected)} -> {self.of(desired)}"
+        return f"{swap} done" if found is expected else f"{swap} failed, it is {self.of(found)}"
+
+    def of(self, node: Any) -> str:
+        """The node's name; a new one if it has none."""
+        if isinstance(node, _PLAIN):
+            return str(node)
+        name = self._names.get(id(node))
+        if name is None:
+            kind = type(node).__name__
+            letter = _LETTERS.get(kind, kind[0])
+            number = self._counts[letter] = self._counts.get(letter, 0) + 1
+            name = self._names[id(node)] = f"{letter}{number}"
+            self._kept.append(node)
+            at = len(self.legend)
+            self.legend.insert(at, (name, ""))
+            self.legend[at] = (name, f"{kind} {self._content(node)}".rstrip())
+        return name
+
+    def _content(self, node: Any) -> str:
+        kind = type(node).__name__
+        if kind == "CNode":
+            return f"of {self.of(node.gen)}: {self._listed(node.array)}"
+        if kind == "LNode":
+            return self._listed(node.entries)
+        if kind == "TNode":
+            return "of nothing" if node.sn is None else f"of {self._leaf(node.sn)}"
+        if kind == "FailedNode":
+            return f"for {self.of(node.wrapped)}"
+        if kind == "RDCSSDescriptor":
+            return f"from {self.of(node.old)}, if its main is {self.of(node.expected)}, to {self.of(node.new)}"
+        if kind == "INode":
+            return f"of {self.of(node.gen)}"
+        if kind == "Root":
+            return "read-only" if node.readonly else ""
+        return ""
+
+    def _listed(self, nodes: Sequence[Any]) -> str:
+        told = (self.of(each) if type(each).__name__ == "INode" else self._leaf(each) for each in nodes)
+        return f"[{', '.join(told)}]"
+
+    def _leaf(self, sn: Any) -> str:
+        level = getattr(sn, "next", None)
+        held = "" if sn.value is None else f": {self._value(sn.value)}"
+        return f"{sn.key}{held}" + (f" >> {self.of(level)}" if level is not None else "")
+
+    def _value(self, value: Any) -> str:
+        if type(value).__name__ == "Entry":
+            return str(value.subscriber)
+        if type(value).__name__ == "SetNode":
+            return f"{value.size} subscribers"
+        if isinstance(value, tuple):
+            return "+".join(map(self._value, value))
+        return str(value)
