@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -527,6 +528,31 @@ class TestReferences:
         assert total.value() == 3
 
 
+class TestThreadsOfTheProcess:
+    def test_explorations_may_run_in_any(self) -> None:
+        outcomes: list[Any] = []
+        for _ in range(2):
+            thread = threading.Thread(target=lambda: outcomes.append(explore(Total, TotalSpec(), ADDS)))
+            thread.start()
+            thread.join(60)
+            outcomes.append(explore(Total, TotalSpec(), ADDS))
+
+        assert [bool(outcome) for outcome in outcomes] == [True] * 4
+        assert len({outcome.executions for outcome in outcomes}) == 1
+
+    @pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])
+    def test_what_ends_the_process_is_no_answer(self, end: type[BaseException]) -> None:
+        class Ending(Total):
+            def value(self) -> int:
+                self.n.load()
+                raise end
+
+        for _ in range(2):
+            with pytest.raises(end):
+                explore(Ending, TotalSpec(), [[("add", 1)], [("value",)]])
+        assert explore(Total, TotalSpec(), ADDS)
+
+
 class TestRefusals:
     def test_no_thread_or_no_call(self) -> None:
         wrong: list[Any] = [[], [[]], [[("add", 1)], []]]
@@ -587,13 +613,11 @@ class TestRefusals:
 class TestWithPytest:
     def test_the_fixture_fails_with_the_report(self, tmp_path: Path) -> None:
         (tmp_path / "test_it.py").write_text(
-            "from tests.test_stress_own_structures import *\n"
+            "from tests.test_stress_own_structures import ADDS, VALUE, LossyTotal, Total, TotalSpec\n"
             "def test_right(every_schedule):\n"
             "    assert every_schedule(Total, TotalSpec(), ADDS, samples=10, seed=3).executions == 10\n"
             "def test_wrong(every_schedule):\n"
             "    every_schedule(LossyTotal, TotalSpec(), ADDS, at_end=VALUE)\n"
-            "del TestRightObjects, TestEverySchedule, TestWrongObjects, TestTraces, TestLockFreedom\n"
-            "del TestWhatElseIsLookedAt, TestReferences, TestRefusals, TestWithPytest\n"
         )
         words = ["-p", "stress.plugin", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(tmp_path)]
         ran = subprocess.run(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from stress.explorer.crew import MAIN
 from stress.explorer.explorable import Explorable, Finding
-from stress.explorer.machine import Execution, Machine, Strategy, allowed, lowest
+from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 
 __all__ = ["Switches", "bounded", "bounded_by"]
 
@@ -38,7 +38,9 @@ class Switches:
         machine = self._machine
         assert machine is not None
         if machine.step == self._at:
-            to = allowed(self._to, machine)
+            to = self._to
+            if not machine.enabled >> to & 1:
+                raise Drift(to, machine.step)
             self._at, self._to = next(self._rest, (-1, MAIN))
             return to
         return me if me >= 0 and machine.enabled >> me & 1 else lowest(machine.enabled)

@@ -2,6 +2,7 @@
 operating system elsewhere (some ten times slower).
 
 `MAIN` is whoever calls `resume`. A body runs until it ends or hands over with `switch`; when it ends, `MAIN` goes on.
+The only exception that may end it is `Abandoned`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
-__all__ = ["MAIN", "Crew", "Greenlets", "Threads", "new_crew"]
+__all__ = ["MAIN", "Abandoned", "Crew", "Greenlets", "Threads", "new_crew"]
 
 MAIN: Final = -1
 
@@ -40,7 +41,9 @@ class Crew(Protocol):
 
 
 class Greenlets:
-    """A crew of greenlets."""
+    """A crew of greenlets. To begin and to end one takes longer than a dozen switches, so they stay: one that has no
+    body to run waits for another.
+    """
 
     def __init__(self) -> None:
         greenlet: Any = import_module("greenlet")
@@ -48,11 +51,28 @@ class Greenlets:
         self._main = greenlet.getcurrent
         self._crew: list[Any] = []
         self._parent: Any = None
+        self._body: Body | None = None
+        self._running: set[int] = set()
 
     def start(self, body: Body, size: int) -> None:
         """As `Crew.start`."""
-        make, self._parent = self._make, self._main()
-        self._crew = [make(body) for _ in range(size)]
+        parent = self._main()
+        if parent is not self._parent:  # greenlets cannot leave the thread that they were made in
+            self._parent, self._crew = parent, []
+        self._body = body
+        while len(self._crew) < size:
+            self._crew.append(self._make(self._work))
+
+    def _work(self, number: int) -> None:
+        while True:
+            self._running.add(number)
+            try:
+                assert self._body is not None
+                self._body(number)
+            except Abandoned:
+                pass
+            self._running.discard(number)
+            number = self._parent.switch()
 
     def resume(self, to: int) -> None:
         """As `Crew.resume`."""
@@ -64,10 +84,9 @@ class Greenlets:
 
     def abandon(self) -> None:
         """As `Crew.abandon`."""
-        for each in self._crew:
-            if each:  # started, and not at its end
-                each.throw()
-        self._crew = []
+        self._body = None
+        for number in list(self._running):
+            self._crew[number].throw(Abandoned)
 
 
 class Threads:

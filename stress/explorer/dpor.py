@@ -13,13 +13,13 @@ lets them. Executions that differ by swaps of independent steps only are execute
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from stress.explorer.crew import MAIN
 from stress.explorer.explorable import Explorable, Finding
-from stress.explorer.machine import Execution, Machine, allowed, lowest
+from stress.explorer.machine import Drift, Execution, Machine, lowest
 
 __all__ = ["reduced"]
 
@@ -80,7 +80,10 @@ class _Reduction:
         assert machine is not None
         at = machine.step
         if at < self._given:
-            return allowed(self.path[at].chosen, machine)
+            to = self.path[at].chosen
+            if not machine.enabled >> to & 1:
+                raise Drift(to, at)
+            return to
         if at < len(self.path):  # the step was granted to a thread that began to wait instead
             del self.path[at:]
         asleep = self._asleep(machine.execution) if at else {}
@@ -194,25 +197,29 @@ class _Races:
         path, order = self._path, self._order
         step, thread = path[later].step, order[later]
         assert step is not None
-        candidates = set(self._by_slot.get(step.slot, ()))
-        if step.calls:
-            candidates.update(self._returns)
-        if step.returns:
-            candidates.update(self._calls)
         last = self._last.get(thread, -1)
         clock = list(path[last].clock) if last >= 0 else [-1] * self._threads
         racing = []
-        for at in sorted(candidates, reverse=True):
-            other = path[at].step
-            assert other is not None
-            if order[at] == thread or at <= clock[order[at]] or not step.depends_on(other):
+        for at in self._candidates(step):
+            if at <= clock[order[at]]:  # as all of the same thread are
                 continue
-            racing.append(at)
-            clock = [max(pair) for pair in zip(clock, path[at].clock, strict=True)]
+            node = path[at]
+            if node.step is not None and step.depends_on(node.step):
+                racing.append(at)
+                clock = [max(pair) for pair in zip(clock, node.clock, strict=True)]
         clock[thread] = later
         path[later].clock = clock
         self._file(later)
         return racing
+
+    def _candidates(self, step: _Step) -> Iterable[int]:
+        """The steps that `step` may depend on, the last one first."""
+        same = self._by_slot.get(step.slot, ())
+        if not (step.calls or step.returns):
+            return reversed(same)
+        return sorted(
+            {*same, *(self._returns if step.calls else ()), *(self._calls if step.returns else ())}, reverse=True
+        )
 
 
 def reduced(experiment: Explorable) -> Iterator[Finding | None]:

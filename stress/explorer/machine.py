@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from stress.explorer.crew import MAIN, Crew, new_crew
+from stress.explorer.crew import MAIN, Abandoned, Crew, new_crew
 from stress.explorer.slots import LOAD, Seam
 
-__all__ = ["LIVELOCK", "Call", "Drift", "Execution", "Machine", "Strategy", "allowed", "lowest"]
+__all__ = ["LIVELOCK", "Call", "Drift", "Execution", "Machine", "Strategy", "lowest"]
 
 LIVELOCK: Final = 1_000
 """Steps without any call returning; no scenario needs a third of it without going in circles."""
@@ -62,6 +62,9 @@ class Drift(BaseException):
     noted, or does not do the same each time.
     """
 
+    def __init__(self, thread: int, step: int) -> None:
+        super().__init__(f"thread {thread} has no step number {step} to make")
+
 
 class _Livelock(BaseException):
     """For more steps than anybody needs, no call has returned."""
@@ -74,17 +77,6 @@ class _Nowhere:
 
 
 _NOWHERE: Final = _Nowhere()
-
-
-def allowed(to: int, machine: Machine) -> int:
-    """The thread `to`, which is to make the next step.
-
-    Raises:
-        Drift: it cannot.
-    """
-    if not machine.enabled >> to & 1:
-        raise Drift(f"thread {to} has no step number {machine.step} to make")
-    return to
 
 
 def lowest(bits: int) -> int:
@@ -104,6 +96,9 @@ class Machine:
         self.enabled = 0
         self.execution = Execution()
         self.observe: Callable[..., None] | None = None
+        self._made_by: Callable[[int], None] = self.execution.order.append
+        self._made_on: Callable[[Any], None] = self.execution.slots.append
+        self._could_be: Callable[[int], None] = self.execution.enabled.append
         self._plans: Sequence[Sequence[Call]] = ()
         self._current = MAIN
         self._begun: list[int] = []
@@ -112,7 +107,7 @@ class Machine:
         self.limit = LIVELOCK
         self._granted = False
         self._waiting: dict[int, Any] = {}
-        self._drift: Drift | None = None
+        self._escaped: BaseException | None = None
         self._decide: Callable[[int], int] = lambda me: MAIN
 
     def run(self, plans: Sequence[Sequence[Call]], strategy: Strategy) -> Execution:
@@ -124,11 +119,13 @@ class Machine:
         size = len(plans)
         self.execution = execution = Execution(logs=[[] for _ in plans])
         self._begun = execution.begun = [-1] * size
+        self._made_by, self._made_on = execution.order.append, execution.slots.append
+        self._could_be = execution.enabled.append
         self._plans = plans
         self.step, self.enabled, self._started, self._granted = 0, (1 << size) - 1, 0, False
         self.limit = LIVELOCK
         self._waiting.clear()
-        self._drift = None
+        self._escaped = None
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
         self._decide = strategy.decide
@@ -144,8 +141,8 @@ class Machine:
         finally:
             self.seam.before = self.seam.scheduler = None
             self.crew.abandon()
-        if self._drift is not None:
-            raise self._drift
+        if self._escaped is not None:
+            raise self._escaped
         execution.cut = self.enabled != 0 and not execution.trouble
         if self._waiting and not (execution.cut or execution.trouble):
             execution.trouble = "deadlock"
@@ -177,8 +174,10 @@ class Machine:
             self.enabled &= ~(1 << me)
         except _Livelock:
             self.execution.trouble = "livelock"
-        except Drift as drift:
-            self._drift, self.enabled = drift, 0
+        except Abandoned:
+            raise
+        except BaseException as error:  # noqa: BLE001 - no answer of a call, but for whoever runs the machine
+            self._escaped, self.enabled = error, 0
 
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: the next decision is due, unless it has been made in favour of this thread."""
@@ -193,9 +192,9 @@ class Machine:
         if step >= self.limit:
             raise _Livelock
         execution = self.execution
-        execution.order.append(me)
-        execution.slots.append(slot)
-        execution.enabled.append(self.enabled)
+        self._made_by(me)
+        self._made_on(slot)
+        self._could_be(self.enabled)
         if expected is not LOAD and slot._value is expected:
             execution.wrote.add(step)
         if self._begun[me] == -2:

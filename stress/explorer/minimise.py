@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from random import Random
 from typing import Final
 
@@ -63,13 +63,20 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _first(experiment: Explorable, deadline: float) -> Finding | None:
-    """What the strategies find in a scenario, each in its turn: what one cannot find at all, another may find soon."""
-    tried = chain(
-        islice(bounded(experiment, 2), _EXECUTIONS),
-        islice(reduced(experiment), _REDUCED),
-        islice(sampled(experiment, Random(0)), _SAMPLES),
-    )
-    return _found(tried, deadline)
+    return _found(_tried(experiment), deadline)
+
+
+def _tried(experiment: Explorable) -> Iterator[Finding | None]:
+    """What the strategies find in a scenario. If it is small, reduction tells all; else they have their turns: what one
+    cannot find at all, another may find soon.
+    """
+    executions = 0
+    for finding in islice(reduced(experiment), _REDUCED):
+        executions += 1
+        yield finding
+    if executions == _REDUCED:
+        yield from islice(bounded(experiment, 2), _EXECUTIONS)
+        yield from islice(sampled(experiment, Random(0)), _SAMPLES)
 
 
 def _fewest_preemptions(experiment: Explorable, deadline: float) -> Finding | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stress.explorer.explorable import Explorable, Finding
-from stress.explorer.machine import Drift, Machine, allowed
+from stress.explorer.machine import Drift, Machine
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
 
@@ -41,7 +41,10 @@ class Given:
         if machine.step >= len(self._order):
             machine.enabled = 0
             return -1
-        return allowed(self._order[machine.step], machine)
+        to = self._order[machine.step]
+        if not machine.enabled >> to & 1:
+            raise Drift(to, machine.step)
+        return to
 
 
 @dataclass(frozen=True)
