@@ -591,6 +591,9 @@ class TestRefusals:
         assert not outcome
         assert "but time was up" in outcome.summary
 
+    def test_no_schedule_proves_nothing_either(self) -> None:
+        assert explore(Stack, StackSpec(), [[("pop",)]], samples=0).verdict is Verdict.UNKNOWN
+
     @pytest.mark.parametrize("text", ["x1.eNqLNtGJjjaM1Yk2io0F", "o1.", "o1.AAAA"])
     def test_what_is_no_token(self, text: str) -> None:
         with pytest.raises(TokenError):

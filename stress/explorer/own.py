@@ -48,8 +48,8 @@ class Explored:
     """What exploring an object found. True only if all schedules that were asked for were executed, and nothing was
     wrong in any of them.
 
-    `verdict` is `UNKNOWN` if time was up before. `executions` tells how many schedules were executed, `token` is for
-    `explore(..., replay=token)`, and `found` is the report on what is wrong.
+    `verdict` is `UNKNOWN` if time was up before, or none was asked for. `executions` tells how many schedules were
+    executed, `token` is for `explore(..., replay=token)`, and `found` is the report on what is wrong.
     """
 
     verdict: Verdict
@@ -206,7 +206,7 @@ class _Exploration:
                     return self._outcome(f"{plan}, but time was up", executions, Verdict.UNKNOWN)
         except Drift as drift:
             raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
-        return self._outcome(str(plan), executions)
+        return self._outcome(str(plan), executions, Verdict.LINEARIZABLE if executions else Verdict.UNKNOWN)
 
     def _attempts(self, plan: _Plan) -> Attempts:
         whole = self._on(self._scenario)
