@@ -28,6 +28,7 @@ if not cython.compiled:
         Entry,
         branches_of,
         find_entry,
+        living,
         set_size,
         subscriber_hash,
         with_entry,
@@ -39,6 +40,7 @@ else:
         Entry,
         branches_of,
         find_entry,
+        living,
         set_size,
         subscriber_hash,
         with_entry,
@@ -145,10 +147,12 @@ def sets_of(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def everybody(value: Any) -> Iterator[tuple[Any, Entry]]:
-    """Yield (group, entry) for every subscription of a filter."""
+    """Yield (group, entry) for every subscription of a filter whose subscriber is alive."""
     for group, members in sets_of(value):
         for entry in iter_entries(members):
-            yield group, entry
+            alive = living(entry)
+            if alive is not None:
+                yield group, alive
 
 
 def changed_members(older: Any, newer: Any) -> Iterator[tuple[str | None, Entry | None, Entry | None]]:
@@ -179,15 +183,27 @@ def check_value(value: Any) -> None:
 
 def audience(value: Any, take_turns: bool) -> Iterator[Entry]:
     """Yield the entries of those who get a message: all in no group, and of each group the one whose turn it is."""
-    yield from iter_entries(members_of(value, None))
+    for entry in iter_entries(members_of(value, None)):
+        alive = living(entry)
+        if alive is not None:
+            yield alive
     for group in iter_entries(_groups_of(value)):
-        yield _whose_turn(group, take_turns)
+        member = _whose_turn(group, take_turns)
+        if member is not None:
+            yield member
 
 
-def _whose_turn(entry: Any, take_turns: bool) -> Entry:
+def _whose_turn(entry: Any, take_turns: bool) -> Entry | None:
+    """Return the member whose turn it is, or, if it is gone, the next one that is alive; None if nobody is."""
     group: Group = entry
     turn = _take_turn(group.turn) if take_turns else load(group.turn)
-    return _entry_at(group.members, turn % set_size(group.members))
+    size = set_size(group.members)
+    first = turn % size
+    for after in range(size):
+        member = living(_entry_at(group.members, (first + after) % size))
+        if member is not None:
+            return member
+    return None
 
 
 def _take_turn(turn: Slot) -> int:

@@ -17,15 +17,16 @@ from typing import Any, NamedTuple, TypeAlias
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._branch import is_wanted, subscribers_of, words_in
-    from subtrie._subscribers import find_entry
+    from subtrie._subscribers import find_entry, living
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
     from cython.cimports.subtrie._branch import is_wanted, subscribers_of, words_in
-    from cython.cimports.subtrie._subscribers import find_entry
+    from cython.cimports.subtrie._subscribers import find_entry, living
 
 from ctrie._nodes import differences, snodes
 from subtrie._groups import changed_members, everybody, group_count, sets_of, total
 from subtrie._matching import branch_in, words_of
+from subtrie._subscribers import iter_entries
 from subtrie.dialects import Dialect
 
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -64,6 +65,12 @@ def walk(root: Root) -> Iterator[tuple[Any, Any]]:
                 yield branch, here
             if branch.next is not None:
                 stack.append((branch.next, here))
+
+
+def dead_among(root: Root) -> list[Any]:
+    """Return the references of one instant, all subscribers being weakly held, whose subscribers are gone. O(n)."""
+    sets = (members for branch, _ in walk(root) for _, members in sets_of(subscribers_of(branch)))
+    return [entry.subscriber for members in sets for entry in iter_entries(members) if entry.subscriber() is None]
 
 
 def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
@@ -115,8 +122,9 @@ def spelled_for(found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: 
     for branch, path in found:
         for group, members in sets_of(subscribers_of(branch)):
             entry = find_entry(members, subscriber, hash)
-            if entry is not None:
-                yield _text(dialect, group, words_of(path)), group, entry
+            alive = None if entry is None else living(entry)
+            if alive is not None:
+                yield _text(dialect, group, words_of(path)), group, alive
 
 
 def _text(dialect: Dialect, group: str | None, words: tuple[str, ...]) -> str:
@@ -143,7 +151,10 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
             here = (path, word)
             if old.below is not new.below:
                 pairs.append((old.below, new.below, here))
-            for group, before, after in changed_members(old.subscribers, new.subscribers):
+            for group, *both in changed_members(old.subscribers, new.subscribers):
+                before, after = [None if entry is None else living(entry) for entry in both]
+                if before is None and after is None:
+                    continue  # the subscriber is gone
                 if before is not None and after is not None and before.options == after.options:
                     continue  # taken off and put back
                 filter = _text(dialect, group, words_of(here))

@@ -26,6 +26,7 @@ cdef class Plan:
 cdef class Matchable(Rooted):
     cdef Plan _plan
     cdef Cache _cache
+    cdef object _home  # see Matchable in _match_interpreted.py
 
 cpdef uint64_t word_hash(str word) except? 0
 cpdef tuple filter_path(Plan plan, object filter)

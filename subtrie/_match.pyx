@@ -862,6 +862,7 @@ cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint 
         by_turns[0] = True
         return distinct_subscribers(read_matches(trie._root, query), take_turns)
     _begin(&s, False)
+    s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive, too
     place = None if table is None else wanted_place(table, topic)
     s.keep_seen = place is not None
     try:

@@ -32,9 +32,10 @@ class Plan:
 class Matchable(Rooted):
     """What a topic is matched against: the root of a trie, the plan of its dialect, and what is remembered of it."""
 
-    __slots__ = ("_cache", "_plan")
+    __slots__ = ("_cache", "_home", "_plan")
     _plan: Plan
     _cache: Cache | None
+    _home: Any  # where subscribers are weakly held, a weak reference to the trie itself; else None
 
 
 def filter_path(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -28,6 +28,7 @@ from functools import reduce
 from typing import Any
 
 from subtrie._groups import Shared, audience
+from subtrie._weak import Held
 from subtrie.dialects import Dialect
 
 if not cython.compiled:
@@ -278,8 +279,9 @@ class Distinct:
     def is_new(self, subscriber: Any, hash: int) -> bool:
         """Tell whether the subscriber was not named before. Now it is."""
         same_hash = self._by_hash.setdefault(hash, [])
-        if any(other is subscriber or other == subscriber for other in same_hash):
-            return False
+        for other in same_hash:
+            if other is subscriber or other == subscriber:
+                return False
         same_hash.append(subscriber)
         return True
 
@@ -291,13 +293,18 @@ def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any
 
 
 def distinct_among(taken: list[tuple[Any, int]], take_turns: bool) -> tuple[Any, ...]:
-    """The same, of what _match.pyx has found: subscribers with their hashes, and Shared ones."""
+    """The same, of what _match.pyx has found: subscribers or references to them, with their hashes, and Shared ones."""
     distinct = Distinct()
     answer: list[Any] = []
     for one, hash in taken:
         if isinstance(one, Shared):
             answer.extend(distinct.added(one, take_turns))
-        elif distinct.is_new(one, hash):
+            continue
+        if type(one) is Held:
+            one = one()
+            if one is None:
+                continue
+        if distinct.is_new(one, hash):
             answer.append(one)
     return tuple(answer)
 

@@ -11,7 +11,8 @@ A filter with a million subscribers is changed by copying a few nodes of at most
 ever changes, whoever has read the set from its branch has read all of it at one instant.
 
 An entry carries its subscriber's hash, computed when it was subscribed: matching never runs a user's `__hash__`, and
-`__eq__` only for two different objects with equal hashes.
+`__eq__` only for two different objects with equal hashes. Where subscribers are weakly held, an entry has a reference
+in the subscriber's place (_weak.py), and whoever shows entries shows what `living` makes of them.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ else:
     from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
     from cython.cimports.ctrie._native import untrack
     from cython.cimports.ctrie._nodes import mix
+
+from subtrie._weak import Held
 
 INLINE = 8
 _BITS = 5
@@ -83,6 +86,15 @@ def _same(entry: Entry, subscriber: object, hash: int) -> bool:
     if entry.hash != hash:
         return False
     return entry.subscriber is subscriber or bool(entry.subscriber == subscriber)
+
+
+def living(entry: Entry) -> Entry | None:
+    """Return the entry with its subscriber in the place of a weak reference, if that is what it has; None if the
+    subscriber is gone. O(1), wait-free."""
+    if type(entry.subscriber) is not Held:
+        return entry
+    subscriber = entry.subscriber()
+    return None if subscriber is None else new_entry(subscriber, entry.hash, entry.options)
 
 
 def set_size(subscribers: Any) -> int:

@@ -24,6 +24,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef tuple _path(self, object filter)
     cdef tuple _place(self, object filter, object queue)
     cdef tuple _checked(self, object subscription)
+    cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
     @cython.locals(edit=Subscribe)
     cdef bint _put(self, tuple place, Entry entry) except -1
     @cython.locals(entry=Entry, filing=Filing, look=bint)
@@ -31,6 +32,8 @@ cdef class SubscriptionTrie(Matchable):
     @cython.locals(edit=Unsubscribe)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     cdef object _after(self, FilterEdit edit)
+    @cython.locals(root=Root, trie=SubscriptionTrie)
+    cdef Root _present(self)
     cdef object _count_retries(self, Py_ssize_t number)
     @cython.locals(filing=Filing)
     cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash)

@@ -7,6 +7,7 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -81,6 +82,7 @@ from subtrie._listing import (
     Subscription,
     branch_at,
     changes,
+    dead_among,
     literal_filters,
     shown,
     spelled,
@@ -94,6 +96,7 @@ from subtrie._merging import ALL, check_rule, merged
 from subtrie._notices import Notices
 from subtrie._overlap import Given, overlapping_paths
 from subtrie._subscribers import iter_entries
+from subtrie._weak import Held, hold
 
 # Where a subscription is: filter and queue group as given; then the words and their hashes, and the group, if any.
 Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
@@ -102,9 +105,9 @@ Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 class SubscriptionTrie(Matchable):
     """A set of subscriptions that any number of threads change and match topics against, without locks.
 
-    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None)` holds (filter, subscriber) pairs with
-    options. Subscribers are any hashable objects and are compared as dict keys are. Filters and topics follow the
-    dialect; what it refuses raises `TopicError`.
+    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False)` holds (filter, subscriber)
+    pairs with options. Subscribers are any hashable objects and are compared as dict keys are. Filters and topics
+    follow the dialect; what it refuses raises `TopicError`.
 
     With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two; 65,536 at most). A
     remembered answer is given only while it still is the answer: nobody can tell, but for the time that it takes. Worth
@@ -119,6 +122,12 @@ class SubscriptionTrie(Matchable):
     one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
     left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
     stands. Snapshots and forks tell nobody.
+
+    With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
+    moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
+    ever; if it goes, the others have to subscribe again. An answer is of one instant, less those who have died since.
+    Snapshots and forks keep nobody alive either, and show nobody who has died. Options are held strongly. To match
+    costs about ten times as much, and to count is O(n). Neither `cache` nor `index` goes with it: ValueError.
 
     Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
@@ -156,7 +165,7 @@ class SubscriptionTrie(Matchable):
         def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
-            self._index = self._notices = self._retries = None
+            self._index = self._notices = self._retries = self._home = None
             return self
 
     def __init__(
@@ -166,11 +175,16 @@ class SubscriptionTrie(Matchable):
         index: bool = False,
         cache: int = 0,
         on_interest: Callable[[str, bool], object] | None = None,
+        weak: bool = False,
     ) -> None:
         if not isinstance(dialect, Dialect):
             raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
         if not isinstance(cache, int):
             raise TypeError(f"cache must be a number of topics, not {type(cache).__name__}")
+        if weak and cache:
+            raise ValueError("weak and cache exclude each other: what is remembered keeps its subscribers alive")
+        if weak and index:
+            raise ValueError("weak and index exclude each other: the index keeps the subscribers that it lists alive")
         if self._root is not _UNMADE:
             raise TypeError("a SubscriptionTrie is initialised once; make another one")
         self.dialect = dialect
@@ -179,6 +193,7 @@ class SubscriptionTrie(Matchable):
         self._cache = new_cache(cache) if cache else None
         self._notices = None if on_interest is None else Notices(on_interest)
         self._retries = AtomicReference(0)
+        self._home = weakref.ref(self) if weak else None
         self._root = empty_root()
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -186,7 +201,8 @@ class SubscriptionTrie(Matchable):
     def subscribe(self, filter: str, subscriber: Any, /, **options: Any) -> bool:
         """Put `subscriber` on `filter`; tell whether it was not there. Options replace the ones it had.
 
-        Raises TopicError for what is no filter and TypeError for an unhashable subscriber, and then changes nothing.
+        Raises TopicError for what is no filter and TypeError for an unhashable subscriber, or one that is to be weakly
+        held and cannot be (an int, a str or a tuple, say), and then changes nothing.
         O(words + log n). Linearizes at the commit of one compare-and-set.
 
         >>> t = SubscriptionTrie()
@@ -195,7 +211,7 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
-        return self._put(place, new_entry(subscriber, subscriber_hash(subscriber), options or None))
+        return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, /, *, queue: str | None = None) -> bool:
         """Take `subscriber` off `filter`, or out of its queue group there; tell whether it was there. Errors and cost
@@ -224,8 +240,10 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         added = 0
-        for place, entry in [self._checked(one) for one in subscriptions]:
-            added += self._put(place, entry)
+        checked = [self._checked(one) for one in subscriptions]  # it keeps who is to be weakly held alive until the end
+        entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
+        for one, entry in zip(checked, entries, strict=True):
+            added += self._put(one[0], entry)
         return added
 
     def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]], /) -> int:
@@ -240,8 +258,8 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         taken = 0
-        for place, entry in [self._checked(one) for one in subscriptions]:
-            taken += self._take(place, entry.subscriber, entry.hash)
+        for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
+            taken += self._take(place, subscriber, hash)
         return taken
 
     def unsubscribe_all(self, subscriber: Any, /) -> int:
@@ -314,7 +332,9 @@ class SubscriptionTrie(Matchable):
         return match_many(self, topics)
 
     def has_match(self, topic: str, /) -> bool:
-        """Tell whether anybody would get a message on `topic`; stops at the first."""
+        """Tell whether anybody would get a message on `topic`; stops at the first, but for a trie with `weak=True`."""
+        if self._home is not None:
+            return len(match(self, topic, False)) > 0
         return has_match(self, topic)
 
     def count(self, topic: str, /) -> int:
@@ -397,14 +417,14 @@ class SubscriptionTrie(Matchable):
         >>> list(t.topics())
         ['a.b']
         """
-        return literal_filters(freeze_root(self._root), self.dialect)
+        return literal_filters(self._present(), self.dialect)
 
     def __len__(self) -> int:
-        """The number of subscriptions at one instant. O(number of filters)."""
-        return subscription_count(freeze_root(self._root))
+        """The number of subscriptions at one instant. O(number of filters); O(n) where subscribers are weakly held."""
+        return subscription_count(self._present())
 
     def __bool__(self) -> bool:
-        return next(walk(freeze_root(self._root)), None) is not None
+        return next(walk(self._present()), None) is not None
 
     def stats(self) -> dict[str, int]:
         """Return counts of one instant: filters, subscriptions, groups, branches, nodes (I-nodes, main nodes and
@@ -420,7 +440,7 @@ class SubscriptionTrie(Matchable):
         """
         hits, misses = (0, 0) if self._cache is None else cache_counts(self._cache)
         retries = 0 if self._retries is None else self._retries.load()
-        counts = statistics(freeze_root(self._root), self._plan.separator)
+        counts = statistics(self._present(), self._plan.separator)
         return {**counts, "retries": retries, "cache_hits": hits, "cache_misses": misses}
 
     # ----------------------------------------------------------------------------------------------------- an instant
@@ -510,10 +530,16 @@ class SubscriptionTrie(Matchable):
             words, hashes, group = words[2:], hashes[2:], words[1]
         return (filter, queue), words, hashes, group
 
-    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Place, Any, int, dict[str, Any] | None]:
+        """Return place, subscriber, its hash and the options of one of many."""
         filter, subscriber, options = _fields(subscription)
         place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
-        return place, new_entry(subscriber, subscriber_hash(subscriber), dict(options) or None)
+        return place, subscriber, subscriber_hash(subscriber), dict(options) or None
+
+    def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
+        if self._home is not None:
+            subscriber = hold(subscriber, hash, _filing_key(place), self._home)
+        return new_entry(subscriber, hash, options)
 
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
@@ -542,6 +568,24 @@ class SubscriptionTrie(Matchable):
             self._count_retries(edit.attempts - 1)
         if edit.crossed and self._notices is not None:
             self._notices.changed(self.dialect.join(edit.words), self._is_wanted)
+
+    def _let_go(self, held: Held) -> None:
+        """Take the subscription off that a reference to a dead subscriber stands for, if it is still there. O(words +
+        log n), lock-free. Linearizes as `unsubscribe`, which nobody sees, for it was not shown any more."""
+        filter, queue = held.key
+        self._take(self._place(filter, queue), held, held.hash)
+
+    def _present(self) -> Root:
+        """Return a read-only root of one instant, without those who had died before the call. Where subscribers are
+        weakly held this takes the dead off that a trie has inherited, and costs O(n)."""
+        root = freeze_root(self._root)
+        dead = [] if self._home is None else dead_among(root)
+        if not dead:
+            return root
+        trie = self.fork() if self._root.readonly else self
+        for held in dead:
+            trie._let_go(held)
+        return freeze_root(trie._root)
 
     def _count_retries(self, number: int) -> None:
         retries = self._retries
@@ -630,6 +674,7 @@ class SubscriptionTrie(Matchable):
         other._plan = self._plan
         other._cache = None if self._cache is None else new_cache(self._cache.size)
         other._retries = AtomicReference(0)
+        other._home = None if self._home is None else weakref.ref(other)
         other._root = root
         return other
 
