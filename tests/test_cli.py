@@ -16,6 +16,8 @@ from subtrie import cli_lines
 from subtrie.cli import main
 from subtrie.cli_progress import progress_bars
 
+pytestmark = pytest.mark.slow  # processes that start and end; the twin is of no account
+
 SUBSCRIPTIONS = "a.*\talice\na.b\tbob\n#\tcarol\na.#\talice\n"
 TOPICS = "a.b\nx\na.c\n"
 MATCHES = "a.b\talice\na.b\tbob\na.b\tcarol\nx\tcarol\na.c\talice\na.c\tcarol\n"

@@ -26,6 +26,8 @@ from subtrie.cli_steps import Writer, held_after, operations_behind, writers_for
 from subtrie.cli_workload import openamq
 from subtrie.demo import run_files, run_workload
 
+pytestmark = pytest.mark.slow  # Spark starts, and processes; the twin is of no account
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 

@@ -16,6 +16,8 @@ import pytest
 from subtrie.dialects import AMQP, MQTT, NATS, Dialect, Words
 from subtrie.errors import TopicError
 
+pytestmark = pytest.mark.once  # texts and words, by the same Python code everywhere
+
 VECTORS = Path(__file__).parent / "data" / "vectors"
 DIALECTS = {"amqp": AMQP, "mqtt": MQTT, "nats": NATS}
 

@@ -40,7 +40,7 @@ pytestmark = [
 ]  # the explorer imports the interpreted twin whatever twin the tests run
 
 SEED = int(os.environ.get("STRESS_SEED", "1"))
-SHARE = 3 if find_spec("greenlet") else 15
+SHARE = 6 if find_spec("greenlet") else 15
 """One scenario of so many is looked at here, another one with another seed; `make stress` looks at all of them."""
 
 
