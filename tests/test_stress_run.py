@@ -166,9 +166,10 @@ class TestBroken:
     def test_a_counter_that_loses_updates(self, seed: int) -> None:
         name, sentence = found(stress.run(LossyCounter, Counter(), COUNTING, duration=30, seed=seed))
 
-        assert name == "lost update"
-        assert "increment() -> " in sentence
-        assert "fits only if that call had never happened" in sentence
+        assert name in {"lost update", "stale read"}  # chance decides which of its answers gives it away
+        if name == "lost update":
+            assert "increment() -> " in sentence
+            assert "fits only if that call had never happened" in sentence
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_a_matcher_that_reads_its_tables_at_two_moments(self, seed: int) -> None:
@@ -183,7 +184,8 @@ class TestBroken:
     def test_a_cache_that_is_emptied_too_late(self, seed: int) -> None:
         name, _ = found(stress.run(CachedMap, Map(), MAPPING, duration=60, seed=seed))
 
-        assert name in {"stale read", "resurrected key", "lost update"}
+        # Chance decides what is left of it; of a few histories no more can be said than that an answer is impossible.
+        assert name in {"stale read", "resurrected key", "lost update", "impossible answer"}
 
     def test_a_snapshot_that_goes_on_changing(self) -> None:
         outcome = stress.run(SharingMap, Map(), [*MAPPING, ("snapshot",)], duration=30, seed=1)
