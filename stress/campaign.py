@@ -30,7 +30,7 @@ from stress.interrupts import ctrl_c_later
 from stress.record import CLOCKS, Stuck, gil_enabled, record
 from stress.report import Report, report_on
 from stress.report_html import save as save_page
-from stress.report_text import render
+from stress.report_text import render_outcome
 from stress.spec import Spec
 from stress.workload import Workload
 
@@ -130,8 +130,7 @@ class Outcome:
 
     def report(self) -> str:
         """All that is known, as text."""
-        explained = self.explained()
-        return self.summary + "\n" + ("" if explained is None else "\n" + render(explained))
+        return render_outcome(self.summary, self.explained())
 
     def save(self, path: str) -> Outcome:
         """Write the recorded history of the finding to a file, and return this outcome with the command that

@@ -12,7 +12,7 @@ from stress.report import Report, Steps
 from stress.shrink import Window
 from stress.spec import Spec
 
-__all__ = ["render", "render_window"]
+__all__ = ["render", "render_outcome", "render_window"]
 
 _MOST_ROWS = 60
 _MOST_PARTIALS = 3
@@ -32,6 +32,11 @@ def render(report: Report) -> str:
     if report.replay:
         lines += ["", f"To see it again: {report.replay}"]
     return "\n".join(lines) + "\n"
+
+
+def render_outcome(summary: str, report: Report | None) -> str:
+    """The summary of a search, and under it the report on what it found, if it found anything."""
+    return summary + "\n" + ("" if report is None else "\n" + render(report))
 
 
 def _window(report: Report, diagnosis: Diagnosis) -> Iterator[str]:

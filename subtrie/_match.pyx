@@ -1,9 +1,10 @@
 """Matching with borrowed pointers: the compiled body of _matching.py, which is the text to read.
 
 What differs: a topic's words are hashed in place, positions are the bits of one machine word (topics of 64 words and
-more take the other body, and so do dialects whose separator or wildcards are no ASCII characters), and no reference is counted before the subscribers are handed out. A pin (ctrie/reclaim.h)
-keeps alive what is passed; while it is held no Python code runs and nothing is allocated but by malloc. On GIL
-builds the same rule keeps a collection, and with it a finalizer, from changing the trie under a traversal.
+more take the other body, and so do dialects whose separator or wildcards are no ASCII characters), and no reference is
+counted before the subscribers are handed out. A pin (ctrie/reclaim.h) keeps alive what is passed; while it is held no
+Python code runs and nothing is allocated but by malloc. On GIL builds the same rule keeps a collection, and with it a
+finalizer, from changing the trie under a traversal.
 """
 
 import os

@@ -170,6 +170,9 @@ class TestBroken:
         if name == "lost update":
             assert "increment() -> " in sentence
             assert "fits only if that call had never happened" in sentence
+        else:
+            assert "value() -> " in sentence
+            assert "was right once but no longer when it was called" in sentence
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_a_matcher_that_reads_its_tables_at_two_moments(self, seed: int) -> None:

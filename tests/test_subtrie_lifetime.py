@@ -8,20 +8,15 @@ deep trie goes without deep recursion.
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctrie import drain
 from subtrie import MQTT, SubscriptionTrie
-
-ROOT = Path(__file__).parent.parent
+from tests.scripts import run_script
 
 
 class Subscriber:
@@ -318,15 +313,7 @@ print("all gone")
 )
 def test_a_deep_trie_goes_without_deep_recursion(stack_size: int) -> None:
     """In a process of its own, since to run out of stack is the end of one."""
-    script = DEEP.replace("{stack_size}", str(stack_size))
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "all gone\n", "")
+    assert run_script(DEEP.replace("{stack_size}", str(stack_size))) == (0, "all gone\n", "")
 
 
 class Uninitialised(SubscriptionTrie):

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import os
 import random
-import subprocess
 import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -27,10 +24,9 @@ from hypothesis import strategies as st
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from tests.schedule import Twin
+from tests.scripts import run_script
 from tests.subtrie_support import subscription_twin
 from tests.threads import run_together
-
-ROOT = Path(__file__).parent.parent
 
 
 class Subscriber:
@@ -885,11 +881,4 @@ del subscriber
 
 
 def test_nothing_is_said_at_exit() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", AT_EXIT],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "a True\na.* True\n", "")
+    assert run_script(AT_EXIT) == (0, "a True\na.* True\n", "")

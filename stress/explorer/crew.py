@@ -40,19 +40,36 @@ class Crew(Protocol):
         """Called by `MAIN`: end the bodies that have not."""
 
 
-class Greenlets:
+class _Bodies:
+    """What both crews know of their bodies."""
+
+    def __init__(self) -> None:
+        self._body: Body | None = None
+        self._running: set[int] = set()
+
+    def _run(self, number: int) -> None:
+        self._running.add(number)
+        try:
+            assert self._body is not None
+            self._body(number)
+        except Abandoned:
+            pass
+        finally:
+            self._running.discard(number)
+
+
+class Greenlets(_Bodies):
     """A crew of greenlets. To begin and to end one takes longer than a dozen switches, so they stay: one that has no
     body to run waits for another.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         greenlet: Any = import_module("greenlet")
         self._make = greenlet.greenlet
         self._main = greenlet.getcurrent
         self._crew: list[Any] = []
         self._parent: Any = None
-        self._body: Body | None = None
-        self._running: set[int] = set()
 
     def start(self, body: Body, size: int) -> None:
         """As `Crew.start`."""
@@ -65,13 +82,7 @@ class Greenlets:
 
     def _work(self, number: int) -> None:
         while True:
-            self._running.add(number)
-            try:
-                assert self._body is not None
-                self._body(number)
-            except Abandoned:
-                pass
-            self._running.discard(number)
+            self._run(number)
             number = self._parent.switch()
 
     def resume(self, to: int) -> None:
@@ -89,15 +100,14 @@ class Greenlets:
             self._crew[number].throw(Abandoned)
 
 
-class Threads:
+class Threads(_Bodies):
     """A crew of threads of the operating system, which wait for their turns on locks of their own."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._turns: list[Any] = []
         self._main = _Turn()
-        self._body: Body | None = None
         self._abandoned = False
-        self._running: set[int] = set()
 
     def start(self, body: Body, size: int) -> None:
         """As `Crew.start`."""
@@ -111,14 +121,9 @@ class Threads:
         turn = self._turns[number]
         while True:
             turn.wait()
-            self._running.add(number)
             try:
-                assert self._body is not None
-                self._body(number)
-            except Abandoned:
-                pass
+                self._run(number)
             finally:
-                self._running.discard(number)
                 self._main.give()
 
     def resume(self, to: int) -> None:

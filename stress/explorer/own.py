@@ -34,7 +34,7 @@ from stress.explorer.token import TokenError
 from stress.explorer.trace import trace
 from stress.report import Report
 from stress.report_html import save as save_page
-from stress.report_text import render
+from stress.report_text import render_outcome
 from stress.spec import Spec
 
 __all__ = ["Explored", "explore"]
@@ -71,7 +71,7 @@ class Explored:
 
     def report(self) -> str:
         """All that is known, as text."""
-        return self.summary + "\n" + ("" if self.found is None else "\n" + render(self.found))
+        return render_outcome(self.summary, self.found)
 
     def save_html(self, path: str) -> None:
         """Write the report on what is wrong as a page.

@@ -1,0 +1,22 @@
+"""Scripts that a test runs in a process of its own, since what they show is the end of one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def run_script(text: str) -> tuple[int, str, str]:
+    """Run `text` as a program to which warnings are errors; return its exit status, output and error output."""
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", text],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ended.returncode, ended.stdout, ended.stderr
