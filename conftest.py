@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -99,6 +100,15 @@ def newer_sources(module: ModuleType) -> Iterator[Path]:
             source = library.with_name(library.name.partition(".")[0] + suffix)
             if source.exists() and source.stat().st_mtime > library.stat().st_mtime:
                 yield source
+
+
+@pytest.fixture(scope="module")
+def little_to_collect() -> Iterator[None]:
+    """For tests that ask for collections again and again: what there is before them is not visited."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

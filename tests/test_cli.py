@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +17,9 @@ import snapshot
 from subtrie import cli_lines
 from subtrie.cli import main
 from subtrie.cli_progress import progress_bars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow  # processes that start and end; the twin is of no account
 
@@ -289,14 +294,18 @@ class TestJava:
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 class TestDemo:
-    def test_ends_with_a_table_and_status_0(self) -> None:
-        done = run("demo", "--messages", "2000", "--filters", "100", "--threads", "3", "--seed", "9")
-        assert (done.returncode, done.stderr) == (0, b"")
-        shown = done.stdout.decode()
+    def test_ends_with_a_table_and_status_0(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("subtrie.cli.local_spark", lambda: nullcontext(spark))
+        assert main(["demo", "--messages", "2000", "--filters", "100", "--threads", "3", "--seed", "9"]) == 0
+        shown, errors = capfd.readouterr()
+        assert errors == ""
         assert "seed 9" in shown
         assert "cut consistent         yes" in shown
         assert "wrong matches          0 of 2,000" in shown
 
+    @pytest.mark.once
     def test_writes_the_matches_of_files_and_its_table_beside_them(self) -> None:
         Path("topics").write_text(TOPICS + "a\tb\n")
         done = run("demo", "--subscriptions", "subscriptions", "--topics", "-", given=Path("topics").read_bytes())

@@ -13,7 +13,7 @@ from threading import Barrier
 from typing import Any, NamedTuple, TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subtrie import SubscriptionTrie
@@ -147,6 +147,7 @@ def perform(matcher: Matcher, operation: Operation) -> object:
     [pytest.param(make, id=name, marks=() if name == "trie" else pytest.mark.once) for name, make in MATCHERS.items()],
 )
 @every_dialect
+@settings(max_examples=settings().max_examples // 2)  # for so many matchers
 @given(data=st.data())
 def test_any_operations_answer_as_the_naive_matcher(make: MakeMatcher, dialect: Dialect, data: st.DataObject) -> None:
     matcher, naive = make(dialect), NaiveMatcher(dialect)

@@ -20,6 +20,8 @@ from ctrie import AtomicReference, Ctrie, CtrieSet, drain, twin
 from tests.schedule import Key, Twin, hash_of, key, load_twin
 from tests.threads import LIMIT, meanwhile, run_together
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 
 class Thing:
     """A key or value that can be referenced weakly."""

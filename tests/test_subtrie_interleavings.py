@@ -7,12 +7,12 @@ last section puts faults into the source, one at a time: each must be noticed by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.schedule import Fault, Twin
+from tests.schedule import Fault, Twin, share
 from tests.subtrie_support import (
     OPERATIONS,
     Case,
@@ -125,11 +125,13 @@ STARTS = {
 # --------------------------------------------------------------------------------------------------------- the matrix
 
 
-def cases(start: str) -> Iterator[Case]:
-    for first in OPERATIONS:
-        for second in OPERATIONS:
-            for one, other in STARTS[start].pairs:
-                yield Case(STARTS[start], Step(first, one), ((Step(second, other),),))
+def cases(start: str) -> list[Case]:
+    return [
+        Case(STARTS[start], Step(first, one), ((Step(second, other),),))
+        for first in OPERATIONS
+        for second in OPERATIONS
+        for one, other in STARTS[start].pairs
+    ]
 
 
 LONG = {
@@ -144,7 +146,9 @@ LONG = {
 @pytest.mark.parametrize("start", [pytest.param(s, marks=pytest.mark.slow) if s in LONG else s for s in STARTS])
 def test_two_operations(start: str) -> None:
     twin = subscription_twin()
-    for case in cases(start):
+    chosen = share(cases(start))
+    assert chosen
+    for case in chosen:
         assert explore(twin, case) > 0
 
 

@@ -18,6 +18,8 @@ from ctrie import drain
 from subtrie import MQTT, SubscriptionTrie
 from tests.scripts import run_script
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 
 class Subscriber:
     """Can be weakly referred to; `holds` is whatever it keeps alive."""

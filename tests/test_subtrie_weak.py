@@ -28,6 +28,8 @@ from tests.scripts import run_script
 from tests.subtrie_support import subscription_twin
 from tests.threads import run_together
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 
 class Subscriber:
     """Compared by identity; `holds` is whatever it keeps alive."""
