@@ -877,8 +877,8 @@ def check_level(root: Root, first: INode | None = None) -> list[Any]:
                 stack.append((child, lev + W, path | group << lev))
                 continue
             sn: SNode = child
-            off_path = (sn.hash ^ path) << (HASH_BITS - lev) & _MASK64 if lev <= HASH_BITS else sn.hash ^ path
-            assert lev == 0 or off_path == 0, f"I4: {sn.key!r} is off the path of its hash"
+            known = (1 << lev) - 1 if lev < 64 else _MASK64
+            assert not (sn.hash ^ path) & known, f"I4: {sn.key!r} is off the path of its hash"
             assert group < 0 or sn.hash >> lev & BRANCH_MASK == group, f"I4: {sn.key!r} is in branch {group}"
             found.append(sn)
     return found

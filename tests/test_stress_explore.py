@@ -18,11 +18,12 @@ import pytest
 
 from stress import report_text
 from stress.commands import main
-from stress.explorer.bounded import Switches, bounded
+from stress.explorer.bounded import Switch, Switches, bounded
 from stress.explorer.crew import Greenlets, Threads
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.explained import explain
+from stress.explorer.machine import Execution, Machine, lowest
 from stress.explorer.minimise import minimise
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import CORE, OPERATIONS, STARTS, Scenario, pairs, random_scenario, stops, triples
@@ -93,6 +94,45 @@ def seen(twin: Twin, each: Scenario, attempts: Callable[[Experiment], Iterator[F
     return set(experiment._verdicts)
 
 
+def executions(attempts: Iterator[Finding | None], twin: Twin) -> Iterator[Execution]:
+    """Those that came to their ends."""
+    for finding in attempts:
+        assert finding is None
+        if not twin.machine.execution.cut:
+            yield twin.machine.execution
+
+
+def every_schedule(experiment: Experiment, preemptions: int) -> Iterator[Finding | None]:
+    """Every schedule with at most so many preemptions, be it like another one or not."""
+    waiting: list[tuple[list[int], int]] = [([], preemptions)]
+    while waiting:
+        given, left = waiting.pop()
+        execution, finding = experiment.run(Beginning(given))
+        yield finding
+        order, enabled = execution.order, execution.enabled
+        for step in range(len(given), len(order)):
+            preempts = step > 0 and bool(enabled[step] >> order[step - 1] & 1)
+            others = [thread for thread in range(3) if enabled[step] >> thread & 1 and thread != order[step]]
+            if left or not preempts:
+                waiting += [([*order[:step], thread], left - preempts) for thread in others]
+
+
+class Beginning:
+    """The strategy that begins as it is told to; then whoever runs goes on, or the first who can."""
+
+    def __init__(self, order: list[int]) -> None:
+        self.order = order
+
+    def begin(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def decide(self, me: int) -> int:
+        machine = self.machine
+        if machine.step < len(self.order):
+            return self.order[machine.step]
+        return me if me >= 0 and machine.enabled >> me & 1 else lowest(machine.enabled)
+
+
 class TestSchedules:
     @pytest.mark.parametrize("each", TWO_THREADS, ids=str)
     def test_reduction_leaves_nothing_out(self, twin: Twin, each: Scenario) -> None:
@@ -106,15 +146,31 @@ class TestSchedules:
         assert found >= seen(twin, each, lambda experiment: bounded(experiment, 3))
         assert found >= seen(twin, each, lambda experiment: islice(sampled(experiment, Random(SEED)), 2_000))
 
-    def test_reduction_reduces(self, twin: Twin) -> None:
+    @pytest.mark.parametrize("preemptions", [0, 1, 2])
+    @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)
+    def test_a_bound_leaves_nothing_out(self, twin: Twin, each: Scenario, preemptions: int) -> None:
+        every = seen(twin, each, lambda experiment: every_schedule(experiment, preemptions))
+        assert seen(twin, each, lambda experiment: bounded(experiment, preemptions)) == every
+
+    @pytest.mark.parametrize("target", STARTS)
+    def test_nor_does_it_in_scenarios_drawn_at_random(self, twin: Twin, target: str) -> None:
+        random = Random(SEED)
+        for _ in range(4):
+            each = random_scenario(target, random, sizes=((1, 1), (1, 2), (1, 1, 1)))
+            every = seen(twin, each, lambda experiment: every_schedule(experiment, 1))
+            assert seen(twin, each, lambda experiment: bounded(experiment, 1)) == every, str(each)
+
+    def test_what_need_not_be_executed_mostly_is_not(self, twin: Twin) -> None:
         each = TWO_THREADS[1]
-        assert clean(reduced(Experiment(twin, each))) < clean(bounded(Experiment(twin, each), 2)) / 4
+        every = clean(every_schedule(Experiment(twin, each), 2))
+        assert clean(bounded(Experiment(twin, each), 2)) < every / 2
+        assert clean(reduced(Experiment(twin, each))) < every / 4
 
     @pytest.mark.parametrize("preemptions", [0, 1, 2])
     def test_bounded_schedules_differ_and_keep_the_bound(self, twin: Twin, preemptions: int) -> None:
         experiment = Experiment(twin, TWO_THREADS[1])
-        orders = [tuple(twin.machine.execution.order) for _ in bounded(experiment, preemptions)]
-        assert len(set(orders)) == len(orders)
+        orders = [execution.order for execution in executions(bounded(experiment, preemptions), twin)]
+        assert len(set(map(tuple, orders))) == len(orders)
         switches = [sum(one != other for one, other in zip(order, order[1:], strict=False)) for order in orders]
         assert max(switches) == preemptions + 1  # and one that is none, where the first thread ends
         assert switches == sorted(switches)
@@ -135,6 +191,15 @@ class TestSchedules:
         clean(islice(sampled(experiment, Random(SEED)), 50))
         clean(islice(stopped_for_ever(experiment), 20))
         assert fingerprint(experiment.subject.mapping._root) == before
+
+    def test_an_answer_that_cannot_be_read_is_a_finding(self, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+        experiment = Experiment(twin, scenario("map", "one key", ("snapshot", ()), GET))
+        monkeypatch.setattr(experiment, "_stir", lambda: 1 // 0)
+        finding = first(bounded(experiment, 0))
+        assert (finding.kind, finding.order) == ("structure", tuple(twin.machine.execution.order))
+        assert (
+            finding.trouble == "what was answered cannot be read: ZeroDivisionError: integer division or modulo by zero"
+        )
 
     def test_the_same_seed_gives_the_same_schedules(self, twin: Twin) -> None:
         def orders() -> list[Any]:
@@ -270,7 +335,7 @@ class TestTokens:
 
     def test_an_order_that_fits(self, twin: Twin) -> None:
         experiment = Experiment(twin, TWO_THREADS[0])
-        execution, _ = experiment.run(Switches(((1, 1),)))
+        execution, _ = experiment.run(Switches((Switch(1, 1),)))
         told, finding = trace(experiment, execution.order)
         assert finding is None
         texts = [text for _, text in told.steps]

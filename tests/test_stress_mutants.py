@@ -53,6 +53,14 @@ def test_the_unmutated_code_is_not_accused(control: Mutant) -> None:
     assert not trial.layer, f"{trial.seen}: {trial.replay}, STRESS_SEED={SEED}"
 
 
+def test_one_that_cannot_even_make_its_start_is_caught() -> None:
+    where = "    if lev >= HASH_BITS:\n        return new_lnode"
+    unable = Mutant("unable", "map", (("ctrie._nodes", where, f"    1 / 0\n{where}"),), starts=("about to tomb",))
+    trial = try_mutant(unable, SEED, SECONDS)
+    assert (trial.layer, trial.attempts) == ("model", 0)
+    assert trial.seen == "the start cannot be made (map, about to tomb): ZeroDivisionError: division by zero"
+
+
 def test_there_are_enough() -> None:
     kinds = Counter(mutant.of for mutant in MUTANTS)
     assert kinds["map"] + kinds["subscriptions"] >= 25

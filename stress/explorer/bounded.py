@@ -2,52 +2,101 @@
 
 To preempt is to let another thread make a step when the one before it could. Most faults need one or two preemptions,
 and the schedules with few of them are few: a fault found so comes with the plainest schedule that shows it.
+
+A thread that was preempted sleeps until another one makes a step on which the step that it was about to make depends.
+If it went on earlier, the preemption would have done nothing: the same execution, but for swaps of independent steps,
+is had by preempting the thread one step later, with no more preemptions. Of all such schedules, the one in which
+threads run on for as long as they can is the one that is executed. (A thread that did not begin, where another one
+did, does not sleep: to have it go first might take one preemption more.) For the same reason nobody is preempted
+before an access of a slot that, as far as is known, one thread alone accesses or nobody changes; the first execution
+that tells otherwise brings up what was put off.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from stress.explorer.crew import MAIN
 from stress.explorer.explorable import Explorable, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
+from stress.explorer.steps import Step, step_of
 
-__all__ = ["Switches", "bounded", "bounded_by"]
+__all__ = ["Switch", "Switches", "bounded", "bounded_by"]
 
-Schedule = tuple[tuple[int, int], ...]
-"""Switches: (step, thread that makes it), in the order of steps. At all other steps, whoever runs goes on."""
+
+class Switch(NamedTuple):
+    """Thread `to` makes step `at`. Where that preempts another thread, `instead` is what that one would have done."""
+
+    at: int
+    to: int
+    instead: Step | None = None
+
+
+Schedule = tuple[Switch, ...]
+"""Switches in the order of steps. At all other steps, whoever runs goes on."""
+
+_NEVER = Switch(-1, MAIN)
 
 
 class Switches:
-    """The strategy that makes just the switches of one schedule."""
+    """The strategy that makes just the switches of one schedule; whoever sleeps is not let on. `asleep` tells for every
+    step who slept when it was decided, as bits.
+    """
 
     def __init__(self, schedule: Schedule) -> None:
+        self.asleep: list[int] = []
         self._schedule = schedule
         self._machine: Machine | None = None
         self._rest = iter(schedule)
-        self._at, self._to = -1, MAIN
+        self._next = _NEVER
+        self._sleepers: dict[int, Step] = {}
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
         self._machine, self._rest = machine, iter(self._schedule)
-        self._at, self._to = next(self._rest, (-1, MAIN))
+        self._next = next(self._rest, _NEVER)
+        self._sleepers.clear()
+        self.asleep.clear()
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
         machine = self._machine
         assert machine is not None
-        if machine.step == self._at:
-            to = self._to
-            if not machine.enabled >> to & 1:
-                raise Drift(to, machine.step)
-            self._at, self._to = next(self._rest, (-1, MAIN))
-            return to
-        return me if me >= 0 and machine.enabled >> me & 1 else lowest(machine.enabled)
+        at, sleepers, asleep = machine.step, self._sleepers, 0
+        if sleepers:
+            self._wake(step_of(machine.execution, at - 1))
+            for thread in sleepers:
+                asleep |= 1 << thread
+        del self.asleep[at:]  # the step was granted to a thread that began to wait instead
+        self.asleep.append(asleep)
+        if at == self._next.at:
+            return self._switch(me)
+        if me >= 0 and machine.enabled >> me & 1:
+            return me
+        awake = machine.enabled & ~asleep
+        return lowest(awake) if awake else MAIN
+
+    def _switch(self, me: int) -> int:
+        machine = self._machine
+        assert machine is not None
+        _, to, instead = self._next
+        if not machine.enabled >> to & 1:
+            raise Drift(to, machine.step)
+        if instead is not None:
+            self._sleepers[me] = instead
+        self._next = next(self._rest, _NEVER)
+        return to
+
+    def _wake(self, made: Step) -> None:
+        for thread in [thread for thread, step in self._sleepers.items() if step.depends_on(made)]:
+            del self._sleepers[thread]
 
 
 def bounded(experiment: Explorable, preemptions: int) -> Iterator[Finding | None]:
-    """Execute every schedule with at most so many preemptions, once; what was found, or None, for each."""
+    """Execute schedules with at most so many preemptions until all that differ in what anybody could see have been;
+    what was found, or None, for each. Some turn out on the way to be like another one, and are cut.
+    """
     return bounded_by(experiment, preemptions, lambda switches: switches)
 
 
@@ -55,29 +104,78 @@ def bounded_by(
     experiment: Explorable, preemptions: int, within: Callable[[Strategy], Strategy]
 ) -> Iterator[Finding | None]:
     """The same, where `within` makes of each schedule's strategy the one that is followed."""
-    level: deque[Schedule] = deque([()])
-    for left in range(preemptions, -1, -1):
-        following: deque[Schedule] = deque()
-        while level:
-            schedule = level.pop()
-            execution, finding = experiment.run(within(Switches(schedule)))
-            yield finding
-            for switch, preempts in _alternatives(execution, schedule[-1][0] + 1 if schedule else 0):
-                if not preempts:
-                    level.append((*schedule, switch))
-                elif left:
-                    following.append((*schedule, switch))
-        level = following
+    waiting = _Waiting(preemptions)
+    while (schedule := waiting.next()) is not None:
+        switches = Switches(schedule)
+        execution, finding = experiment.run(within(switches))
+        yield finding
+        first = schedule[-1].at + 1 if schedule else 0
+        waiting.note(execution, first)
+        for switch in _alternatives(execution, switches.asleep, first):
+            waiting.add((*schedule, switch))
 
 
-def _alternatives(execution: Execution, first: int) -> Iterator[tuple[tuple[int, int], bool]]:
-    """Every other decision from step `first` on, and whether it preempts a thread."""
+def _alternatives(execution: Execution, asleep: list[int], first: int) -> Iterator[Switch]:
+    """Every other decision from step `first` on."""
     order, enabled = execution.order, execution.enabled
-    for step in range(first, len(order)):
-        others = enabled[step] & ~(1 << order[step])
+    for at in range(first, len(order)):
+        others = enabled[at] & ~asleep[at] & ~(1 << order[at])
         if others:
-            preempts = step > 0 and bool(enabled[step] >> order[step - 1] & 1)
+            preempts = at > 0 and bool(enabled[at] >> order[at - 1] & 1)
+            instead = step_of(execution, at) if preempts else None
             while others:
                 thread = lowest(others)
                 others &= others - 1
-                yield (step, thread), preempts
+                yield Switch(at, thread, instead)
+
+
+class _Waiting:
+    """The schedules to execute, those with fewer preemptions first; and those that need not be unless a slot turns out
+    to be contended.
+    """
+
+    def __init__(self, preemptions: int) -> None:
+        self._levels: list[list[Schedule]] = [[] for _ in range(preemptions + 1)]
+        self._levels[0].append(())
+        self._idle: dict[Any, list[Schedule]] = {}
+        self._accessed: dict[Any, int] = {}
+        self._changed: set[Any] = set()
+
+    def next(self) -> Schedule | None:
+        """Any of those with the fewest preemptions; None if there is none left."""
+        return next((level.pop() for level in self._levels if level), None)
+
+    def add(self, schedule: Schedule) -> None:
+        """Take a schedule in, unless it has too many preemptions."""
+        level = _preemptions(schedule)
+        if level >= len(self._levels):
+            return
+        instead = schedule[-1].instead
+        if instead is None or instead.calls or instead.returns or self._is_contended(instead.slot):
+            self._levels[level].append(schedule)
+        else:
+            self._idle.setdefault(instead.slot, []).append(schedule)
+
+    def note(self, execution: Execution, first: int) -> None:
+        """Learn from the steps of an execution, from `first` on, who accesses what."""
+        for at in range(first, len(execution.order)):
+            slot = execution.slots[at]
+            name = slot if slot._name is None else slot._name
+            known = self._accessed.get(name, 0)
+            threads = known | 1 << execution.order[at]
+            if at in execution.wrote:
+                self._changed.add(name)
+            elif threads == known:
+                continue
+            self._accessed[name] = threads
+            if self._is_contended(name):
+                for schedule in self._idle.pop(name, ()):
+                    self._levels[_preemptions(schedule)].append(schedule)
+
+    def _is_contended(self, name: Any) -> bool:
+        threads = self._accessed.get(name, 0)
+        return name in self._changed and bool(threads & threads - 1)
+
+
+def _preemptions(schedule: Schedule) -> int:
+    return sum(switch.instead is not None for switch in schedule)

@@ -1,11 +1,8 @@
 """Every execution that differs from the others in what anybody could see, and as few that do not as possible.
 
 Dynamic partial order reduction (Flanagan and Godefroid, POPL 2005) in the form of source sets with sleep sets
-(Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014). Two steps of different
-threads depend on each other if
-
-* both access one slot, and one of them changes it (a compare-and-set that fails is a read);
-* one of them returns from a call and the other one begins a call: their order is the real-time order of the history.
+(Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014). Which steps depend on each
+other is for `steps` to say.
 
 Where steps depend on each other in an execution but could have come the other way round, the explorer goes back and
 lets them. Executions that differ by swaps of independent steps only are executed once.
@@ -15,29 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from stress.explorer.crew import MAIN
 from stress.explorer.explorable import Explorable, Finding
 from stress.explorer.machine import Drift, Execution, Machine, lowest
+from stress.explorer.steps import Step, step_of
 
 __all__ = ["reduced"]
-
-
-class _Step(NamedTuple):
-    """What matters of a step when it is swapped with another one. `slot` is the slot's name, or itself if it is older
-    than the execution.
-    """
-
-    slot: Any
-    wrote: bool
-    calls: bool
-    returns: bool
-
-    def depends_on(self, other: _Step) -> bool:
-        if self.slot == other.slot and (self.wrote or other.wrote):
-            return True
-        return (self.calls and other.returns) or (self.returns and other.calls)
 
 
 @dataclass(slots=True)
@@ -47,11 +29,11 @@ class _Node:
     """
 
     enabled: int
-    asleep: dict[int, _Step]
+    asleep: dict[int, Step]
     chosen: int
     wanted: int = 0
     done: int = 0
-    step: _Step | None = None
+    step: Step | None = None
     clock: list[int] = field(default_factory=list)
 
     def next(self) -> int:
@@ -96,12 +78,12 @@ class _Reduction:
         self.path.append(_Node(machine.enabled, asleep, to, wanted=1 << to, done=1 << to))
         return to
 
-    def _asleep(self, execution: Execution) -> dict[int, _Step]:
+    def _asleep(self, execution: Execution) -> dict[int, Step]:
         """Who is asleep after the last step: those who were, and did not depend on it."""
         node = self.path[-1]
         if not node.asleep:
             return {}
-        step = _step(execution, len(self.path) - 1)
+        step = step_of(execution, len(self.path) - 1)
         return {
             thread: other
             for thread, other in node.asleep.items()
@@ -157,12 +139,6 @@ class _Reduction:
         return False
 
 
-def _step(execution: Execution, at: int) -> _Step:
-    slot = execution.slots[at]
-    name = slot if slot._name is None else slot._name
-    return _Step(name, at in execution.wrote, at in execution.called, at in execution.returned)
-
-
 class _Races:
     """Happens-before among the steps of an execution, and the pairs of steps that race.
 
@@ -178,7 +154,7 @@ class _Races:
         self._threads = len(execution.logs)
         for at in range(len(order)):
             if at >= first:
-                path[at].step = _step(execution, at)
+                path[at].step = step_of(execution, at)
             else:
                 self._file(at)
 
@@ -212,7 +188,7 @@ class _Races:
         self._file(later)
         return racing
 
-    def _candidates(self, step: _Step) -> Iterable[int]:
+    def _candidates(self, step: Step) -> Iterable[int]:
         """The steps that `step` may depend on, the last one first."""
         same = self._by_slot.get(step.slot, ())
         if not (step.calls or step.returns):

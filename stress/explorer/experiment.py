@@ -20,15 +20,23 @@ from stress.spec import Spec
 from stress.specs import Map, Subscriptions
 from stress.targets import MapUnderTest
 
-__all__ = ["Experiment", "Finding"]
+__all__ = ["BrokenStart", "Experiment", "Finding"]
 
 _SPECS: Final[dict[str, Callable[..., Spec]]] = {"map": Map, "subscriptions": Subscriptions}
 _CONTENT: Final = {"map": "items", "subscriptions": "subscriptions"}
 _LATER: Final = "later"
 
 
+class BrokenStart(Exception):
+    """A call that makes the start raises: nobody need look for a schedule in which this twin is wrong."""
+
+
 class Experiment(Explorable):
-    """A scenario on a twin."""
+    """A scenario on a twin.
+
+    Raises:
+        BrokenStart: its start cannot be made.
+    """
 
     def __init__(self, twin: Twin, scenario: Scenario) -> None:
         super().__init__(twin.machine, scenario)
@@ -39,11 +47,18 @@ class Experiment(Explorable):
             (op, args), _ = self.start.left
             self.before = (Operation(0, "gone", -2, None, op, args, UNSEEN),)
         with patience(twin.seam):
-            self.subject = twin.make(scenario.target, self.start)
+            self.subject = self._made()
         twin.seam.journal.clear()
         self._trie = _trie(self.subject)
         self._calls = [[(getattr(self.subject, op), args) for op, args in calls] for calls in scenario.threads]
         self._structures: dict[Any, Look] = {}
+
+    def _made(self) -> Any:
+        try:
+            return self.twin.make(self.scenario.target, self.start)
+        except Exception as error:
+            named = f"{self.scenario.target}, {self.scenario.start}"
+            raise BrokenStart(f"the start cannot be made ({named}): {type(error).__name__}: {error}") from error
 
     def names(self) -> TrieNames:
         """As `Explorable.names`."""

@@ -113,7 +113,11 @@ class Explorable:
         if execution.trouble:
             return self._finding(execution, execution.trouble, _UNENDING[execution.trouble], ())
         look = self._look(execution)
-        answers = execution.answers = self._answers(execution)
+        try:
+            answers = execution.answers = self._answers(execution)
+        except Exception as error:  # noqa: BLE001 - a snapshot of a broken trie may raise anything
+            trouble = f"what was answered cannot be read: {type(error).__name__}: {error}"
+            return self._finding(execution, "structure", trouble, ())
         key = (_precedence(execution), answers, look.key)
         verdict = self._verdicts.get(key)
         if verdict is None:

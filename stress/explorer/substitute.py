@@ -2,7 +2,8 @@
 
 Who writes `from ctrie import AtomicReference` has the class in a name of their own module, so exchanging the one in
 `ctrie` would not reach them. Modules are gone through one by one; who else knows the class (a function that imported it
-for itself, a dataclass whose field is made by it, an example in a docstring) is told by the garbage collector.
+for itself, a dataclass whose field is made by it, an example in a docstring) is told by the garbage collector, unless
+`gc.freeze` has put it out of the collector's sight.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from stress.explorer.crew import Crew
 from stress.explorer.machine import Machine
@@ -91,13 +91,19 @@ class _Stopped(BaseException):
     """A thread stops here for ever."""
 
 
+_HASH_BITS: Final = 20
+"""The longest path of `HASHES`, in bits: the levels between it and an L-node would only be more of the same."""
+
+
 def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
-    `HASHES`.
+    `HASHES`. Of a hash it reads 20 bits only, so that to collide is a matter of four levels and not of thirteen, and
+    three threads that do can be explored to the end.
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
     modules = import_privately(PACKAGES, instead, changes)
+    vars(modules["ctrie._nodes"])["HASH_BITS"] = _HASH_BITS
     vars(modules["ctrie._creation"])["threading"] = threading_module(seam)
     for module in modules.values():
         word_hash = vars(module).get("word_hash")

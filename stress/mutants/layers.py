@@ -17,7 +17,7 @@ from random import Random
 from typing import Final
 
 from stress.explorer.bounded import bounded
-from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.experiment import BrokenStart, Experiment, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario, random_scenario
 from stress.explorer.suspension import stopped_for_ever
@@ -36,11 +36,12 @@ _BESIDE_A_MOVE: Final = ((1, 1), (1, 2))
 
 @dataclass(frozen=True)
 class Catch:
-    """Which layer noticed a fault (none: ""), after how many executions, and by what finding, if there is one."""
+    """Which layer noticed a fault (none: ""), after how many executions, and by what finding, or what else was seen."""
 
     layer: str
     executions: int
     finding: Finding | None = None
+    seen: str = ""
 
 
 def catch(twin: Twin, mutant: Mutant, seed: int, seconds: float) -> Catch:
@@ -60,8 +61,10 @@ def catch(twin: Twin, mutant: Mutant, seed: int, seconds: float) -> Catch:
                     return Catch(layer, executions, finding)
                 if time.monotonic() - began > seconds:
                     return Catch("", executions)
-        except Endless:  # not even a start can be made
-            return Catch(layer, executions)
+        except BrokenStart as broken:
+            return Catch(layer, executions, seen=str(broken))
+        except Endless:
+            return Catch(layer, executions, seen="a call never returns")
     raise AssertionError("schedules end")
 
 

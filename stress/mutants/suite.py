@@ -69,8 +69,7 @@ def _try_trie(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
     caught = catch(load_twin(mutant.changes), mutant, seed, seconds)
     finding = caught.finding
     if finding is None:
-        seen = "a call never returns" if caught.layer else ""
-        return {"layer": caught.layer, "seen": seen, "attempts": caught.executions}
+        return {"layer": caught.layer, "seen": caught.seen, "attempts": caught.executions}
     name = mutant.name if mutant.edits else ""
     return {
         "layer": caught.layer, "seen": f"{finding.trouble}, in {finding.scenario}", "attempts": caught.executions,

@@ -1,0 +1,40 @@
+"""What matters of a step when it is swapped with a step of another thread.
+
+Two steps of different threads depend on each other if
+
+* both access one slot, and one of them changes it (a compare-and-set that fails is a read);
+* one of them returns from a call and the other one begins a call: their order is the real-time order of the history.
+
+Executions that differ by swaps of neighbouring steps that do not depend on each other differ in nothing that anybody
+could see.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from stress.explorer.machine import Execution
+
+__all__ = ["Step", "step_of"]
+
+
+class Step(NamedTuple):
+    """`slot` is the slot's name, or itself if it is older than the execution."""
+
+    slot: Any
+    wrote: bool
+    calls: bool
+    returns: bool
+
+    def depends_on(self, other: Step) -> bool:
+        """Whether the order of the two matters."""
+        if self.slot == other.slot and (self.wrote or other.wrote):
+            return True
+        return (self.calls and other.returns) or (self.returns and other.calls)
+
+
+def step_of(execution: Execution, at: int) -> Step:
+    """Step number `at` of an execution."""
+    slot = execution.slots[at]
+    name = slot if slot._name is None else slot._name
+    return Step(name, at in execution.wrote, at in execution.called, at in execution.returned)
