@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
-from benchmarks.matchers import LOCKED, TRIE, UNDER_LOCK, Entrant, filled, verify
+from benchmarks.matchers import CACHED, LOCKED, TRIE, UNDER_LOCK, Entrant, filled, verify
 from benchmarks.model import Benchmark, Contender, Group
 from benchmarks.suite.throughput import LOOP, call_each, split_and_get
 from benchmarks.threads import THREADS, Work, timed_in_threads
@@ -27,6 +27,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     for series, entrant, subscriber, count in (
         (TRIE.name, TRIE, int, messages),
         (f"{TRIE.name}, subscribers are objects", TRIE, clients.__getitem__, messages),
+        (f"{CACHED.name}, subscribers are objects", CACHED, clients.__getitem__, messages),
         (UNDER_LOCK.name, UNDER_LOCK, int, messages),
         (LOCKED.name, LOCKED, int, messages // 20),
     ):
