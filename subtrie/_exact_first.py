@@ -32,9 +32,12 @@ def match_exact_first(root: Any, dialect: Dialect, topic: Any, word_hash: Callab
 
 
 def _in_turn(root: Any, dialect: Dialect, words: tuple[str, ...], hashes: tuple[int, ...], exact: Any) -> Iterator[Any]:
-    distinct = Distinct()
+    yield from Distinct(dialect).named_by(_values(root, dialect, words, hashes, exact))
+
+
+def _values(root: Any, dialect: Dialect, words: tuple[str, ...], hashes: tuple[int, ...], exact: Any) -> Iterator[Any]:
     if exact is not None:
-        yield from distinct.added(subscribers_of(exact))
+        yield subscribers_of(exact)
     for branch, _ in read_words(root, words, hashes, dialect):
         if branch is not exact:
-            yield from distinct.added(subscribers_of(branch))
+            yield subscribers_of(branch)

@@ -181,29 +181,60 @@ def check_value(value: Any) -> None:
 # ------------------------------------------------------------------------------------------------------------ matching
 
 
-def audience(value: Any, take_turns: bool) -> Iterator[Entry]:
-    """Yield the entries of those who get a message: all in no group, and of each group the one whose turn it is."""
-    for entry in iter_entries(members_of(value, None)):
-        alive = living(entry)
-        if alive is not None:
-            yield alive
-    for group in iter_entries(_groups_of(value)):
-        member = _whose_turn(group, take_turns)
-        if member is not None:
-            yield member
+class Audience:
+    """Who gets a message by the filters that it reaches: all in no group, and of each group the one whose turn it is.
+
+    Where `joined`, groups of one name are one group, whatever their filters: its member is known when all filters are.
+    """
+
+    def __init__(self, joined: bool, take_turns: bool) -> None:
+        self._take_turns = take_turns
+        self._groups: dict[str, list[Any]] | None = {} if joined else None
+
+    def by(self, value: Any) -> Iterator[Entry]:
+        """Yield the entries of those who get it by a filter with these subscribers."""
+        for entry in iter_entries(members_of(value, None)):
+            alive = living(entry)
+            if alive is not None:
+                yield alive
+        for group in iter_entries(_groups_of(value)):
+            if self._groups is not None:
+                self._groups.setdefault(group.subscriber, []).append(group)
+                continue
+            member = _whose_turn([group], self._take_turns)
+            if member is not None:
+                yield member
+
+    def by_joined_groups(self) -> Iterator[Entry]:
+        """Yield the entries of those who get it as members of the groups that were joined."""
+        for groups in (self._groups or {}).values():
+            member = _whose_turn(groups, self._take_turns)
+            if member is not None:
+                yield member
 
 
-def _whose_turn(entry: Any, take_turns: bool) -> Entry | None:
-    """Return the member whose turn it is, or, if it is gone, the next one that is alive; None if nobody is."""
-    group: Group = entry
-    turn = _take_turn(group.turn) if take_turns else load(group.turn)
-    size = set_size(group.members)
-    first = turn % size
+def _whose_turn(groups: list[Any], take_turns: bool) -> Entry | None:
+    """Return the member of any of these groups whose turn it is, as the first one counts; or, if it is gone, the next
+    one that is alive; None if nobody is."""
+    first: Group = groups[0]
+    turn = _take_turn(first.turn) if take_turns else load(first.turn)
+    size = sum([set_size(_members(group)) for group in groups])
+    place = turn % size
     for after in range(size):
-        member = living(_entry_at(group.members, (first + after) % size))
+        member = living(_member_at(groups, (place + after) % size))
         if member is not None:
             return member
     return None
+
+
+def _member_at(groups: list[Any], place: int) -> Entry:
+    """Return the member at a place, counted through one group after the other."""
+    for group in groups:
+        size = set_size(_members(group))
+        if place < size:
+            return _entry_at(_members(group), place)
+        place -= size
+    raise IndexError(place)
 
 
 def _take_turn(turn: Slot) -> int:

@@ -754,7 +754,7 @@ cdef void _drop(Buffer *subscribers, set repeated) noexcept:
     subscribers.count = kept
 
 
-cdef tuple _answer(Scratch *s, bint take_turns):
+cdef tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
     """Return the subscribers taken, each once."""
     cdef Py_ssize_t i
     cdef bint in_cycles = False
@@ -764,6 +764,7 @@ cdef tuple _answer(Scratch *s, bint take_turns):
                 (<object><PyObject *>s.subscribers.items[i], s.subscribers.items[i + 1])
                 for i in range(0, s.subscribers.count, 2)
             ],
+            (<Plan>plan).dialect,
             take_turns,
         )
     if s.found.count > 1:
@@ -869,7 +870,7 @@ cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint 
     s.keep_seen = place is not None
     try:
         _read_at_last(&s, <PyObject *>trie._root)
-        answer = _answer(&s, take_turns)
+        answer = _answer(&s, <PyObject *>trie._plan, take_turns)
         by_turns[0] = s.shared
         if s.seen_taken and not s.shared:
             remember(<Slot>place, topic, answer, _seen(&s, <PyObject *>trie._root))

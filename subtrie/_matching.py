@@ -23,11 +23,11 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-from subtrie._groups import Shared, audience
+from subtrie._groups import Audience, Shared
 from subtrie._weak import Held
 from subtrie.dialects import Dialect
 
@@ -265,14 +265,20 @@ def read_words(
 class Distinct:
     """Subscribers that were named so far. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
 
-    __slots__ = ("_by_hash",)
+    __slots__ = ("_audience", "_by_hash")
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect, take_turns: bool = True) -> None:
+        self._audience = Audience(dialect.queue_groups, take_turns)
         self._by_hash: dict[int, list[Any]] = {}
 
-    def added(self, subscribers: Any, take_turns: bool = True) -> Iterator[Any]:
-        """Yield those who get a message by a filter with these subscribers, and are new."""
-        for entry in audience(subscribers, take_turns):
+    def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield those who get a message by filters with these subscribers, and are new."""
+        for value in values:
+            yield from self._new(self._audience.by(value))
+        yield from self._new(self._audience.by_joined_groups())
+
+    def _new(self, entries: Iterator[Any]) -> Iterator[Any]:
+        for entry in entries:
             if self.is_new(entry.subscriber, entry.hash):
                 yield entry.subscriber
 
@@ -288,24 +294,23 @@ class Distinct:
 
 def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any, ...]:
     """Return every subscriber found, once; of a group, one member."""
-    distinct = Distinct()
-    return tuple([one for branch, _ in reading.found for one in distinct.added(subscribers_of(branch), take_turns)])
+    query = reading.query
+    distinct = Distinct(query.dialect, take_turns)
+    return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in reading.found]))
 
 
-def distinct_among(taken: list[tuple[Any, int]], take_turns: bool) -> tuple[Any, ...]:
+def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
     """The same, of what _match.pyx has found: subscribers or references to them, with their hashes, and Shared ones."""
-    distinct = Distinct()
+    distinct = Distinct(dialect, take_turns)
     answer: list[Any] = []
     for one, hash in taken:
-        if isinstance(one, Shared):
-            answer.extend(distinct.added(one, take_turns))
-            continue
         if type(one) is Held:
             one = one()
             if one is None:
                 continue
-        if distinct.is_new(one, hash):
+        if not isinstance(one, Shared) and distinct.is_new(one, hash):
             answer.append(one)
+    answer.extend(distinct.named_by([one for one, _ in taken if isinstance(one, Shared)]))
     return tuple(answer)
 
 

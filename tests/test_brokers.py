@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -67,6 +69,64 @@ def change(rng: random.Random, session: Session, trie: SubscriptionTrie, naive: 
         assert trie.unsubscribe(filter, subscriber)
         assert naive.unsubscribe(filter, subscriber)
         session.unsubscribe(filter, subscriber)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_each_group_one_member_gets_a_message(running: tuple[Broker, int], seed: int) -> None:
+    """Every subscription is that of a subscriber of its own, so that a delivery tells which one it was for. Mosquitto
+    delivers nothing on reserved topics to groups."""
+    broker, port = running
+    if broker.dialect is AMQP:
+        pytest.skip("a group of RabbitMQ's is a queue that several consume, which is one subscriber")
+    rng, numbers = random.Random(seed), count()
+    trie, members = SubscriptionTrie(broker.dialect), list[Member]()
+    with broker.session(port) as session:
+        for _ in range(4):
+            rng.shuffle(members)
+            for member in members[: len(members) // 3]:
+                assert trie.unsubscribe(member.filter(broker.dialect), member.number, **member.options(broker.dialect))
+                session.unsubscribe(member.text(broker.dialect), member.number)
+            del members[: len(members) // 3]
+            for _ in range(10):
+                member = Member(random_filter(rng, broker.dialect), rng.choice([f"g{seed}", f"h{seed}"]), next(numbers))
+                members.append(member)
+                assert trie.subscribe(member.filter(broker.dialect), member.number, **member.options(broker.dialect))
+                session.subscribe(member.text(broker.dialect), member.number)
+            topics = [random_topic(rng, broker.dialect) for _ in range(40)]
+            topics = [topic for topic in topics if broker.dialect is NATS or not topic.startswith("$")]
+            for topic, delivered in zip(topics, session.deliveries(topics), strict=True):
+                groups = groups_reached(broker.dialect, members, topic)
+                for found in (delivered, trie.match(topic), list(trie.match_iter(topic))):
+                    assert sorted(len(group.intersection(found)) for group in groups) == [1] * len(found), topic
+    trie.check()
+
+
+class Member(NamedTuple):
+    """A subscription as a member of a group."""
+
+    plain: str
+    group: str
+    number: int
+
+    def filter(self, dialect: Dialect) -> str:
+        return self.plain if dialect.queue_groups else f"$share/{self.group}/{self.plain}"
+
+    def options(self, dialect: Dialect) -> dict[str, Any]:
+        return {"queue": self.group} if dialect.queue_groups else {}
+
+    def text(self, dialect: Dialect) -> str:
+        """What the broker is told: to NATS, the group after the filter."""
+        return f"{self.plain} {self.group}" if dialect.queue_groups else self.filter(dialect)
+
+
+def groups_reached(dialect: Dialect, members: list[Member], topic: str) -> list[set[int]]:
+    """The members of each group that a message is for. In NATS a group is one, whatever the filters of its members."""
+    groups: dict[tuple[str, str], set[int]] = {}
+    for member in members:
+        if dialect.matches(dialect.split_filter(member.plain), dialect.split_topic(topic)):
+            name = member.group, "" if dialect.queue_groups else member.plain
+            groups.setdefault(name, set()).add(member.number)
+    return list(groups.values())
 
 
 @pytest.mark.parametrize("seed", range(3))

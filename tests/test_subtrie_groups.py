@@ -81,11 +81,13 @@ def expect_match(ways: Ways, trie: SubscriptionTrie, there: Iterable[tuple[str, 
         assert len(set(found)) == len(found)
         plain = {who for _, group, who in reached if group is None}
         assert plain <= set(found)
-        groups = {(filter, group) for filter, group, _ in reached if group is not None}
-        members = [{who for filter, group, who in reached if (filter, group) == one} for one in groups]
-        assert all(set(found) & some for some in members)
-        assert len(found) <= len(plain) + len(groups)
-        assert set(found) <= plain.union(*members)
+        members: dict[Any, set[Any]] = {}
+        for filter, group, who in reached:
+            if group is not None:
+                members.setdefault(group if dialect.queue_groups else (filter, group), set()).add(who)
+        assert all(set(found) & some for some in members.values())
+        assert len(found) <= len(plain) + len(members)
+        assert set(found) <= plain.union(*members.values())
     assert expected <= len({who for *_, who in reached})
     assert trie.has_match(topic) is bool(reached)
 
@@ -202,6 +204,29 @@ class TestGroups:
         assert trie.filters(1) == ["a.*"]
         assert trie.unsubscribe_many([("a.*", 1, {"queue": "g"})]) == 1
         assert list(trie.subscriptions()) == [Subscription("a.*", 1)]
+        trie.check()
+
+    @pytest.mark.parametrize("topic", ["a.b", "a." + ".".join("b" * 70)], ids=["short", "long"])
+    def test_a_nats_group_is_one_whatever_the_filters_of_its_members(self, topic: str) -> None:
+        trie = SubscriptionTrie(NATS)
+        for number, filter in enumerate(("a.*", "a.>", ">", topic)):
+            for member in range(number + 1):
+                trie.subscribe(filter, (filter, member), queue="g")
+        reached = [one.subscriber for one in trie.entries(topic)]
+        assert len(reached) >= 8
+        for ask in (trie.match, lambda topic: tuple(trie.match_iter(topic)), lambda topic: trie.match_many([topic])[0]):
+            turns = [ask(topic) for _ in range(2 * len(reached))]
+            assert Counter(turns) == {(who,): 2 for who in reached}
+        assert trie.count(topic) == 1
+        trie.subscribe("a.>", "other", queue="h")
+        assert [len(trie.match(topic)), trie.count(topic)] == [2, 2]
+        trie.check()
+
+    def test_an_mqtt_group_is_one_for_each_filter(self) -> None:
+        trie = SubscriptionTrie(MQTT)
+        for filter in ("a/+", "a/#", "a/b"):
+            trie.subscribe(f"$share/g/{filter}", filter)
+        assert sorted(trie.match("a/b")) == ["a/#", "a/+", "a/b"]
         trie.check()
 
     def test_elsewhere_queue_is_an_option_like_others(self) -> None:

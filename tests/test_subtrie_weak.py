@@ -129,9 +129,9 @@ def assert_answers_about(trie: SubscriptionTrie, topic: str, state: dict[On, Any
     }
     plain = {name for _, queue, name in reached if queue is None}
     groups: dict[Any, set[str]] = {}
-    for filter, queue, name in reached:
+    for _, queue, name in reached:
         if queue is not None:
-            groups.setdefault((filter, queue), set()).add(name)
+            groups.setdefault(queue, set()).add(name)
     for answer in (trie.match(topic), *trie.match_many([topic, topic]), tuple(trie.match_iter(topic))):
         names = [found.name for found in answer]
         assert len(names) == len(set(names)), "a subscriber twice"
