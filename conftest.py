@@ -43,8 +43,11 @@ os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Failures come with the blob that replays them. `--hypothesis-profile=thorough` looks twenty times longer.
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
+# Failures come with the blob that replays them. `--hypothesis-profile=thorough` looks twenty times longer. The
+# interpreted twin takes several times as long for an example, and the compiled one is held to it by more of them.
+hypothesis.settings.register_profile(
+    "ci", deadline=None, derandomize=False, print_blob=True, max_examples=40 if INTERPRETED else 100
+)
 hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("ci"), max_examples=2_000)
 hypothesis.settings.load_profile("ci")
 

@@ -216,10 +216,10 @@ class TestBroken:
 def test_the_right_ones_are_not_accused(
     factory: Callable[[], Any], spec: stress.Spec, operations: list[Any], clock: str
 ) -> None:
-    outcome = stress.run(factory, spec, operations, rounds=120, duration=None, threads=3, seed=5, clock=clock)
+    outcome = stress.run(factory, spec, operations, rounds=60, duration=None, threads=3, seed=5, clock=clock)
 
     assert outcome, outcome.report()
-    assert outcome.rounds == 120
+    assert outcome.rounds == 60
     assert outcome.overlap > 0.02
     assert "linearizable; " in outcome.summary
     assert "seed 5" in outcome.summary
@@ -371,7 +371,7 @@ class TestOurOwn:
     def test_they_are_linearizable(self, name: str, threads: int) -> None:
         from stress.targets import find
 
-        outcome = run_target(find(name), threads=threads, rounds=150)
+        outcome = run_target(find(name), threads=threads, rounds=60)
 
         assert outcome, outcome.report()
         assert outcome.overlap > 0.02

@@ -222,6 +222,7 @@ def every_schedule(twin: Twin, first: str) -> int:
 
 
 @pytest.mark.parametrize("first", OPERATIONS)
+@pytest.mark.once  # of the interpreted source, in one thread
 def test_every_schedule_of_two_and_three_operations(first: str) -> None:
     assert every_schedule(subscription_twin(), first) > 100
 
