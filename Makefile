@@ -17,7 +17,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found lint format stress bench test-brokers brokers docs build clean java
+.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress bench test-brokers brokers docs build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(wildcard $(foreach room,ctrie subtrie,$(room)/*.py $(room)/*.pyx $(room)/*.pxd $(room)/*.h))
@@ -51,7 +51,8 @@ test-free-threaded-quietly:
 	cat build/test-free-threaded.log; exit $$status
 
 test-gil: java .venv/built
-	$(call test_both_twins,.venv,)
+	$(call test_twin,.venv,compiled,)
+	$(call test_twin,.venv,interpreted,$(INTERPRETED))
 
 # The interpreter is looked for here and not when make starts, since the helper of a sibling folder may have to build one first.
 test-free-threaded: java
@@ -65,15 +66,24 @@ test-free-threaded: java
 		$(MAKE) --no-print-directory test-free-threaded-found FREE_THREADED_PYTHON="$$python"; \
 	fi
 
+# Its twins run side by side, too: it may have had to build its interpreter first, and is the later half to end.
 test-free-threaded-found: .venv-t/built
-	$(call test_both_twins,.venv-t,-m "not once")
+	@log=build/test-free-threaded-interpreted.log; \
+	$(MAKE) --no-print-directory test-free-threaded-interpreted >$$log 2>&1 & interpreted=$$!; \
+	$(MAKE) --no-print-directory test-free-threaded-compiled; compiled=$$?; \
+	wait $$interpreted; interpreted=$$?; cat $$log; exit $$((compiled + interpreted))
+
+test-free-threaded-compiled:
+	$(call test_twin,.venv-t,compiled,-m "not once")
+
+test-free-threaded-interpreted:
+	$(call test_twin,.venv-t,interpreted,$(INTERPRETED))
 
 # What takes long or needs Spark says nothing new about the interpreted twin; what is marked `once`, about no other run.
-define test_both_twins
-@echo "== Tests: $$($(1)/bin/python -VV), compiled twin"
-@CTRIE_TWIN=compiled CTRIE_EXPECT_TWIN=compiled $(1)/bin/python -m pytest $(2) $(ARGS)
-@echo "== Tests: $$($(1)/bin/python -VV), interpreted twin"
-@CTRIE_TWIN=interpreted CTRIE_EXPECT_TWIN=interpreted $(1)/bin/python -m pytest -m "not slow and not spark and not once" $(ARGS)
+INTERPRETED := -m "not slow and not spark and not once"
+define test_twin
+@echo "== Tests: $$($(1)/bin/python -VV), $(2) twin"
+@CTRIE_TWIN=$(2) CTRIE_EXPECT_TWIN=$(2) $(1)/bin/python -m pytest $(3) $(ARGS)
 endef
 
 lint: .venv/built
