@@ -19,6 +19,7 @@ from benchmarks.brokers.installed import BROKERS
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.naive import NaiveMatcher
 from tests.subtrie_support import is_valid
+from tests.test_subtrie_groups import Ways
 
 pytestmark = pytest.mark.brokers
 
@@ -78,24 +79,24 @@ def test_of_each_group_one_member_gets_a_message(running: tuple[Broker, int], se
     broker, port = running
     if broker.dialect is AMQP:
         pytest.skip("a group of RabbitMQ's is a queue that several consume, which is one subscriber")
-    rng, numbers = random.Random(seed), count()
+    rng, numbers, ways = random.Random(seed), count(), Ways(broker.dialect)
     trie, members = SubscriptionTrie(broker.dialect), list[Member]()
     with broker.session(port) as session:
         for _ in range(4):
             rng.shuffle(members)
-            for member in members[: len(members) // 3]:
-                assert trie.unsubscribe(member.filter(broker.dialect), member.number, **member.options(broker.dialect))
-                session.unsubscribe(member.text(broker.dialect), member.number)
+            for gone in members[: len(members) // 3]:
+                assert ways.unsubscribe(trie, *gone)
+                session.unsubscribe(told(ways, gone), gone.number)
             del members[: len(members) // 3]
             for _ in range(10):
-                member = Member(random_filter(rng, broker.dialect), rng.choice([f"g{seed}", f"h{seed}"]), next(numbers))
-                members.append(member)
-                assert trie.subscribe(member.filter(broker.dialect), member.number, **member.options(broker.dialect))
-                session.subscribe(member.text(broker.dialect), member.number)
+                new = Member(random_filter(rng, broker.dialect), rng.choice([f"g{seed}", f"h{seed}"]), next(numbers))
+                members.append(new)
+                assert ways.subscribe(trie, *new)
+                session.subscribe(told(ways, new), new.number)
             topics = [random_topic(rng, broker.dialect) for _ in range(40)]
             topics = [topic for topic in topics if broker.dialect is NATS or not topic.startswith("$")]
             for topic, delivered in zip(topics, session.deliveries(topics), strict=True):
-                groups = groups_reached(broker.dialect, members, topic)
+                groups = groups_reached(ways, members, topic)
                 for found in (delivered, trie.match(topic), list(trie.match_iter(topic))):
                     assert sorted(len(group.intersection(found)) for group in groups) == [1] * len(found), topic
     trie.check()
@@ -104,28 +105,23 @@ def test_of_each_group_one_member_gets_a_message(running: tuple[Broker, int], se
 class Member(NamedTuple):
     """A subscription as a member of a group."""
 
-    plain: str
+    filter: str
     group: str
     number: int
 
-    def filter(self, dialect: Dialect) -> str:
-        return self.plain if dialect.queue_groups else f"$share/{self.group}/{self.plain}"
 
-    def options(self, dialect: Dialect) -> dict[str, Any]:
-        return {"queue": self.group} if dialect.queue_groups else {}
-
-    def text(self, dialect: Dialect) -> str:
-        """What the broker is told: to NATS, the group after the filter."""
-        return f"{self.plain} {self.group}" if dialect.queue_groups else self.filter(dialect)
+def told(ways: Ways, member: Member) -> str:
+    """What the broker is told: to NATS, the group after the filter."""
+    filter = ways.filter(member.filter, member.group)
+    return f"{filter} {member.group}" if ways.dialect.queue_groups else filter
 
 
-def groups_reached(dialect: Dialect, members: list[Member], topic: str) -> list[set[int]]:
-    """The members of each group that a message is for. In NATS a group is one, whatever the filters of its members."""
-    groups: dict[tuple[str, str], set[int]] = {}
-    for member in members:
-        if dialect.matches(dialect.split_filter(member.plain), dialect.split_topic(topic)):
-            name = member.group, "" if dialect.queue_groups else member.plain
-            groups.setdefault(name, set()).add(member.number)
+def groups_reached(ways: Ways, members: list[Member], topic: str) -> list[set[int]]:
+    """The members of each group that a message is for."""
+    groups: dict[Any, set[int]] = {}
+    for filter, group, number in members:
+        if ways.dialect.matches(ways.dialect.split_filter(filter), ways.dialect.split_topic(topic)):
+            groups.setdefault(ways.group(filter, group), set()).add(number)
     return list(groups.values())
 
 

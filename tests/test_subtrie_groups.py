@@ -30,6 +30,10 @@ class Ways:
     def options(self, group: str | None) -> dict[str, Any]:
         return {"queue": group} if group is not None and self.dialect.queue_groups else {}
 
+    def group(self, filter: str, group: str) -> Any:
+        """What tells a group from all others: in NATS its name alone."""
+        return group if self.dialect.queue_groups else (filter, group)
+
     def subscribe(self, trie: SubscriptionTrie, filter: str, group: str | None, subscriber: Any) -> bool:
         return trie.subscribe(self.filter(filter, group), subscriber, **self.options(group))
 
@@ -84,7 +88,7 @@ def expect_match(ways: Ways, trie: SubscriptionTrie, there: Iterable[tuple[str, 
         members: dict[Any, set[Any]] = {}
         for filter, group, who in reached:
             if group is not None:
-                members.setdefault(group if dialect.queue_groups else (filter, group), set()).add(who)
+                members.setdefault(ways.group(filter, group), set()).add(who)
         assert all(set(found) & some for some in members.values())
         assert len(found) <= len(plain) + len(members)
         assert set(found) <= plain.union(*members.values())

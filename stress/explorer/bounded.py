@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from stress.explorer.crew import MAIN
 from stress.explorer.explorable import Explorable, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
-from stress.explorer.steps import Step, step_of
+from stress.explorer.steps import Step, name_of, step_of
 
 __all__ = ["Switch", "Switches", "bounded", "bounded_by"]
 
@@ -159,8 +159,7 @@ class _Waiting:
     def note(self, execution: Execution, first: int) -> None:
         """Learn from the steps of an execution, from `first` on, who accesses what."""
         for at in range(first, len(execution.order)):
-            slot = execution.slots[at]
-            name = slot if slot._name is None else slot._name
+            name = name_of(execution, at)
             known = self._accessed.get(name, 0)
             threads = known | 1 << execution.order[at]
             if at in execution.wrote:

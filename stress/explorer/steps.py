@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from stress.explorer.machine import Execution
 
-__all__ = ["Step", "step_of"]
+__all__ = ["Step", "name_of", "step_of"]
 
 
 class Step(NamedTuple):
-    """`slot` is the slot's name, or itself if it is older than the execution."""
+    """`slot` is the slot's name, as `name_of` has it."""
 
     slot: Any
     wrote: bool
@@ -33,8 +33,12 @@ class Step(NamedTuple):
         return (self.calls and other.returns) or (self.returns and other.calls)
 
 
+def name_of(execution: Execution, at: int) -> Any:
+    """What step number `at` of an execution accesses: the slot's name, or the slot itself if it is older than that."""
+    slot = execution.slots[at]
+    return slot if slot._name is None else slot._name
+
+
 def step_of(execution: Execution, at: int) -> Step:
     """Step number `at` of an execution."""
-    slot = execution.slots[at]
-    name = slot if slot._name is None else slot._name
-    return Step(name, at in execution.wrote, at in execution.called, at in execution.returned)
+    return Step(name_of(execution, at), at in execution.wrote, at in execution.called, at in execution.returned)
