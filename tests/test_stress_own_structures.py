@@ -18,6 +18,7 @@ import stress
 from ctrie import AtomicReference
 from stress import Deferred, Verdict, explore, switch_point
 from stress import Set as SetSpec
+from stress.commands import main
 from stress.explorer.token import TokenError
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]  # Python that is the same everywhere
@@ -271,6 +272,12 @@ class TestWrongObjects:
         assert again.executions == 1
         assert again.token == outcome.token
         assert again.report().partition("\n")[2] == outcome.report().partition("\n")[2]
+
+    def test_the_command_line_says_where_the_token_belongs(
+        self, wrong: tuple[str, stress.Explored], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["replay", wrong[1].token]) == 2
+        assert "give it to stress.explore" in capsys.readouterr().err
 
     @pytest.mark.parametrize("schedules", [{"preemptions": 1}, {"samples": 1_000, "seed": 1}], ids=str)
     def test_other_schedules_find_it_too(self, schedules: Any) -> None:

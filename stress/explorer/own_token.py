@@ -7,15 +7,12 @@ in the list of threads, and the threads that made the steps.
 from __future__ import annotations
 
 from itertools import chain
-from typing import Final
 
 from stress.explorer.explorable import Finding
 from stress.explorer.scenario import Program
-from stress.explorer.token import DAMAGED, TokenError, order_of, pack, runs_of, unpack
+from stress.explorer.token import DAMAGED, OWN_PREFIX, TokenError, order_of, pack, runs_of, unpack
 
 __all__ = ["decode", "encode"]
-
-_PREFIX: Final = "o1."
 
 
 def encode(threads: Program, finding: Finding) -> str:
@@ -25,7 +22,7 @@ def encode(threads: Program, finding: Finding) -> str:
         [next(number for number, each in enumerate(calls) if each is call) for call in left]
         for left in finding.scenario.threads
     ]
-    return pack(_PREFIX, [len(calls), kept, runs_of(finding.order)])
+    return pack(OWN_PREFIX, [len(calls), kept, runs_of(finding.order)])
 
 
 def decode(threads: Program, text: str) -> tuple[Program, tuple[int, ...]]:
@@ -34,11 +31,11 @@ def decode(threads: Program, text: str) -> tuple[Program, tuple[int, ...]]:
     Raises:
         TokenError: it is no token, or not one of these threads.
     """
-    if not text.startswith(_PREFIX):
-        raise TokenError(f"no token of an object of one's own, which begins with {_PREFIX}: {text!r}")
+    if not text.startswith(OWN_PREFIX):
+        raise TokenError(f"no token of an object of one's own, which begins with {OWN_PREFIX}: {text!r}")
     calls = list(chain.from_iterable(threads))
     try:
-        size, kept, runs = unpack(_PREFIX, text)
+        size, kept, runs = unpack(OWN_PREFIX, text)
         order = order_of(runs)
         left = tuple(tuple(calls[number] for number in numbers) for numbers in kept) if size == len(calls) else ()
     except (ValueError, TypeError, LookupError):

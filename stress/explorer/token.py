@@ -22,6 +22,7 @@ from stress.explorer.scenario import STARTS, Scenario
 
 __all__ = [
     "DAMAGED",
+    "OWN_PREFIX",
     "Token",
     "TokenError",
     "decode",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 _PREFIX: Final = "x1."
+OWN_PREFIX: Final = "o1."
+"""Of the tokens of objects of somebody else's."""
 DAMAGED: Final = "the token is damaged: it must be copied as a whole"
 
 
@@ -64,6 +67,8 @@ def decode(text: str) -> Token:
     Raises:
         TokenError: it is none.
     """
+    if text.startswith(OWN_PREFIX):
+        raise TokenError("the object that this token is of is not known here: give it to stress.explore as `replay`")
     if not text.startswith(_PREFIX):
         raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
     try:
