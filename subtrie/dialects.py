@@ -136,7 +136,7 @@ class Dialect:
         subtrie.errors.TopicError: '#' is not the last word at character 8 of 'sensors/#/heat'
         """
         words = self._split(text, "filter")
-        if words and words[0] == self.share_prefix and len(words) > 1:
+        if words and words[0] == self.share_prefix:
             self._check_share(text, words)
         if any(wildcard in text for wildcard in self._wildcards()):
             self._check_wildcards(text, words)
@@ -421,10 +421,10 @@ class Dialect:
 
     def _check_share(self, text: str, words: Words) -> None:
         """Refuse a shared subscription without a group or a filter, and one inside another."""
-        group_at = len(words[0]) + 1
-        filter_at = group_at + len(words[1]) + 1
-        if not words[1]:
+        group_at = min(len(words[0]) + 1, len(text))
+        if not any(words[1:2]):
             raise TopicError(text, group_at, "shared subscription without a group")
+        filter_at = group_at + len(words[1]) + 1
         for wildcard in self._wildcards():
             if wildcard in words[1]:
                 position = group_at + words[1].index(wildcard)

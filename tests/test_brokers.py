@@ -146,7 +146,7 @@ DISAGREEMENTS = {
         "a\x01b": ("accepts", "accepts", "refuses", "refuses"),
         "a\uffff": ("accepts", "accepts", "refuses", "refuses"),
         "$SYS/a": ("accepts", "accepts", "accepts", "refuses"),
-        "$share": ("accepts", "accepts", "refuses", "refuses"),
+        "$share": ("refuses", "accepts", "refuses", "refuses"),
         "$share/g/a": ("accepts", "accepts", "accepts", "refuses"),
         "$share/g": ("refuses", "accepts", "accepts", "refuses"),
         "$share/g/": ("refuses", "accepts", "accepts", "refuses"),
