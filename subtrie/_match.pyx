@@ -334,6 +334,15 @@ cdef inline bint _push_pair(Buffer *buffer, uint64_t one, uint64_t two) noexcept
     return _push(buffer, one) and _push(buffer, two)
 
 
+cdef inline uint64_t *_room_for(Buffer *buffer, Py_ssize_t more) noexcept nogil:
+    """Return where the next items go, so many at most; NULL when there is no memory. Who writes many without a look at
+    the buffer for each need not wait for its count, which is in memory, to come back."""
+    while buffer.capacity - buffer.count < more:
+        if not _grow(buffer):
+            return NULL
+    return buffer.items + buffer.count
+
+
 # ---------------------------------------------------------------------------------------------------------- traversal
 
 cdef enum:
@@ -599,18 +608,23 @@ cdef bint _note_all(Scratch *s, PyObject *several) noexcept:
     cdef Py_ssize_t i
     cdef PyObject *array
     cdef PyObject *child
+    cdef uint64_t *noted
     s.stack.count = 0
     while True:
         array = SUBTRIE_SET_ARRAY(several) if SUBTRIE_IS(several, SET_NODE) else several
-        for i in range(PyTuple_GET_SIZE_PTR(array)):
-            prefetch(PyTuple_GET_ITEM_PTR(array, i))
+        noted = _room_for(&s.subscribers, 2 * PyTuple_GET_SIZE_PTR(array))
+        if noted == NULL:
+            return False
         for i in range(PyTuple_GET_SIZE_PTR(array)):
             child = PyTuple_GET_ITEM_PTR(array, i)
             if SUBTRIE_IS(child, ENTRY):
-                if not _note_subscriber(&s.subscribers, SUBTRIE_SUBSCRIBER(child), SUBTRIE_ENTRY_HASH(child)):
-                    return False
+                prefetch(SUBTRIE_SUBSCRIBER(child))
+                noted[0] = <uint64_t>SUBTRIE_SUBSCRIBER(child)
+                noted[1] = SUBTRIE_ENTRY_HASH(child)
+                noted += 2
             elif not _push(&s.stack, <uint64_t>child):
                 return False
+        s.subscribers.count = noted - s.subscribers.items
         if not s.stack.count:
             return True
         s.stack.count -= 1

@@ -303,14 +303,17 @@ def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: b
     """The same, of what _match.pyx has found: subscribers or references to them, with their hashes, and Shared ones."""
     distinct = Distinct(dialect, take_turns)
     answer: list[Any] = []
+    shared: list[Shared] = []
     for one, hash in taken:
         if type(one) is Held:
             one = one()
             if one is None:
                 continue
-        if not isinstance(one, Shared) and distinct.is_new(one, hash):
+        if isinstance(one, Shared):
+            shared.append(one)
+        elif distinct.is_new(one, hash):
             answer.append(one)
-    answer.extend(distinct.named_by([one for one, _ in taken if isinstance(one, Shared)]))
+    answer.extend(distinct.named_by(shared))
     return tuple(answer)
 
 
