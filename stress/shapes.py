@@ -6,7 +6,8 @@ Each shape is a question about a history that differs in one thing:
 * *torn match* (or *torn read*): every element by itself fits the answer at some moment, but no moment fits
   them all;
 * *resurrected key*: a read found what it should not have found any more, and would have been right earlier;
-* *lost update*: everything fits if one completed update had never happened;
+* *lost update*: everything fits if one completed update had never happened; or, where the wrong answer is an
+  update's, the latest few (a slow writer has put back what was there before them);
 * *stale read*: everything fits if the read had been called earlier;
 * *impossible answer*: none of these.
 """
@@ -38,6 +39,10 @@ _TORN = (
 )
 _RESURRECTED = "{culprit} found what was no longer there: {cause} had returned before it was called."
 _LOST = "{cause} was lost: {culprit} fits only if that call had never happened."
+_LOST_MORE = (
+    "{cause} was lost, and {more} more after it: {culprit} fits only if these calls had never happened, as if what was "
+    "there before had been put back."
+)
 _STALE = "{culprit} was right once but no longer when it was called: {cause} had returned by then."
 _IMPOSSIBLE = "no order of the overlapping calls explains {culprit}.{instead}"
 
@@ -87,8 +92,9 @@ class _Case:
             return False
         return not illegal(operations, self.spec, self.story.starts, _STEPS)
 
-    def without(self, lost: Operation, operations: Sequence[Operation]) -> list[Operation]:
-        return [each for each in operations if each.id != lost.id]
+    def without(self, lost: Sequence[Operation], operations: Sequence[Operation]) -> list[Operation]:
+        gone = {each.id for each in lost}
+        return [each for each in operations if each.id not in gone]
 
     def who(self, operation: Operation) -> str:
         """``thread 1's get('a') -> 2``, in the words of the recorded operation."""
@@ -155,12 +161,19 @@ class _Case:
         return self.shape("resurrected key", _RESURRECTED, self.cause_of_staleness)
 
     def lost_update(self) -> Shape | None:
-        for update in sorted(self.updates, key=lambda each: each.call, reverse=True):
-            if self.fits(self.without(update, self.story.operations)):
+        latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
+        for update in latest:
+            if self.fits(self.without([update], self.story.operations)):
                 seen_later = self.cause_of_staleness is not None and not self.fits(
-                    self.without(update, self.story.after)
+                    self.without([update], self.story.after)
                 )
                 return None if seen_later else self.shape("lost update", _LOST, update)
+        return None if self.reads else self.several_lost(latest)
+
+    def several_lost(self, latest: Sequence[Operation]) -> Shape | None:
+        for number in range(2, len(latest) + 1):
+            if self.fits(self.without(latest[:number], self.story.operations)):
+                return self.shape("lost update", _LOST_MORE, latest[number - 1], more=str(number - 1))
         return None
 
     def stale(self) -> Shape | None:

@@ -24,6 +24,7 @@ GOOD, BAD = str(HISTORIES / "kv" / "c01-ok.txt"), str(HISTORIES / "kv" / "c01-ba
 
 locked = Workload(LockedCounter, Counter(), COUNTING, name="locked")
 lossy = [Workload(LossyCounter, Counter(), COUNTING, name="lossy")]
+SHOWN_BY_A_LOST_UPDATE = {"lost update", "stale read"}  # chance decides which of its answers gives it away
 HERE = "tests.test_stress_command_line"
 
 
@@ -156,13 +157,14 @@ class TestRun:
 
         assert main(words) == 1
         out = capsys.readouterr().out
-        assert "NOT linearizable: lost update" in out
+        headline = next(line for line in out.splitlines() if line.startswith("NOT linearizable: "))
+        assert headline.removeprefix("NOT linearizable: ") in SHOWN_BY_A_LOST_UPDATE
         assert "python -m stress replay stress-failure.jsonl" in out
         assert ":locked" not in out  # it stops at the first that is wrong
         assert "<!doctype html>" in (elsewhere / "page.html").read_text()
 
         assert main(["replay", "stress-failure.jsonl", "--report", "again.html"]) == 1
-        assert "NOT linearizable: lost update" in capsys.readouterr().out
+        assert headline in capsys.readouterr().out
         assert "<!doctype html>" in (elsewhere / "again.html").read_text()
         assert main(["check", "stress-failure.jsonl"]) == 1
 
@@ -171,7 +173,8 @@ class TestRun:
 
         good, bad = (json.loads(line) for line in capsys.readouterr().out.splitlines())
         assert (good["verdict"], good["found"], good["history"]) == ("linearizable", None, None)
-        assert (bad["verdict"], bad["found"], bad["history"]) == ("illegal", "lost update", "kept.jsonl")
+        assert (bad["verdict"], bad["history"]) == ("illegal", "kept.jsonl")
+        assert bad["found"] in SHOWN_BY_A_LOST_UPDATE
         assert bad["sentence"].endswith(".")
         assert good["rounds"] == 400
         assert 0 < good["overlap"] <= 1

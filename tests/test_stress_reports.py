@@ -44,6 +44,15 @@ LOST_UPDATE = (
     (0, 1, 3, "increment", (), 1),
     (1, 2, 4, "increment", (), 1),
 )
+PUT_BACK = (
+    Counter(),
+    (0, 1, 2, "increment", (), 1),
+    (2, 3, None, "increment", (), None),
+    (0, 4, 5, "increment", (), 2),
+    (0, 6, 7, "increment", (), 3),
+    (0, 8, 9, "increment", (), 4),
+    (1, 10, 11, "increment", (), 2),
+)
 LOST_WRITE = (
     Map(),
     (0, 1, 2, "put", ("a", 1), None),
@@ -91,6 +100,11 @@ GONE_MEMBER = (
 
 SHAPES = [
     (LOST_UPDATE, "lost update", "Thread 0's increment() -> 1 was lost: thread 1's increment() -> 1 fits only"),
+    (
+        PUT_BACK,
+        "lost update",
+        "Thread 0's increment() -> 2 was lost, and 2 more after it: thread 1's increment() -> 2 fits only",
+    ),
     (LOST_WRITE, "lost update", "Thread 0's put('a', 1) -> None was lost: thread 1's get('a') -> None fits only"),
     (
         STALE_READ,
