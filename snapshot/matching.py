@@ -2,7 +2,8 @@
 
 The set is sent to each worker once, as compressed Arrow. A worker rebuilds a trie from it in which each
 subscription's subscriber is its row number, so that a match answers with row numbers, and the joined rows are
-cut from both tables by Arrow alone.
+cut from both tables by Arrow alone. That trie has no groups: workers could not agree on whose turn it is, so a
+message is joined with all members of a group.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import uuid
 from array import array
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,8 +41,9 @@ def match_spark(
         matches nobody
     :param key: as for `snapshot.to_spark`
     :returns: the columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``: one row for each
-        message and each subscription that matches it, none for a message that nobody wants. Evaluated lazily;
-        a topic that the dialect refuses fails the job with a `TopicError` that names it
+        message and each subscription that matches it, none for a message that nobody wants; of a group, all
+        members, as `SubscriptionTrie.entries` names them. Evaluated lazily; a topic that the dialect refuses
+        fails the job with a `TopicError` that names it
     :raises ImportError: pyarrow or pyspark is not installed
     :raises ValueError: ``messages_df`` has no string column ``topic``, or has a column that the result would
         have twice
@@ -110,12 +113,19 @@ def _worker_set(identifier: str, sent: Broadcast[bytes], dialect: Dialect) -> _W
 def _built(identifier: str, ipc: bytes, dialect: Dialect) -> _WorkerSet:
     pa = extra("pyarrow")
     subscriptions = pa.ipc.open_stream(ipc).read_all().combine_chunks()
-    rows = SubscriptionTrie(dialect)
+    rows = SubscriptionTrie(replace(dialect, share_prefix=None))
     numbers = count()
     for filters in subscriptions.column("filter").chunks:
         for filter, number in zip(filters.to_pylist(), numbers, strict=False):
-            rows.subscribe(filter, number)
+            rows.subscribe(_behind_group(filter, dialect), number)
     return _WorkerSet(identifier, subscriptions, rows)
+
+
+def _behind_group(filter: str, dialect: Dialect) -> str:
+    """The filter without the group of a shared subscription; any other as it is."""
+    if dialect.share_prefix is None or not filter.startswith(dialect.share_prefix):
+        return filter
+    return dialect.join(dialect.unshare(dialect.split_filter(filter))[1])
 
 
 def _join(batches: Iterator[pa.RecordBatch], topic: str, held: _WorkerSet) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ import pytest
 
 import snapshot
 from snapshot import matching
-from subtrie import AMQP, MQTT, SubscriptionTrie
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,6 +68,34 @@ class TestMatchSpark:
         trie.subscribe("+/b", "alice")
         messages = spark.createDataFrame([("a/b",), ("$a/b",), ("a.b",)], "topic string")
         assert [row.topic for row in snapshot.match_spark(messages, trie).collect()] == ["a/b"]
+        trie.check()
+
+    @pytest.mark.parametrize(
+        ("dialect", "subscriptions"),
+        [
+            (MQTT, [("$share/g/a", {}), ("$share/h/a", {}), ("$share/g/+", {}), ("a", {})]),
+            (NATS, [("a", {"queue": "g"}), ("a", {"queue": "h"}), ("*", {"queue": "g"}), ("a", {})]),
+        ],
+        ids=["MQTT", "NATS"],
+    )
+    def test_names_all_members_of_groups_as_entries_does(
+        self, spark: SparkSession, dialect: Dialect, subscriptions: list[tuple[str, dict[str, str]]]
+    ) -> None:
+        trie = SubscriptionTrie(dialect)
+        for filter, options in subscriptions:
+            for subscriber in ("s1", "s2", "s3"):
+                trie.subscribe(filter, subscriber, **options)
+        topics = ["a", "b", "a", "a"]
+        expected = sorted(
+            (topic, held.filter, held.subscriber, sorted(held.options.items()))
+            for topic in topics
+            for held in trie.entries(topic)
+        )
+        messages = spark.createDataFrame([(topic,) for topic in topics], "topic string")
+        for partitions in (1, 3):
+            joined = snapshot.match_spark(messages.repartition(partitions), trie).collect()
+            found = [(row.topic, row.filter, row.subscriber, sorted(row.options.items())) for row in joined]
+            assert sorted(found) == expected
         trie.check()
 
     def test_sees_the_set_as_it_was_when_it_was_called(self, spark: SparkSession) -> None:
