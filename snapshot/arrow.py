@@ -23,7 +23,8 @@ def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
     :returns: a table with the columns of `snapshot.columns`, one row a subscription, in no particular order
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: a subscriber is neither a string nor an integer and there is no ``key``
+    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
+        and there is no ``key``
     :raises ValueError: two subscribers have the same key
 
     O(n). The snapshot taken of a live trie is the linearization point; writers go on meanwhile and never

@@ -18,5 +18,15 @@ class Cut(NamedTuple):
 
 
 def cut_of(source: SubscriptionTrie) -> Cut:
-    """Freeze ``source``: O(1), whatever its size, and nobody who writes to it waits."""
-    return Cut(source.snapshot(), uuid.uuid4().hex, datetime.datetime.now(datetime.UTC))
+    """Freeze ``source`` and name the export of it. As `frozen`."""
+    return Cut(frozen(source), uuid.uuid4().hex, datetime.datetime.now(datetime.UTC))
+
+
+def frozen(source: SubscriptionTrie) -> SubscriptionTrie:
+    """Freeze ``source``: O(1), whatever its size, and nobody who writes to it waits.
+
+    :raises TypeError: ``source`` is no subscription trie
+    """
+    if not isinstance(source, SubscriptionTrie):
+        raise TypeError(f"a SubscriptionTrie or a snapshot of one is wanted, not {type(source).__name__}")
+    return source.snapshot()

@@ -47,7 +47,8 @@ def match_spark(
     :raises ImportError: pyarrow or pyspark is not installed
     :raises ValueError: ``messages_df`` has no string column ``topic``, or has a column that the result would
         have twice
-    :raises TypeError: a subscriber is neither a string nor an integer and there is no ``key``
+    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
+        and there is no ``key``
 
     Each Python worker holds the set once, and joined rows for one batch of messages' worth of output at a
     time (65,536 rows, or all matches of one message).

@@ -32,7 +32,8 @@ def write(source: SubscriptionTrie, path: str | os.PathLike[str], *, key: Key | 
     :param key: turns a subscriber into a string; `load` then gives the strings back
     :raises ImportError: pyarrow is not installed
     :raises OSError: the file cannot be written
-    :raises TypeError: a subscriber or an option could not be rebuilt from its text
+    :raises TypeError: ``source`` is no subscription trie, or a subscriber or an option could not be rebuilt from
+        its text
     :raises ValueError: two subscribers have the same key
 
     O(n) time; memory for one batch of 65,536 rows and one entry a distinct subscriber. Linearizes where

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.columns import encode, in_batches, schema, table_of
-from snapshot.cut import Cut, cut_of
+from snapshot.cut import Cut, cut_of, frozen
 from snapshot.texts import Key, SubscriberKeys
 from subtrie import SubscriptionTrie
 
@@ -28,7 +28,8 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
     :returns: a data frame with the columns of `snapshot.columns`, one row a subscription
     :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: a subscriber is neither a string nor an integer and there is no ``key``
+    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
+        and there is no ``key``
     :raises ValueError: two subscribers have the same key
 
     O(n); the whole set is held once as Arrow by this process and once by Spark's driver. For sets too large
@@ -50,22 +51,24 @@ def diff_to_spark(
     :returns: the columns of `to_spark` (``snapshot_id`` and ``taken_at`` are of the newer) and ``change``:
         ``"added"``, ``"removed"`` (with the options it had) or ``"updated"`` (with the options it has now)
     :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: a subscriber is neither a string nor an integer and there is no ``key``
+    :raises TypeError: one of the two is no subscription trie, or a subscriber is neither a string nor an integer
+        and there is no ``key``
     :raises ValueError: the two have different dialects, or two subscribers have the same key
 
     Time and memory in proportion to what changed, if both are snapshots of one trie, else to their sizes.
     """
     extra("pyspark.sql")
-    if newer.dialect != older.dialect:
+    base, cut = frozen(older), cut_of(newer)
+    if cut.trie.dialect != base.dialect:
         raise ValueError(
-            f"snapshots of different dialects have no difference: {newer.dialect.name}, {older.dialect.name}"
+            f"snapshots of different dialects have no difference: {cut.trie.dialect.name}, {base.dialect.name}"
         )
-    return spark.createDataFrame(_diff_table(newer, older, SubscriberKeys(key)))
+    return spark.createDataFrame(_diff_table(cut, base, SubscriberKeys(key)))
 
 
-def _diff_table(newer: SubscriptionTrie, older: SubscriptionTrie, keys: SubscriberKeys) -> pa.Table:
+def _diff_table(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> pa.Table:
     change = extra("pyarrow").field("change", extra("pyarrow").string())
-    return table_of(_diff_batches(cut_of(newer), older, keys), schema().append(change))
+    return table_of(_diff_batches(newer, older, keys), schema().append(change))
 
 
 def _diff_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:

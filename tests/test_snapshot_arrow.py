@@ -6,6 +6,7 @@ import datetime
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
+from ctrie import Ctrie
 from snapshot import columns
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 
@@ -176,6 +178,15 @@ class TestOptions:
     def test_must_be_utf8(self) -> None:
         with pytest.raises(ValueError, match=r"option 'note' cannot be encoded .* character 0 of '\\udcff'"):
             snapshot.to_arrow(trie_of(("a", "alice", {"note": "\udcff"})))
+
+
+class TestSource:
+    @pytest.mark.parametrize("source", [{}, None, Ctrie(), [("a", "alice")]], ids=lambda source: type(source).__name__)
+    @pytest.mark.parametrize("export", [snapshot.to_arrow, snapshot.to_pandas])
+    def test_must_be_a_subscription_trie(self, export: Callable[[Any], object], source: Any) -> None:
+        wanted = f"a SubscriptionTrie or a snapshot of one is wanted, not {type(source).__name__}"
+        with pytest.raises(TypeError, match=wanted):
+            export(source)
 
 
 class TestBatches:

@@ -149,6 +149,11 @@ class TestMatchSpark:
         with pytest.raises(ValueError, match=message):
             snapshot.match_spark(spark.createDataFrame([], schema), trie_of(("#", "alice")))
 
+    def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
+        source: Any = {"a": "alice"}
+        with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not dict"):
+            snapshot.match_spark(spark.createDataFrame([], "topic string"), source)
+
 
 class TestWorker:
     def test_builds_a_set_once(self) -> None:

@@ -114,6 +114,12 @@ class TestFile:
         assert held_by(snapshot.load(path)) == {("a", "alice"): {}}
         assert list(path.parent.iterdir()) == [path]
 
+    def test_is_not_begun_for_what_is_no_subscription_trie(self, path: Path) -> None:
+        source: Any = {"a": "alice"}
+        with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not dict"):
+            snapshot.write(source, path)
+        assert not list(path.parent.iterdir())
+
 
 class TestWhatCannotBeRebuilt:
     @pytest.mark.parametrize("value", [(1, 2), object(), {1: 2}, {"a"}, float("nan")])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
+from ctrie import Ctrie
 from subtrie import AMQP, MQTT, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ class TestToSpark:
         volatile = ["snapshot_id", "taken_at"]
         assert rows(read.drop(*volatile)) == rows(exported.drop(*volatile))
 
+    def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
+        source: Any = Ctrie()
+        with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not Ctrie"):
+            snapshot.to_spark(source, spark)
+
 
 class TestDiffToSpark:
     def test_tells_what_was_added_removed_and_updated(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
@@ -128,6 +134,16 @@ class TestDiffToSpark:
     def test_of_two_dialects_is_an_error(self, spark: SparkSession) -> None:
         with pytest.raises(ValueError, match="different dialects have no difference: MQTT, AMQP"):
             snapshot.diff_to_spark(SubscriptionTrie(MQTT), SubscriptionTrie(AMQP), spark)
+
+    @pytest.mark.parametrize("wrong", [{}, None, Ctrie()], ids=lambda wrong: type(wrong).__name__)
+    def test_with_what_is_no_subscription_trie_is_an_error(
+        self, spark: SparkSession, trie: SubscriptionTrie, wrong: Any
+    ) -> None:
+        wanted = f"a SubscriptionTrie or a snapshot of one is wanted, not {type(wrong).__name__}"
+        with pytest.raises(TypeError, match=wanted):
+            snapshot.diff_to_spark(trie, wrong, spark)
+        with pytest.raises(TypeError, match=wanted):
+            snapshot.diff_to_spark(wrong, trie, spark)
 
     def test_one_key_for_a_subscriber_that_came_and_one_that_went_is_an_error(self, spark: SparkSession) -> None:
         older, newer = SubscriptionTrie(), SubscriptionTrie()
