@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count, repeat
@@ -37,7 +38,8 @@ def match_spark(
 
     :param messages_df: the messages, in a session that is not a Spark Connect one
     :param source: a subscription trie, or a snapshot of one; what is subscribed later is not seen
-    :param topic: the column of ``messages_df``, a string column, that holds a message's topic; a null topic
+    :param topic: the column of ``messages_df``, a string column, that holds a message's topic: its name as it
+        is, dots included, and in upper or lower case unless ``spark.sql.caseSensitive`` is set; a null topic
         matches nobody
     :param key: as for `snapshot.to_spark`
     :returns: the columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``: one row for each
@@ -45,8 +47,8 @@ def match_spark(
         members, as `SubscriptionTrie.entries` names them. Evaluated lazily; a topic that the dialect refuses
         fails the job with a `TopicError` that names it
     :raises ImportError: pyarrow or pyspark is not installed
-    :raises ValueError: ``messages_df`` has no string column ``topic``, or has a column that the result would
-        have twice
+    :raises ValueError: ``messages_df`` has no string column ``topic``, or the result would have two columns
+        with one name
     :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
 
@@ -54,33 +56,47 @@ def match_spark(
     time (65,536 rows, or all matches of one message).
     """
     types = extra("pyspark.sql.types")
-    _require_columns(messages_df, topic)
+    place = _topic_place(messages_df, topic)
     spark = messages_df.sparkSession
     subscriptions = to_arrow(source, key=key).select(JOINED)
-    joined_schema = [
-        *messages_df.schema.fields,
-        *spark.createDataFrame(subscriptions.slice(0, 0)).schema.fields,
-    ]
+    joined_schema = types.StructType(
+        [
+            *messages_df.schema.fields,
+            *spark.createDataFrame(subscriptions.slice(0, 0)).schema.fields,
+        ]
+    )
+    names = joined_schema.names
     sent = spark.sparkContext.broadcast(_to_ipc(subscriptions))
     identifier, dialect = uuid.uuid4().hex, source.dialect
 
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _join(batches, topic, _worker_set(identifier, sent, dialect))
+        return _join(batches, place, names, _worker_set(identifier, sent, dialect))
 
-    return messages_df.mapInArrow(join, types.StructType(joined_schema))
+    # Spark reads the names of what is mapped as expressions: a dot would be a field of a struct.
+    plain = messages_df.toDF(*(f"c{number}" for number in range(len(messages_df.columns))))
+    return plain.mapInArrow(join, joined_schema)
 
 
-def _require_columns(messages_df: DataFrame, topic: str) -> None:
+def _topic_place(messages_df: DataFrame, topic: str) -> int:
+    """The number of the column ``topic``, by Spark's rule for upper and lower case.
+
+    :raises ValueError: the messages cannot be joined by it
+    """
     types = extra("pyspark.sql.types")
-    if topic not in messages_df.columns:
+    case_sensitive = str(messages_df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    as_read = str if case_sensitive else str.lower
+    names = [as_read(name) for name in messages_df.columns]
+    if as_read(topic) not in names:
         raise ValueError(f"the messages have no column {topic!r}, only {messages_df.columns}")
-    if not isinstance(messages_df.schema[topic].dataType, types.StringType):
-        raise ValueError(
-            f"column {topic!r} of the messages must hold strings, not {messages_df.schema[topic].dataType}"
-        )
-    twice = [name for name in messages_df.columns if name.lower() in JOINED]
+    occurrences = Counter([*names, *JOINED])
+    twice = [name for name in messages_df.columns if occurrences[as_read(name)] > 1]
     if twice:
         raise ValueError(f"the result would have these columns of the messages twice, rename them: {twice}")
+    place = names.index(as_read(topic))
+    kind = messages_df.schema.fields[place].dataType
+    if not isinstance(kind, types.StringType):
+        raise ValueError(f"column {topic!r} of the messages must hold strings, not {kind}")
+    return place
 
 
 def _to_ipc(table: pa.Table) -> bytes:
@@ -129,11 +145,13 @@ def _behind_group(filter: str, dialect: Dialect) -> str:
     return dialect.join(dialect.unshare(dialect.split_filter(filter))[1])
 
 
-def _join(batches: Iterator[pa.RecordBatch], topic: str, held: _WorkerSet) -> Iterator[pa.RecordBatch]:
+def _join(
+    batches: Iterator[pa.RecordBatch], place: int, names: list[str], held: _WorkerSet
+) -> Iterator[pa.RecordBatch]:
+    """The rows that the result has for ``batches``, whose column number ``place`` holds the topics."""
     pa = extra("pyarrow")
     for messages in batches:
-        names = [*messages.schema.names, *JOINED]
-        for positions, rows in _matches(messages.column(topic).to_pylist(), held.rows.match):
+        for positions, rows in _matches(messages.column(place).to_pylist(), held.rows.match):
             columns = [*messages.take(positions).columns, *held.subscriptions.take(rows).columns]
             yield from pa.table(columns, names=names).to_batches(max_chunksize=BATCH_ROWS)
 

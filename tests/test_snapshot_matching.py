@@ -143,11 +143,39 @@ class TestMatchSpark:
             ("subject string", r"have no column 'topic', only \['subject'\]"),
             ("topic int", r"column 'topic' of the messages must hold strings, not IntegerType"),
             ("topic string, Filter string", r"twice, rename them: \['Filter'\]"),
+            ("topic string, id int, id int", r"twice, rename them: \['id', 'id'\]"),
+            ("topic string, id int, Id int", r"twice, rename them: \['id', 'Id'\]"),
+            ("topic string, Topic int", r"twice, rename them: \['topic', 'Topic'\]"),
         ],
     )
     def test_refuses_messages_of_another_shape(self, spark: SparkSession, schema: str, message: str) -> None:
         with pytest.raises(ValueError, match=message):
             snapshot.match_spark(spark.createDataFrame([], schema), trie_of(("#", "alice")))
+
+    def test_takes_names_of_columns_as_they_are(self, spark: SparkSession) -> None:
+        names = ["my.topic", "c0", "a b", "x`y", "ä.*", ""]
+        messages = spark.createDataFrame([("a.b", *"12345"), ("c", *"12345")], names)
+        joined = snapshot.match_spark(messages, trie_of(("a.*", "alice")), topic="my.topic")
+        assert joined.columns == [*names, *matching.JOINED]
+        assert [tuple(row) for row in joined.collect()] == [("a.b", *"12345", "a.*", "alice", {})]
+
+    def test_looks_for_the_topic_without_regard_to_case_as_spark_does(self, spark: SparkSession) -> None:
+        messages = spark.createDataFrame([(1, "a")], "id int, topic string")
+        joined = snapshot.match_spark(messages, trie_of(("a", "alice")), topic="Topic")
+        assert joined.columns == ["id", "topic", *matching.JOINED]
+        assert joined.count() == 1
+
+    @pytest.mark.parametrize("setting", ["true", "TRUE"])
+    def test_tells_columns_apart_by_case_where_spark_does(self, spark: SparkSession, setting: str) -> None:
+        messages = spark.createDataFrame([("a", "b", "c")], "topic string, Topic string, Filter string")
+        spark.conf.set("spark.sql.caseSensitive", setting)
+        try:
+            joined = snapshot.match_spark(messages, trie_of(("b", "alice")), topic="Topic")
+            assert [tuple(row) for row in joined.collect()] == [("a", "b", "c", "b", "alice", {})]
+            with pytest.raises(ValueError, match="have no column 'TOPIC'"):
+                snapshot.match_spark(messages, trie_of(("b", "alice")), topic="TOPIC")
+        finally:
+            spark.conf.unset("spark.sql.caseSensitive")
 
     def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
         source: Any = {"a": "alice"}
@@ -181,7 +209,7 @@ class TestWorker:
         subscriptions = snapshot.to_arrow(trie_of(*(("#", f"s{number}") for number in range(10))))
         held = matching._built("one", matching._to_ipc(subscriptions.select(matching.JOINED)), AMQP)
         messages = pa.record_batch({"topic": ["a"]})
-        batches = list(matching._join(iter([messages]), "topic", held))
+        batches = list(matching._join(iter([messages]), 0, ["topic", *matching.JOINED], held))
         assert [batch.num_rows for batch in batches] == [4, 4, 2]
         assert {subscriber for batch in batches for subscriber in batch["subscriber"].to_pylist()} == {
             f"s{number}" for number in range(10)
