@@ -16,7 +16,9 @@ from stress.specs import SPECS
 
 __all__ = ["parse_initial", "read_history"]
 
-_SAMPLE: Final = 4096
+_LOGGER: Final = "jepsen.util"
+_EDN: Final = re.compile(r'(?:^|[\s,\[({])[;":]', re.MULTILINE)
+"""The beginning of a comment, a string or a keyword. After one, the name of the logger is part of other events."""
 
 
 def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEEN) -> tuple[History, Spec]:
@@ -47,19 +49,32 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
 
 
 def _kind(text: str, source: str) -> str:
-    sample = text[:_SAMPLE]
-    if any(LOG_LINE.match(line) for line in sample.splitlines()):
-        return "log"
-    start = re.match(r"(?:[\s,]+|;[^\n]*)*(.{0,2})", sample, re.DOTALL)
-    first = start.group(1) if start else ""
-    if first[:1] == "{" and re.match(r'\{\s*"', sample.lstrip()):
+    if re.match(r'\s*\{\s*"', text):
         return "jsonl"
+    if _is_log(text):
+        return "log"
+    start = re.match(r"(?:[\s,]+|;[^\n]*)*(.{0,2})", text, re.DOTALL)
+    first = start.group(1) if start else ""
     if first[:1] in {"{", "[", "("} or first in {"#_", "#{"} or re.match(r"#\w", first):
         return "edn"
-    line = sample[: start.start(1) if start else 0].count("\n") + 1
+    line = text.count("\n", 0, start.start(1) if start else 0) + 1
     if not first:
         raise HistoryError("the file holds no operations", source=source, line=line)
     raise HistoryError("neither JSON Lines, nor a jepsen log, nor EDN event maps", source=source, line=line)
+
+
+def _is_log(text: str) -> bool:
+    """Whether some line is an event of a jepsen log, however many others come first. Lines that do not name its
+    logger are not looked at: there may be millions.
+    """
+    at = text.find(_LOGGER)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        end = len(text) if end < 0 else end
+        if LOG_LINE.match(text, start, end) and not _EDN.search(text, start, at):
+            return True
+        at = text.find(_LOGGER, end)
+    return False
 
 
 def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple[History, Spec]:

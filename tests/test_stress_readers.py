@@ -364,6 +364,34 @@ class TestFormats:
         with pytest.raises(HistoryError, match=complaint):
             read_history(written(tmp_path, text), "register")
 
+    EVENTS = "INFO  jepsen.util - 0\t:invoke\t:read\tnil\nINFO  jepsen.util - 0\t:ok\t:read\tnil\n"
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            "INFO  jepsen.core - setting up node n1\n" * 200,
+            "[main] INFO  jepsen.core - setting up node n1\n" * 200,
+            "{:concurrency 5,\n :nodes [:n1]}\n" * 200,
+            "INFO  jepsen.util - setting up\n" * 200,
+        ],
+    )
+    def test_a_log_is_one_wherever_its_events_begin(self, tmp_path: Path, before: str) -> None:
+        for events in (self.EVENTS, self.EVENTS.replace("INFO  ", "2026-11-21 10:00:00,123{GMT}\tINFO\t[worker 0] ")):
+            history, _ = read_history(written(tmp_path, before + events), "register")
+            assert [each.describe() for each in history] == ["read() -> None"]
+
+    @pytest.mark.parametrize("quoted", ["; {}", ':note "{}"', ":error jepsen.util/timeout :type :invoke :f :write"])
+    def test_events_that_name_the_logger_are_no_log(self, tmp_path: Path, quoted: str) -> None:
+        note = quoted.format(self.EVENTS.splitlines()[0])
+        events = TestEvents.WRITE_AND_READ.replace(":index 0", f"{note}\n")
+
+        assert len(read_history(written(tmp_path, events), "register")[0]) == 2
+
+    def test_events_may_stand_below_a_long_comment(self, tmp_path: Path) -> None:
+        path = written(tmp_path, "; a comment\n" * 1_000 + TestEvents.WRITE_AND_READ)
+
+        assert len(read_history(path, "register")[0]) == 2
+
     def test_what_cannot_be_read(self, tmp_path: Path) -> None:
         (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
 
