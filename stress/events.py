@@ -4,7 +4,7 @@ Those tools write one event when a process invokes an operation and another when
 
 * `ok`: it took effect, and this is its answer;
 * `fail`: it did not happen, so the operation is dropped; a failed `cas` of a jepsen log is another matter: it
-  is a completed compare-and-set that answered false;
+  is a completed compare-and-set that answered false, whatever its value;
 * `info`, or no second event: nobody knows. The operation is pending for ever.
 
 The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time;
@@ -155,8 +155,8 @@ class _Pairing:
                 self._add(invoked, called, time, event)
             case "info":
                 self._add(invoked, called, None, None)
-            case "fail" if self._failed_cas_is_false and event.f == "cas" and event.value in (invoked.value, UNSEEN):
-                self._add(invoked, called, time, event, answer=False)
+            case "fail" if self._failed_cas_is_false and event.f == "cas":
+                self._add(invoked, called, time, None, answer=False)  # its value repeats the call, or tells why
 
     def finish(self) -> list[Operation]:
         for called, invoked in self._open.values():

@@ -137,13 +137,18 @@ class TestLogs:
         assert (read.thread, read.op, read.args, read.result) == (1, "read", (), None)
         assert write.call < read.call < (read.returned or 0) < (write.returned or 0)
 
-    def test_a_failed_cas_answered_false(self, tmp_path: Path) -> None:
-        log = written(tmp_path, "INFO jepsen.util - 0 :invoke :cas [1 2]\nINFO jepsen.util - 0 :fail :cas [1 2]\n")
+    @pytest.mark.parametrize("value", ["[1 2]", "", "nil", ":timed-out", '"101: Compare failed"'])
+    def test_a_failed_cas_answered_false(self, tmp_path: Path, value: str) -> None:
+        """Whatever its completion tells besides."""
+        lines = ["0 :invoke :write 1", "0 :ok :write 1", "0 :invoke :cas [1 2]", f"0 :fail :cas {value}"]
+        lines += ["0 :invoke :read nil", "0 :ok :read 1"]
 
-        (cas,) = read_history(log, "register")[0]
+        history, spec = read_history(written(tmp_path, "".join(f"INFO jepsen.util - {x}\n" for x in lines)), "register")
 
+        _, cas, _ = history
         assert cas.args == (1, 2)
         assert cas.result is False
+        assert check(history, spec).verdict is Verdict.ILLEGAL
 
     def test_a_failed_read_did_not_happen(self, tmp_path: Path) -> None:
         log = written(tmp_path, "INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 :fail :read :timed-out\n")
