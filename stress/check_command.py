@@ -11,6 +11,7 @@ import json
 import sys
 from typing import Any
 
+from stress.arguments import positive
 from stress.check import Budget, Judgement, Verdict, check
 from stress.history import UNSEEN, HistoryError
 from stress.progress import each
@@ -41,7 +42,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--budget",
-        type=int,
+        type=positive(int),
         metavar="STEPS",
         default=Budget().steps,
         help="search at most so far (%(default)s)",

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from stress import report_html, report_text
+from stress.arguments import positive
 from stress.campaign import default_processes, draw_seed
 from stress.explorer.campaign import Exploration, Plan, explore
 from stress.explorer.experiment import Experiment
@@ -31,9 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random, and in which order")
     parser.add_argument(
-        "--duration", type=float, metavar="SECONDS", help="explore for so long; without it, until the matrix is done"
+        "--duration",
+        type=positive(float),
+        metavar="SECONDS",
+        help="explore for so long; without it, until the matrix is done",
     )
-    parser.add_argument("--processes", type=int, metavar="N", help="how many processes share the work")
+    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
 
@@ -45,7 +49,7 @@ def main(arguments: argparse.Namespace) -> int:
         print(f"nothing is called {unknown[0]!r}: there are {', '.join(STARTS)}", file=sys.stderr)
         return 2
     seed = draw_seed() if arguments.seed is None else arguments.seed
-    processes = default_processes(1) if arguments.processes is None else max(1, arguments.processes)
+    processes = arguments.processes or default_processes(1)
     plan = Plan(tuple(arguments.targets), seed, arguments.duration, processes)
     with counting(f"seed {seed}", plan.duration) as watch:
         exploration = explore(plan, watch)

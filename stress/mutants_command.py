@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from dataclasses import asdict
 
+from stress.arguments import positive
 from stress.campaign import default_processes, draw_seed
 from stress.mutants.catalogue import MUTANTS
 from stress.mutants.suite import CONTROLS, Trial, run_suite
@@ -24,10 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random")
     parser.add_argument(
-        "--duration", type=float, default=15.0, metavar="SECONDS",
+        "--duration", type=positive(float), default=15.0, metavar="SECONDS",
         help="the most that one of them may take (%(default)s); the unmutated code takes as long",
     )  # fmt: skip
-    parser.add_argument("--processes", type=int, metavar="N", help="how many processes share the work")
+    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
     parser.add_argument("--json", action="store_true", help="print one JSON object for each")
 
 
@@ -38,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
         mutant for mutant in (*CONTROLS, *MUTANTS)
         if not arguments.words or any(word in mutant.name for word in arguments.words)
     ]  # fmt: skip
-    processes = default_processes(1) if arguments.processes is None else max(1, arguments.processes)
+    processes = arguments.processes or default_processes(1)
     began, trials, interrupted = time.monotonic(), [], False
     try:
         for trial in each_of(run_suite(seed, arguments.duration, processes, wanted), len(wanted), "mutants"):

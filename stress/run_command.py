@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from stress.arguments import positive
 from stress.campaign import Outcome, Settings, default_processes, draw_seed, run_workloads
 from stress.check import Verdict
 from stress.progress import watching
@@ -28,11 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="N", help="decides what is called, and where threads give way")
     parser.add_argument(
-        "--duration", type=float, metavar="SECONDS", help="run each target for so long (10, if no --rounds)"
+        "--duration", type=positive(float), metavar="SECONDS", help="run each target for so long (10, if no --rounds)"
     )
-    parser.add_argument("--rounds", type=int, metavar="N", help="run each target for so many rounds at most")
-    parser.add_argument("--threads", type=int, default=3, metavar="N", help="how many call at once (%(default)s)")
-    parser.add_argument("--processes", type=int, metavar="N", help="how many campaigns run side by side")
+    parser.add_argument("--rounds", type=positive(int), metavar="N", help="run each target for so many rounds at most")
+    parser.add_argument(
+        "--threads", type=positive(int), default=3, metavar="N", help="how many call at once (%(default)s)"
+    )
+    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many campaigns run side by side")
     parser.add_argument(
         "--clock",
         choices=sorted(CLOCKS),
@@ -69,14 +72,13 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     duration = arguments.duration
     if duration is None and arguments.rounds is None:
         duration = 10.0
-    processes = arguments.processes
     return Settings(
         threads=arguments.threads,
         rounds=arguments.rounds,
         duration=duration,
         seed=draw_seed() if arguments.seed is None else arguments.seed,
         clock=arguments.clock,
-        processes=default_processes(arguments.threads) if processes is None else processes,
+        processes=arguments.processes or default_processes(arguments.threads),
     )
 
 

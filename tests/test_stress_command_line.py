@@ -67,6 +67,31 @@ class TestCommands:
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("command", "option"),
+        [
+            *(("run", option) for option in ("--duration", "--rounds", "--threads", "--processes")),
+            *((command, option) for command in ("explore", "mutants") for option in ("--duration", "--processes")),
+            *((command, "--budget") for command in ("check", "replay")),
+        ],
+    )
+    def test_that_are_not_positive_are_refused(
+        self, command: str, option: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for number in ("0", "-1"):
+            with pytest.raises(SystemExit) as ended:
+                main([command, *([GOOD] if option == "--budget" else []), option, number])
+            assert ended.value.code == 2
+            assert f"error: argument {option}: must be more than 0, not {number}\n" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("number", ["nan", "long"])
+    def test_that_are_none_are_refused(self, number: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            main(["explore", "--duration", number])
+        assert "error: argument --duration: " in capsys.readouterr().err
+
+
 class TestCheck:
     @pytest.mark.parametrize(
         ("files", "status"), [([GOOD], 0), ([GOOD, GOOD], 0), ([BAD], 1), ([GOOD, BAD], 1), ([BAD, "missing"], 1)]
@@ -185,7 +210,6 @@ class TestRun:
             (["nothing"], "nothing is called 'nothing': there are map, subscriptions, and module:attribute"),
             (["no_such_module:x"], "no_such_module:x: No module named 'no_such_module'"),
             ([f"{HERE}:GOOD"], "is no Workload, nor a list of them, but a str"),
-            ([f"{HERE}:locked", "--threads", "0"], "must be at least 1"),
         ],
     )
     def test_what_is_not_understood(self, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
