@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from stress.arguments import positive
 from stress.campaign import default_processes, draw_seed
-from stress.mutants.catalogue import MUTANTS
+from stress.mutants.catalogue import MUTANTS, Mutant
 from stress.mutants.suite import CONTROLS, Trial, run_suite
 from stress.progress import each_of
 
@@ -29,16 +29,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the most that one of them may take (%(default)s); the unmutated code takes as long",
     )  # fmt: skip
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
+    parser.add_argument("--list", action="store_true", help="say which there are, and stop")
     parser.add_argument("--json", action="store_true", help="print one JSON object for each")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Try them; the exit status is 1 if one survives or the unmutated code is accused, 2 if one has gone stale."""
+    """Try them; the exit status is 1 if one survives or the unmutated code is accused, 2 if one has gone stale, or a
+    word is in no name.
+    """
+    words, known = arguments.words, (*CONTROLS, *MUTANTS)
+    unknown = [word for word in words if not any(word in mutant.name for mutant in known)]
+    if unknown:
+        print(f"no mutant has {unknown[0]!r} in its name; --list tells which there are", file=sys.stderr)
+        return 2
+    wanted = [mutant for mutant in known if not words or any(word in mutant.name for word in words)]
+    if arguments.list:
+        print(*(f"{mutant.of}: {mutant.name}" for mutant in wanted), sep="\n")
+        return 0
+    return _try(wanted, arguments)
+
+
+def _try(wanted: list[Mutant], arguments: argparse.Namespace) -> int:
     seed = draw_seed() if arguments.seed is None else arguments.seed
-    wanted = [
-        mutant for mutant in (*CONTROLS, *MUTANTS)
-        if not arguments.words or any(word in mutant.name for word in arguments.words)
-    ]  # fmt: skip
     processes = arguments.processes or default_processes(1)
     began, trials, interrupted = time.monotonic(), [], False
     try:
@@ -51,7 +63,7 @@ def main(arguments: argparse.Namespace) -> int:
     print(summary, file=sys.stderr if arguments.json else sys.stdout)
     if any(not trial.is_well and not trial.stale for trial in trials):
         return 1
-    return 2 if interrupted or not wanted or any(trial.stale for trial in trials) else 0
+    return 2 if interrupted or any(trial.stale for trial in trials) else 0
 
 
 def _as_text(trial: Trial) -> str:

@@ -111,8 +111,18 @@ class TestCommand:
         assert main(["mutants", "stale", "--processes", "1"]) == 2
         assert "STALE     checker: stale" in capsys.readouterr().out
 
+    def test_a_list_of_them(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["mutants", "--list"]) == 0
+        listed = capsys.readouterr().out.splitlines()
+        assert listed == [f"{mutant.of}: {mutant.name}" for mutant in (*CONTROLS, *MUTANTS)]
+        assert main(["mutants", "--list", "a match has no second pass"]) == 0
+        assert capsys.readouterr().out == "subscriptions: a match has no second pass\n"
+
     def test_a_name_that_is_none(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["mutants", "no such mutant"]) == 2
+        assert main(["mutants", "L-node", "no such mutant"]) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err == "no mutant has 'no such mutant' in its name; --list tells which there are\n"
         with pytest.raises(LookupError):
             find("no such mutant")
 
