@@ -16,6 +16,8 @@ from stress.specs import SPECS
 
 __all__ = ["parse_initial", "read_history"]
 
+_OWN: Final = re.compile(r'\s*(?:\{\s*"|\[\s*-?\d+\s*,)')
+"""The beginning of a header, or of an operation without one: events are no numbers, so it cannot be EDN."""
 _LOGGER: Final = "jepsen.util"
 _EDN: Final = re.compile(r'(?:^|[\s,\[({])[;":]', re.MULTILINE)
 """The beginning of a comment, a string or a keyword. After one, the name of the logger is part of other events."""
@@ -49,10 +51,10 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
 
 
 def _kind(text: str, source: str) -> str:
-    if re.match(r'\s*\{\s*"', text):
-        return "jsonl"
     if _is_log(text):
         return "log"
+    if _OWN.match(text):
+        return "jsonl"
     start = re.match(r"(?:[\s,]+|;[^\n]*)*(.{0,2})", text, re.DOTALL)
     first = start.group(1) if start else ""
     if first[:1] in {"{", "[", "("} or first in {"#_", "#{"} or re.match(r"#\w", first):

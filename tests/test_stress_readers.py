@@ -363,6 +363,8 @@ class TestFormats:
             ("hello\n", "neither JSON Lines, nor a jepsen log, nor EDN event maps"),
             ('{"spec": "register"}\n', "the first line must be the header"),
             ('{"stress": 99}\n', "format 99 is not known"),
+            ('[0, 0, 1, 2, "read", [], null]\n', ":1: the first line must be the header"),
+            ('\n[ -1, "p", 1, null, "read", [], null]\n', ":2: the first line must be the header"),
         ],
     )
     def test_what_is_no_history(self, tmp_path: Path, text: str, complaint: str) -> None:
@@ -377,6 +379,7 @@ class TestFormats:
             "INFO  jepsen.core - setting up node n1\n" * 200,
             "[main] INFO  jepsen.core - setting up node n1\n" * 200,
             "{:concurrency 5,\n :nodes [:n1]}\n" * 200,
+            '{"nodes": ["n1"]}\n' * 300,
             "INFO  jepsen.util - setting up\n" * 200,
         ],
     )
@@ -391,6 +394,12 @@ class TestFormats:
         events = TestEvents.WRITE_AND_READ.replace(":index 0", f"{note}\n")
 
         assert len(read_history(written(tmp_path, events), "register")[0]) == 2
+
+    def test_our_own_lines_that_quote_an_event_are_no_log(self, tmp_path: Path) -> None:
+        put = Operation(0, 0, 1, 2, "put", ("k", self.EVENTS.splitlines()[0]), None)
+        jsonl.save(History((put,), {"spec": "map"}), tmp_path / "history.jsonl")
+
+        assert read_history(tmp_path / "history.jsonl")[0].operations == (put,)
 
     def test_events_may_stand_below_a_long_comment(self, tmp_path: Path) -> None:
         path = written(tmp_path, "; a comment\n" * 1_000 + TestEvents.WRITE_AND_READ)
