@@ -2,12 +2,16 @@
 
 A module is imported when its command is used, and a command whose module does not exist is not offered. Such
 a module has `add_arguments(parser)` and `main(arguments) -> int`, which returns the exit status: 0 all is
-well, 1 something is wrong, 2 something could not be decided, or the command was not understood.
+well, 1 something is wrong, 2 something could not be decided, or the command was not understood. The status is
+that of a program that SIGPIPE ended if whoever read the output has gone before its end.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import select
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +52,26 @@ def module_of(name: str) -> ModuleType | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; returns the exit status."""
-    argv = sys.argv[1:] if argv is None else list(argv)
+    try:
+        try:
+            return _run(sys.argv[1:] if argv is None else list(argv))
+        finally:
+            sys.stdout.flush()  # so that a reader who has gone shows here, and not when the interpreter ends
+    except BrokenPipeError:
+        if not _reader_has_gone():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would be written on exit
+        return 128 + signal.SIGPIPE
+
+
+def _reader_has_gone() -> bool:
+    """Whether nobody reads standard output; other pipes may break as well."""
+    output = select.poll()
+    output.register(sys.stdout, 0)
+    return bool(output.poll(0))
+
+
+def _run(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m stress", description="Linearizability testing for concurrent Python objects."
     )

@@ -92,6 +92,43 @@ class TestNumbers:
         assert "error: argument --duration: " in capsys.readouterr().err
 
 
+def told_nobody(*words: str) -> tuple[int, str]:
+    """The status of a command whose reader has gone, and what it complains of."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as nobody:
+        command = [sys.executable, "-m", "stress", *words]
+        ended = subprocess.run(command, stdout=nobody, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+    return ended.returncode, ended.stderr
+
+
+class TestPipes:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["check", "--spec", "kv", GOOD, BAD],
+            ["replay", "--spec", "kv", GOOD],
+            ["run", f"{HERE}:locked", "--rounds", "2", "--processes", "2"],
+            ["explore", "map", "--duration", "0.1", "--processes", "2"],
+            ["mutants", "--list"],
+        ],
+    )
+    def test_it_ends_quietly_when_its_reader_has_gone(self, words: list[str]) -> None:
+        assert told_nobody(*words) == (128 + signal.SIGPIPE, "")
+
+    def test_so_does_help(self) -> None:
+        assert told_nobody("check", "--help")[1] == ""
+
+    def test_another_pipe_that_breaks_is_a_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def judge(*words: Any) -> int:
+            raise BrokenPipeError("between two processes")
+
+        monkeypatch.setattr("stress.check_command.main", judge)
+
+        with pytest.raises(BrokenPipeError, match="between"):
+            main(["check", GOOD])
+
+
 class TestCheck:
     @pytest.mark.parametrize(
         ("files", "status"), [([GOOD], 0), ([GOOD, GOOD], 0), ([BAD], 1), ([GOOD, BAD], 1), ([BAD, "missing"], 1)]
