@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console()
     if options.list:
         for benchmark in benchmarks.values():
-            console.print(f"[bold]{benchmark.name:12}[/] {benchmark.title}", highlight=False)
+            console.print(f"[bold]{benchmark.name:12}[/] {benchmark.title}", highlight=False, soft_wrap=True)
         return 0
     chosen = [benchmarks[name] for name in options.names] or list(benchmarks.values())
     if options.quick:

@@ -380,6 +380,17 @@ def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no benchmark is called nonsense; there are: " in capsys.readouterr().err
 
 
+def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+
+    assert command_line.main(["--list"]) == 0
+
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split(maxsplit=1) for line in listed] == [
+        [each.name, each.title] for each in all_benchmarks().values()
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", all_benchmarks())
