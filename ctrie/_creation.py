@@ -2,19 +2,23 @@
 
 import threading
 
+from ctrie._doer import Doer
 
-class Creation:
+
+class Creation(Doer):
     """Made by the thread that calls the factory; others wait on it."""
 
-    __slots__ = ("_ended", "_maker")
+    __slots__ = ("_ended",)
 
     def __init__(self) -> None:
-        self._maker = threading.get_ident()
+        super().__init__()
         self._ended = threading.Event()
 
     def wait(self, key: object) -> None:
-        """Return when the maker has ended, with or without a value."""
-        if self._maker == threading.get_ident():
+        """Return when the maker has ended, with or without a value, or was left behind by a fork."""
+        if self.is_left_behind():
+            return
+        if self.is_this_thread():
             raise RuntimeError(f"get_or_create: the factory for {key!r} asked for that same key")
         self._ended.wait()
 

@@ -24,6 +24,7 @@ cdef class MapEdit(Edit):
     cdef SNode change(self, SNode sn)
 
 
+@cython.collection_type("mapping")
 cdef class Ctrie(Rooted):
     cdef object _hash
     cdef object _equal
@@ -39,6 +40,8 @@ cdef class Ctrie(Rooted):
     @cython.locals(hash=uint64_t, sn=SNode)
     cdef bint _edit_if(self, int mode, object key, object old, object new) except -1
     cdef Root _creations_root(self)
+    @cython.locals(edit=MapEdit)
+    cdef object _take_back(self, Root making, int mode, object key, uint64_t hash, SNode announced)
     @cython.locals(other=Ctrie)
     cdef Ctrie _with_root(self, Root root)
 

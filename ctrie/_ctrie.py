@@ -8,6 +8,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from operator import is_
 from types import GenericAlias
 from typing import Any
 
@@ -84,9 +85,7 @@ class MapEdit(Edit):
     def same(self, sn: SNode) -> bool:
         if self.settled:
             return False  # only clearing tombs away: no need to trouble the user's __eq__ again
-        if sn.key is self.key:
-            return True
-        return bool(sn.key == self.key) if self.equal is None else bool(self.equal(sn.key, self.key))
+        return sn.key is self.key or self.agree(sn.key, self.key, self.equal)
 
     def create(self) -> SNode | None:
         return new_snode(self.key, self.hash, self.value) if self.mode <= PUT_IF_ABSENT else None
@@ -135,6 +134,7 @@ class Ctrie(Rooted):
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __hash__ = None  # type: ignore[assignment]
+    __reversed__ = None
 
     if cython.compiled:
 
@@ -162,10 +162,12 @@ class Ctrie(Rooted):
         for name, function in (("hash", hash), ("equal", equal)):
             if function is not None and not callable(function):
                 raise TypeError(f"{name} must be callable or None, not {type(function).__name__}")
-        self._hash = hash
-        self._equal = equal
         if self._root is _UNMADE:
+            self._hash = hash
+            self._equal = equal
             self._root = empty_root()
+        elif hash is not self._hash or equal is not self._equal:
+            raise TypeError("a Ctrie keeps the hash and the equality that it was made with; make another one")
         self.update(mapping_or_pairs)
 
     # ------------------------------------------------------------------------------------------------ one key: read
@@ -283,7 +285,7 @@ class Ctrie(Rooted):
         Threads that ask for a key in the making wait for it, so this one method is not lock-free. If `factory` raises,
         its caller gets the exception, the map is unchanged, and one of those who waited tries with its own. A
         `factory` that asks for its own key gets a RuntimeError instead of a deadlock; one that stores a value for
-        its key has that value kept.
+        its key has that value kept. Two factories in two threads that ask for each other's keys wait for ever.
 
         >>> m = Ctrie()
         >>> m.get_or_create("k", list) is m.get_or_create("k", list)
@@ -300,6 +302,7 @@ class Ctrie(Rooted):
             announced = edit_trie(making, self._map_edit(PUT_IF_ABSENT, key, hash, mine, None))
             if announced is not None:
                 announced.value.wait(key)
+                self._take_back(making, REMOVE_SAME, announced.key, hash, announced)  # who announced it may be gone
                 continue
             try:
                 # An earlier creation may have ended between our look and our announcement.
@@ -310,8 +313,10 @@ class Ctrie(Rooted):
                 sn = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
                 return value if sn is None else sn.value
             finally:
-                edit_trie(making, self._map_edit(REMOVE, key, hash, None, None))
-                mine.finish()
+                try:
+                    self._take_back(making, REMOVE, key, hash, None)
+                finally:
+                    mine.finish()
 
     # ------------------------------------------------------------------------------------------------------- all keys
 
@@ -518,6 +523,13 @@ class Ctrie(Rooted):
             compare_and_set(self._creations, None, empty_root())
             root = load(self._creations)
         return root  # type: ignore[no-any-return]
+
+    def _take_back(self, making: Root, mode: int, key: Any, hash: int, announced: SNode | None) -> None:
+        """Remove the announcement that was made with this very key object: no other key is asked whether it is equal,
+        since that may raise, and the announcement would stay."""
+        edit = self._map_edit(mode, key, hash, None, announced)
+        edit.equal = is_
+        edit_trie(making, edit)
 
     def _with_root(self, root: Root) -> Ctrie:
         other: Ctrie = Ctrie.__new__(Ctrie)

@@ -7,7 +7,7 @@ it runs no Python code and allocates nothing: to compare keys by `__eq__` it tak
 """
 
 from cpython.long cimport PyLong_CheckExact
-from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool, PyTypeObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -15,14 +15,22 @@ from ctrie._arrays cimport inserted, popcount, replaced
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
 from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    CNode, INode, LNode, MainNode, Rooted, SNode, TNode, cnode_from, gcas_complete, new_snode, rdcss_read_root,
+    CNode, INode, LNode, MainNode, Root, Rooted, SNode, TNode, cnode_from, gcas_complete, new_snode, rdcss_read_root,
     same_key
 )
 
 cdef extern from *:
     """
     #define CTRIE_IS(node, type) (Py_TYPE(node) == (type))
+    /* Of two exact strings, or two exact integers: neither allocates, nor fails. */
+    static inline int same_by_their_type(PyObject *one, PyObject *other)
+    {
+        PyObject *same = Py_TYPE(one)->tp_richcompare(one, other, Py_EQ);
+        Py_XDECREF(same);       /* True or False */
+        return same == Py_True;
+    }
     """
+    bint same_by_their_type(PyObject *one, PyObject *other)
     bint CTRIE_IS(PyObject *node, PyTypeObject *type) nogil
     PyObject *CTRIE_GEN(PyObject *inode) nogil
     PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i) nogil
@@ -42,13 +50,22 @@ cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
 cdef PyTypeObject *SNODE = <PyTypeObject *>SNode
 
 
+cdef int help_pending(Root root, PyObject *inode, PyObject *main) except -1:
+    """Decide the GCAS that is pending in `inode`; both are borrowed and pinned, and the pin is gone afterwards. A
+    function of its own, since its references are dropped at its end, and must not be dropped while pinned."""
+    kept_inode = <INode>inode
+    kept_main = <object>main
+    unpin()
+    gcas_complete(root, kept_inode, kept_main)
+    return 0
+
+
 cdef PyObject *_descend(Rooted trie, uint64_t hash) except? NULL:
     """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, or NULL."""
     cdef PyObject *node
     cdef PyObject *main
     cdef uint32_t bitmap, flag
     cdef int lev
-    cdef INode inode
     while True:
         pin()
         lev = 0
@@ -72,10 +89,7 @@ cdef PyObject *_descend(Rooted trie, uint64_t hash) except? NULL:
                 return node
             lev += 5
         # A GCAS is pending here: decide it, and begin again.
-        inode = <INode>node
-        kept = <object>main
-        unpin()
-        gcas_complete(trie._root, inode, kept)
+        help_pending(trie._root, node, main)
 
 
 cdef SNode _compare(object end, object key, uint64_t hash, object equal):
@@ -104,14 +118,15 @@ cdef SNode find(Rooted trie, object key, uint64_t hash, object equal):
 
 cdef bint _same_without_python(PyObject *stored, object key, object equal) noexcept:
     """Whether the keys are the same as far as that can be told without running Python code: identical, or two exact
-    strings or integers that are equal."""
+    strings or integers that are equal. Their own comparison is called, not by way of one that minds the recursion
+    limit: near it, that one would run the hooks for exceptions."""
     return stored == <PyObject *>key or (
         equal is None
         and (
             (PyUnicode_CheckExact(key) and PyUnicode_CheckExact(<object>stored))
             or (PyLong_CheckExact(key) and PyLong_CheckExact(<object>stored))
         )
-        and PyObject_RichCompareBool(<object>stored, key, Py_EQ) == 1
+        and same_by_their_type(stored, <PyObject *>key)
     )
 
 
@@ -182,7 +197,7 @@ cdef bint _gcas_at_rest(Rooted trie, INode inode, CNode old, CNode new) except -
     first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     same = CTRIE_IS(first, INODE) and CTRIE_GEN(first) == <PyObject *>inode.gen
     unpin()
-    # Success: the write is committed, and this is its linearization point. Failure: a helper decided.
+    # Success: the write is committed; it took effect when the root was read. Failure: a helper decided.
     if same and not trie._root.readonly and compare_and_set(new, old, None):
         return True
     gcas_complete(trie._root, inode, new)

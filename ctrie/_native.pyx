@@ -3,6 +3,7 @@
 import atexit
 from types import GenericAlias
 
+cimport cython
 from cpython.object cimport PyObject
 
 cdef extern from "reclaim.h" nogil:
@@ -15,6 +16,11 @@ cdef extern from "reclaim.h" nogil:
 
 cdef extern from "reclaim.h":
     object slot_load(PyObject **slot)
+
+
+cdef extern from "Python.h":
+    bint Py_ReprEnter(object) except -1
+    void Py_ReprLeave(object)
 
 
 cdef object load_pinned(Slot slot):
@@ -47,6 +53,7 @@ cdef class Slot:
         initialise(self, value)
 
 
+@cython.trashcan(True)      # a chain of them is dropped without a level of the C stack for each
 cdef class AtomicReference:
     """A reference to any object that threads read and replace atomically.
 
@@ -86,7 +93,12 @@ cdef class AtomicReference:
         return compare_and_set(self.slot, expected, desired)
 
     def __repr__(self):
-        return f"AtomicReference({load(self.slot)!r})"
+        if Py_ReprEnter(self):
+            return "AtomicReference(...)"
+        try:
+            return f"AtomicReference({load(self.slot)!r})"
+        finally:
+            Py_ReprLeave(self)
 
 
 def drain():

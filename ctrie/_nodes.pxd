@@ -164,7 +164,12 @@ cdef class Edit:
     cdef INode parent
     cdef uint64_t parent_hash
     cdef int parent_lev
+    cdef object asked
+    cdef bint verdict
+    cdef dict said
 
+    @cython.locals(verdict=cython.bint, said=tuple)
+    cdef bint agree(self, object stored, object wanted, object equal) except -1
     cdef object rewind(self)
     cdef bint same(self, SNode sn) except -1
     cdef INode below(self, SNode sn)

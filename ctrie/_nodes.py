@@ -277,7 +277,7 @@ def gcas_complete(root: Root, inode: INode, main: MainNode) -> MainNode:
         # Aborting a snapshot in progress keeps GCAS and RDCSS from waiting on each other.
         current = rdcss_read_root(root, True)
         if current.gen is inode.gen and not root.readonly:
-            # Success: the write is committed, and this is its linearization point. Failure: another helper decided.
+            # Success: the write is committed; it took effect when the root was read. Failure: another helper decided.
             if compare_and_set(main, prev, None):
                 return main
         else:
@@ -528,7 +528,7 @@ def parts(root: Root, n: int) -> list[list[Any]]:
         if len(wider) == len(nodes) and not any(isinstance(node, INode) for node in wider):
             break
         nodes = wider
-    return [part for part in (nodes[i::n] for i in range(n)) if part]
+    return [nodes[i::n] for i in range(min(n, len(nodes)))]
 
 
 def differences(
@@ -601,7 +601,24 @@ class Edit:
     Subclasses say what is wanted; `edit_trie` does it. `found` is, afterwards, the S-node that was there, or None.
     """
 
-    __slots__ = ("emptied", "found", "gen", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "settled")
+    __slots__ = (
+        "asked",
+        "emptied",
+        "found",
+        "gen",
+        "hash",
+        "inode",
+        "lev",
+        "parent",
+        "parent_hash",
+        "parent_lev",
+        "said",
+        "settled",
+        "verdict",
+    )
+    asked: object  # the key that `agree` has compared first, and its verdict; the others' verdicts are in `said`
+    verdict: bool
+    said: dict[int, tuple[object, bool]] | None
     hash: int  # of the key in the present level
     found: SNode | None
     settled: bool  # done; only tombs are left to clear away
@@ -612,6 +629,24 @@ class Edit:
     parent: INode | None
     parent_hash: int
     parent_lev: int
+
+    def agree(self, stored: object, wanted: object, equal: Callable[[Any, Any], Any] | None) -> bool:
+        """Tell whether two keys that are not identical are equal. Of each stored one this is asked once, however many
+        attempts there are: users' code that itself changed the trie would else be in the way of every one of them."""
+        if stored is self.asked:
+            return self.verdict
+        said = None if self.said is None else self.said.get(id(stored))
+        if said is not None:
+            return said[1]
+        verdict = bool(stored == wanted) if equal is None else bool(equal(stored, wanted))
+        if self.asked is _NOTHING:
+            self.asked = stored
+            self.verdict = verdict
+        else:
+            if self.said is None:
+                self.said = {}
+            self.said[id(stored)] = (stored, verdict)
+        return verdict
 
     def rewind(self) -> None:
         """Before every attempt: back to the first level."""
@@ -640,6 +675,7 @@ class Edit:
         raise AssertionError
 
 
+_NOTHING = object()
 DONE = 0
 RESTART = 1
 AGAIN = 2
@@ -655,6 +691,8 @@ def edit_trie(root: Root, edit: Edit) -> SNode | None:
     changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
     committed a change, took a snapshot, or left a tomb on the path."""
     edit.settled = edit.emptied = False
+    edit.asked = _NOTHING
+    edit.said = None
     while _attempt(root, edit) == RESTART:
         pass
     return edit.found

@@ -6,6 +6,7 @@ the slot has moved on.
 """
 
 import itertools
+from reprlib import recursive_repr
 from types import GenericAlias
 from typing import Any, Self
 
@@ -88,6 +89,7 @@ class AtomicReference:
     def compare_and_set(self, expected: object, desired: object) -> bool:
         return self._slot.compare_and_set(expected, desired)
 
+    @recursive_repr("AtomicReference(...)")
     def __repr__(self) -> str:
         return f"AtomicReference({self.load()!r})"
 

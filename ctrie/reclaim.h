@@ -125,8 +125,11 @@ static int bag_append(participant *p, PyObject *object, uint64_t epoch)
 
 static void reclaim_thread_exit(void *record)
 {
-    /* No thread state here, so nothing can be released: the bag stays for whoever next tidies up. */
+    /* No thread state here, so nothing can be released: the bag stays for whoever next tidies up. A destructor of
+     * somebody else's that runs after this one, and reads, registers anew: the record may be another thread's by then. */
     participant *p = record;
+    this_thread = NULL;
+    p->releasing = 0;       /* 1 if the thread was ended from within a finalizer */
     atomic_store(&p->owned, 0);
     atomic_fetch_sub(&reclaim.threads, 1);
 }
@@ -172,6 +175,9 @@ static inline void reclaim_pin(void)
     /* Sequentially consistent: the loads that follow must not be seen before the pin. A stale epoch does no harm:
      * it only holds the next advance back. */
     atomic_exchange_explicit(&p->pinned, epoch, memory_order_seq_cst);
+#if !defined(__x86_64__) && !defined(__i386__)      /* where the exchange itself is no full barrier */
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
 }
 
 static inline void reclaim_unpin(void)
@@ -302,6 +308,7 @@ static void reclaim_after_fork_in_child(void)
         atomic_store(&p->pinned, UNPINNED);
         atomic_store(&p->bag_busy, 0);
         if (p != this_thread) {
+            p->releasing = 0;   /* its thread is not here to end the release that it was in */
             atomic_store(&p->owned, 0);
         }
     }

@@ -580,8 +580,100 @@ class TestFork:
         )
         assert printed == "0\n"
 
+    @pytest.mark.freethreaded
+    def test_what_a_thread_was_releasing_keeps_nobody_in_the_child_from_releasing(self, body: Any) -> None:
+        printed = run_script(
+            body,
+            """
+            inside, go = threading.Event(), threading.Event()
+
+            class Slow:
+                def __del__(self, inside=inside, go=go):
+                    inside.set()
+                    go.wait()
+
+            def release():
+                refs[0].compare_and_set(refs[0].load(), Slow())
+                while not inside.is_set():
+                    refs[0].compare_and_set(refs[0].load(), object())
+
+            def replace():
+                for number in range(20_000):
+                    refs[0].compare_and_set(refs[0].load(), [number])
+                print(body.drain(), flush=True)
+
+            releasing = threading.Thread(target=release)
+            releasing.start()
+            inside.wait()
+            child = os.fork()
+            if not child:
+                replacing = threading.Thread(target=replace)
+                replacing.start()
+                replacing.join()
+                os._exit(body.drain() != 0)
+            print(os.waitpid(child, 0)[1])
+            go.set()
+            releasing.join()
+            """,
+        )
+        assert printed == "0\n0\n"
+
+
+class TestChain:
+    def test_a_long_one_is_dropped_without_deep_recursion(self, body: Any) -> None:
+        run_script(
+            body,
+            """
+            chain = None
+            for _ in range(300_000 if "_native" in body.__name__ else 30_000):
+                chain = body.AtomicReference(chain)
+            del chain
+            """,
+        )
+
+    def test_one_that_contains_itself_can_be_shown(self, body: Any) -> None:
+        ref = body.AtomicReference(None)
+        ref.compare_and_set(None, [ref])
+        assert repr(ref) == "AtomicReference([AtomicReference(...)])"
+        ref.compare_and_set(ref.load(), None)
+
 
 class TestExit:
+    @pytest.mark.freethreaded
+    def test_a_thread_that_reads_while_it_ends_is_a_reader(self, body: Any) -> None:
+        """Another library's destructor for what threads have of their own may come after ours, and run Python code."""
+        run_script(
+            body,
+            """
+            import ctypes
+            libc = ctypes.CDLL(None)
+
+            @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+            def at_thread_exit(_):
+                reading.set()
+                while not stop.is_set():
+                    for ref in refs:
+                        if type(ref.load()) is not list:
+                            wrong.append(ref)
+
+            def read_and_end():
+                refs[0].load()
+                libc.pthread_setspecific(key, ctypes.c_void_p(1))
+
+            wrong, reading, key = [], threading.Event(), ctypes.c_uint()
+            assert libc.pthread_key_create(ctypes.byref(key), at_thread_exit) == 0
+            ending = threading.Thread(target=read_and_end)
+            ending.start()
+            reading.wait()
+            for number in range(400_000):
+                ref = refs[number % 8]
+                ref.compare_and_set(ref.load(), [number])
+            stop.set()
+            ending.join()
+            assert not wrong
+            """,
+        )
+
     def test_values_are_still_there_for_functions_that_run_at_exit(self, body: Any) -> None:
         printed = run_script(
             body,

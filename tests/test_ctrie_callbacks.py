@@ -5,6 +5,7 @@ the very map that called them. Exceptions reach the caller, nobody waits who nee
 from __future__ import annotations
 
 import itertools
+import textwrap
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
+from tests.scripts import run_script
 from tests.threads import LIMIT, finish, meanwhile, run_together, start
 
 THREADS = 8
@@ -163,6 +165,21 @@ class TestReentry:
         at_rest(trie, k)
         assert sorted(stored.name for stored in frozen) == names
         frozen.check()
+
+    @pytest.mark.parametrize("operation", OPERATIONS)
+    def test_a_comparison_that_always_writes_is_not_in_its_own_operations_way_for_ever(
+        self, place: Any, operation: str
+    ) -> None:
+        trie, k = place
+        writes = itertools.count()
+
+        def write_beside() -> None:
+            trie[Hooked("beside", 6)] = next(writes)
+
+        k.on_eq = write_beside
+        OPERATIONS[operation](trie, Hooked("k"))
+        at_rest(trie, k)
+        assert trie[Hooked("beside", 6)] == next(writes) - 1
 
     def test_an_operation_that_was_overtaken_by_its_own_comparison_takes_that_into_account(self) -> None:
         k = Hooked("k")
@@ -398,6 +415,48 @@ class TestGetOrCreate:
         assert trie == {}
         assert trie.get_or_create("k", lambda: 1) == 1
         trie.check()
+
+    def test_a_key_that_cannot_be_compared_keeps_nobody_waiting(self) -> None:
+        trie: Any = Ctrie()
+        one, other = Hooked("one"), Hooked("other")  # of one hash, and both in the making
+        running, go = threading.Event(), threading.Event()
+        first = start([lambda: trie.get_or_create(other, lambda: running.set() or go.wait(LIMIT))])
+        assert running.wait(LIMIT)
+
+        def sore() -> None:
+            raise ZeroDivisionError
+
+        def factory() -> int:
+            one.on_eq = other.on_eq = sore
+            return 1
+
+        assert trie.get_or_create(one, factory) == 1
+        one.on_eq = other.on_eq = lambda: None
+        go.set()
+        finish(first)
+        trie.pop(one, None)
+        assert run_together([lambda: trie.get_or_create(one, lambda: 2)]) == [2]
+        trie.check()
+
+    def test_a_child_forked_while_a_value_is_made_makes_its_own(self) -> None:
+        script = """
+            import os, threading
+            from ctrie import Ctrie
+            trie, running, go = Ctrie(), threading.Event(), threading.Event()
+            maker = threading.Thread(target=trie.get_or_create, args=("k", lambda: running.set() or go.wait() and "old"))
+            maker.start()
+            running.wait()
+            child = os.fork()
+            if not child:
+                print(trie.get_or_create("k", lambda: "new"), flush=True)
+                trie.check()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            go.set()
+            maker.join()
+            print(trie["k"])
+        """
+        assert run_script(textwrap.dedent(script)) == (0, "new\nold\n", "")
 
     def test_a_factory_may_ask_for_other_keys(self) -> None:
         trie: Any = Ctrie()

@@ -104,7 +104,9 @@ def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     instead = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
     modules = import_privately(PACKAGES, instead, changes)
     vars(modules["ctrie._nodes"])["HASH_BITS"] = _HASH_BITS
-    vars(modules["ctrie._creation"])["threading"] = threading_module(seam)
+    explored = threading_module(seam)
+    for name in ("ctrie._creation", "ctrie._doer"):
+        vars(modules[name])["threading"] = explored
     for module in modules.values():
         word_hash = vars(module).get("word_hash")
         if word_hash is not None:

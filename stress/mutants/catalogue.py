@@ -252,8 +252,8 @@ _MAPPING: Final = (
     ),
     _of_map(
         "get_or_create leaves others waiting",
-        "                mine.finish()\n",
-        "                pass\n",
+        "                    mine.finish()\n",
+        "                    pass\n",
         _CTRIE,
         shown_by=("empty", ((("get_or_create", ("a", 1)),), (("get_or_create", ("a", 2)),))),
     ),
