@@ -247,7 +247,7 @@ class Subscribe(FilterEdit):
         entry = self.entry
         audience = subscribers_of(branch)
         members = members_of(audience, self.group)
-        present = find_entry(members, entry.subscriber, entry.hash)
+        present = find_entry(members, entry.subscriber, entry.hash, self)
         self.present = present
         if present is not None:
             if present.options is None and entry.options is None:
@@ -293,7 +293,7 @@ class Unsubscribe(FilterEdit):
             return sn
         audience = subscribers_of(branch)
         members = members_of(audience, self.group)
-        present = find_entry(members, self.subscriber, self.subscriber_hash)
+        present = find_entry(members, self.subscriber, self.subscriber_hash, self)
         self.present = present
         if present is None:
             return sn
@@ -317,6 +317,7 @@ def subscribe_edit(
     edit.separator = plan.separator
     edit.group = group
     edit.attempts = 0
+    edit.crossed = False
     edit.words = words
     edit.hashes = hashes
     edit.entry = entry
@@ -331,6 +332,7 @@ def unsubscribe_edit(
     edit.separator = plan.separator
     edit.group = group
     edit.attempts = 0
+    edit.crossed = False
     edit.words = words
     edit.hashes = hashes
     edit.subscriber = subscriber

@@ -16,6 +16,7 @@ cdef class Filing(Entry):
 @cython.no_gc
 cdef class IndexEdit(Edit):
     cdef object subscriber
+    cdef object equal
     cdef Filing filing
     cdef bint strike
 
@@ -27,16 +28,16 @@ cdef class IndexEdit(Edit):
 
 cdef class Index(Rooted):
     cdef Filing file(self, object subscriber, uint64_t hash, object key)
-    cpdef Filing find_filing(self, object subscriber, uint64_t hash, object key)
+    cpdef Filing find_filing(self, object subscriber, uint64_t hash, object key, object equal=*)
     @cython.locals(sn=SNode)
-    cdef object filings(self, object subscriber, uint64_t hash)
+    cdef object filings(self, object subscriber, uint64_t hash, object equal=*)
     @cython.locals(present=Filing)
     cdef bint settle(self, object subscriber, uint64_t hash, Filing filing) except -1
     @cython.locals(filing=Filing)
-    cdef Filing to_strike(self, object subscriber, uint64_t hash, object key)
-    cdef object strike(self, object subscriber, uint64_t hash, Filing filing)
+    cdef Filing to_strike(self, object subscriber, uint64_t hash, object key, object equal=*)
+    cdef object strike(self, object subscriber, uint64_t hash, Filing filing, object equal=*)
     @cython.locals(edit=IndexEdit)
-    cdef object _edit(self, object subscriber, uint64_t hash, Filing filing, bint strike)
+    cdef object _edit(self, object subscriber, uint64_t hash, Filing filing, bint strike, object equal)
 
 
 @cython.locals(index=Index)

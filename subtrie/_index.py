@@ -62,15 +62,16 @@ class Filing(Entry):
 class IndexEdit(Edit):
     """One change of a subscriber's filings: put `filing` in, or take it, and no other one, out."""
 
-    __slots__ = ("filing", "strike", "subscriber")
+    __slots__ = ("equal", "filing", "strike", "subscriber")
     subscriber: Any
+    equal: Any  # how subscribers are compared; None: by their own equality
     filing: Filing
     strike: bool
 
     def same(self, sn: SNode) -> bool:
         if self.settled:
             return False  # only clearing tombs away: no need to trouble the user's __eq__ again
-        return sn.key is self.subscriber or bool(sn.key == self.subscriber)
+        return sn.key is self.subscriber or self.agree(sn.key, self.subscriber, self.equal)
 
     def create(self) -> SNode | None:
         return None if self.strike else new_snode(self.subscriber, self.hash, self.filing)
@@ -94,15 +95,16 @@ class Index(Rooted):
     def file(self, subscriber: Any, hash: int, key: Any) -> Filing:
         """Put a PENDING filing in, whatever there was."""
         filing = _new_filing(key)
-        self._edit(subscriber, hash, filing, False)
+        self._edit(subscriber, hash, filing, False, None)
         return filing
 
-    def find_filing(self, subscriber: Any, hash: int, key: Any) -> Filing | None:
-        return find_entry(self.filings(subscriber, hash), key, subscriber_hash(key))  # type: ignore[return-value]
+    def find_filing(self, subscriber: Any, hash: int, key: Any, equal: Any = None) -> Filing | None:
+        filings = self.filings(subscriber, hash, equal)
+        return find_entry(filings, key, subscriber_hash(key))  # type: ignore[return-value]
 
-    def filings(self, subscriber: Any, hash: int) -> Any:
+    def filings(self, subscriber: Any, hash: int, equal: Any = None) -> Any:
         """Return the set of a subscriber's filings, of one instant."""
-        sn = find(self, subscriber, hash, None)
+        sn = find(self, subscriber, hash, equal)
         return None if sn is None else sn.value
 
     def settle(self, subscriber: Any, hash: int, filing: Filing) -> bool:
@@ -114,9 +116,9 @@ class Index(Rooted):
         _settle(self.file(subscriber, hash, filing.subscriber))
         return True
 
-    def to_strike(self, subscriber: Any, hash: int, key: Any) -> Filing | None:
+    def to_strike(self, subscriber: Any, hash: int, key: Any, equal: Any = None) -> Filing | None:
         """Return the filing to strike if a look at the trie, from now on, finds no such subscription."""
-        filing = self.find_filing(subscriber, hash, key)
+        filing = self.find_filing(subscriber, hash, key, equal)
         if filing is None:
             return None
         # Success: the owner will look at the trie. Failure: he has settled it, or somebody else has left it to him.
@@ -124,15 +126,16 @@ class Index(Rooted):
             return None
         return filing
 
-    def strike(self, subscriber: Any, hash: int, filing: Filing) -> None:
-        self._edit(subscriber, hash, filing, True)
+    def strike(self, subscriber: Any, hash: int, filing: Filing, equal: Any = None) -> None:
+        self._edit(subscriber, hash, filing, True, equal)
 
-    def _edit(self, subscriber: Any, hash: int, filing: Filing, strike: bool) -> None:
+    def _edit(self, subscriber: Any, hash: int, filing: Filing, strike: bool, equal: Any) -> None:
         edit: IndexEdit = IndexEdit.__new__(IndexEdit)
         edit.subscriber = subscriber
         edit.hash = hash
         edit.filing = filing
         edit.strike = strike
+        edit.equal = equal
         edit_trie(self._root, edit)
 
     def everything(self) -> Iterator[tuple[Any, int, Any]]:

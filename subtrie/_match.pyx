@@ -18,7 +18,8 @@ from libc.string cimport memchr, memcpy
 
 from ctrie._arrays cimport popcount
 from ctrie._native cimport CTRIE_SLOT, Slot, pin, slot_read, unpin
-from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, gcas_complete, rdcss_read_root
+from ctrie._descent cimport help_pending
+from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, rdcss_read_root
 from subtrie._branch cimport Chain
 from subtrie._cache cimport MOST_SEEN, STRIPES, WAYS, Cache, Remembered, Table, own_table, remember, wanted_place
 from subtrie._groups cimport Shared
@@ -74,6 +75,15 @@ cdef extern from *:
         return string;
     }
     static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
+    /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
+       kilobytes of the C stack, which no interpreter counts. */
+    #define MOST_NESTED 32
+    #ifdef __GLIBC__
+    __attribute__((tls_model("initial-exec")))
+    #endif
+    static _Thread_local int nested;
+    static inline int enter_match(void) { return nested < MOST_NESTED && ++nested; }
+    static inline void leave_match(void) { nested--; }
     static inline int lowest_bit(uint64_t x) { return __builtin_ctzll(x); }
     static inline void prefetch(const void *node) { __builtin_prefetch(node); }
     """
@@ -117,6 +127,8 @@ cdef extern from *:
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     object PyTuple_New(Py_ssize_t size)
     bint may_be_in_cycle(PyObject *o)
+    bint enter_match() nogil
+    void leave_match() nogil
     void PyObject_GC_UnTrack(PyObject *o)
     void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
@@ -672,10 +684,7 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
             continue
         outcome = _traverse(s, first)
         if outcome == PENDING:
-            inode = <object>s.pending
-            main = <object>s.pending_main
-            unpin()
-            gcas_complete(<Root>borrowed, inode, main)
+            help_pending(<Root>borrowed, s.pending, s.pending_main)
             continue
         holds = (<Root>borrowed).readonly or (s.only_first and s.found.count) or _still_holds(s, borrowed, first)
         if holds and outcome == THROUGH and not s.only_first:
@@ -699,7 +708,7 @@ cdef int _read_at_last(Scratch *s, PyObject *root) except -1:
 
 
 cdef bint _is_same(Buffer *subscribers, Py_ssize_t i, Py_ssize_t j) except -1:
-    """Tell whether those at two places are the same subscriber."""
+    """Tell whether those at two places are the same subscriber. The one at `i` is not marked."""
     cdef PyObject *one = <PyObject *>subscribers.items[i]
     cdef PyObject *other = <PyObject *>subscribers.items[j]
     if subscribers.items[i + 1] != subscribers.items[j + 1]:
@@ -707,30 +716,34 @@ cdef bint _is_same(Buffer *subscribers, Py_ssize_t i, Py_ssize_t j) except -1:
     return one == other or PyObject_RichCompareBool(<object>one, <object>other, Py_EQ)
 
 
+cdef enum:
+    REPEATED = 1        # the mark of a subscriber that was named before: the lowest bit, which is 0 in an address
+
+
 cdef int _drop_repeated(Buffer *subscribers) except -1:
     """Keep the first of each subscriber. Users' code runs only to compare two objects whose hashes agree."""
     cdef Py_ssize_t i, j
-    cdef set repeated = None
+    cdef bint some = False
     if subscribers.count > 2 * FEW:
-        repeated = _repeated_among_many(subscribers)
+        some = _mark_repeated_among_many(subscribers)
     else:
         for i in range(2, subscribers.count, 2):
             for j in range(0, i, 2):
-                if _is_same(subscribers, j, i):
-                    repeated = repeated or set()
-                    repeated.add(i)
+                if not subscribers.items[j] & REPEATED and _is_same(subscribers, j, i):
+                    subscribers.items[i] |= REPEATED
+                    some = True
                     break
-    if repeated:
-        _drop(subscribers, repeated)
+    if some:
+        _drop_marked(subscribers)
     return 0
 
 
-cdef set _repeated_among_many(Buffer *subscribers):
-    """Return the places of those that were named before, or None; by a hash table of places, at most a quarter
+cdef bint _mark_repeated_among_many(Buffer *subscribers) except -1:
+    """Mark those that were named before, and tell whether there are any; by a hash table of places, at most a quarter
     full: a branch that is mispredicted costs more than the room."""
     cdef Py_ssize_t i, size = 4 * FEW
     cdef uint64_t at
-    cdef set repeated = None
+    cdef bint some = False
     while size < 2 * subscribers.count:
         size *= 2
     cdef uint32_t *places = <uint32_t *>PyMem_RawCalloc(size, sizeof(uint32_t))     # 0: none
@@ -742,28 +755,24 @@ cdef set _repeated_among_many(Buffer *subscribers):
             while places[at] and not _is_same(subscribers, places[at] - 1, i):
                 at = (at + 1) & (size - 1)
             if places[at]:
-                repeated = repeated or set()
-                repeated.add(i)
+                subscribers.items[i] |= REPEATED
+                some = True
             else:
                 places[at] = i + 1
     finally:
         PyMem_RawFree(places)
-    return repeated
+    return some
 
 
-cdef void _drop(Buffer *subscribers, set repeated) noexcept:
-    cdef Py_ssize_t i, kept = 0
-    cdef PyObject *subscriber
-    cdef uint64_t hash
-    for i in range(0, subscribers.count, 2):
-        subscriber = <PyObject *>subscribers.items[i]
-        hash = subscribers.items[i + 1]
-        subscribers.items[i] = 0
-        if i in repeated:
-            Py_DECREF_PTR(subscriber)
+cdef void _drop_marked(Buffer *subscribers) noexcept:
+    cdef Py_ssize_t i, kept = 0, count = subscribers.count
+    cdef uint64_t *items = subscribers.items
+    for i in range(0, count, 2):
+        if items[i] & REPEATED:
+            Py_DECREF_PTR(<PyObject *>(items[i] & ~<uint64_t>REPEATED))
             continue
-        subscribers.items[kept] = <uint64_t>subscriber
-        subscribers.items[kept + 1] = hash
+        items[kept] = items[i]
+        items[kept + 1] = items[i + 1]
         kept += 2
     subscribers.count = kept
 
@@ -796,8 +805,7 @@ cdef tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
 cdef void _release(Scratch *s) noexcept:
     cdef Py_ssize_t i
     for i in range(0, s.subscribers.count, 2):
-        if s.subscribers.items[i]:
-            Py_DECREF_PTR(<PyObject *>s.subscribers.items[i])
+        Py_DECREF_PTR(<PyObject *>(s.subscribers.items[i] & ~<uint64_t>REPEATED))
     i = 0
     while s.seen_taken and i < s.seen.count:
         Py_DECREF_PTR(<PyObject *>s.seen.items[i])
@@ -807,6 +815,7 @@ cdef void _release(Scratch *s) noexcept:
     _free(&s.found)
     _free(&s.stack)
     _free(&s.subscribers)
+    leave_match()
 
 
 cdef inline bint _split_in_place(Scratch *s, Plan plan, object topic):
@@ -842,13 +851,16 @@ cdef Query _prepare(Scratch *s, Matchable trie, object topic):
     return query
 
 
-cdef void _begin(Scratch *s, bint only_first) noexcept nogil:
+cdef int _begin(Scratch *s, bint only_first) except -1:
+    if not enter_match():
+        raise RecursionError("a match asks the trie again, and that match again, and so on")
     s.only_first = only_first
     s.keep_seen = s.seen_taken = s.shared = False
     _start(&s.seen)
     _start(&s.found)
     _start(&s.stack)
     _start(&s.subscribers)
+    return 0
 
 
 cpdef tuple match(Matchable trie, topic, bint take_turns=True):
@@ -880,9 +892,9 @@ cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint 
         return distinct_subscribers(read_matches(trie._root, query), take_turns)
     _begin(&s, False)
     s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive, too
-    place = None if table is None else wanted_place(table, topic)
-    s.keep_seen = place is not None
     try:
+        place = None if table is None else wanted_place(table, topic)
+        s.keep_seen = place is not None
         _read_at_last(&s, <PyObject *>trie._root)
         answer = _answer(&s, <PyObject *>trie._plan, take_turns)
         by_turns[0] = s.shared

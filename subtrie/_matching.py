@@ -188,9 +188,13 @@ class Reading:
     def _words_at(self, positions: Any) -> dict[str, Any]:
         """Return the positions after each word that the topic has at one of `positions`."""
         after: dict[str, Any] = {}
-        for i, word in enumerate(self.query.words):
-            if positions >> i & 1:
-                after[word] = after.get(word, 0) | _BIT << i + 1
+        words = self.query.words
+        left = positions & (_BIT << len(words)) - 1
+        while left:
+            bit = left & -left
+            left ^= bit
+            word = words[bit.bit_length() - 1]
+            after[word] = after.get(word, 0) | bit << 1
         return after
 
     def _wild(self, cn: CNode, group: int) -> Branch | None:

@@ -2,6 +2,8 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
+from ctrie._nodes cimport Edit
+
 cdef extern from *:
     # Views for borrowed traversal; see ctrie/_nodes.pxd.
     """
@@ -32,14 +34,14 @@ cpdef Entry new_entry(object subscriber, uint64_t hash, dict options)
 @cython.locals(node=SetNode)
 cdef SetNode _new_node(uint32_t bitmap, tuple array, Py_ssize_t size)
 cpdef uint64_t subscriber_hash(object subscriber) except? 0
-cdef bint _same(Entry entry, object subscriber, uint64_t hash) except -1
+cdef bint _same(Entry entry, object subscriber, uint64_t hash, Edit edit) except -1
 cpdef Entry living(Entry entry)
 @cython.locals(large=SetNode)
 cpdef Py_ssize_t set_size(object subscribers) except -1
 @cython.locals(shift=int, node=SetNode, flag=uint32_t, pos=Py_ssize_t)
-cpdef Entry find_entry(object subscribers, object subscriber, uint64_t hash)
+cpdef Entry find_entry(object subscribers, object subscriber, uint64_t hash, Edit edit=*)
 @cython.locals(pos=Py_ssize_t)
-cdef Py_ssize_t _position(tuple entries, object subscriber, uint64_t hash) except -2
+cdef Py_ssize_t _position(tuple entries, object subscriber, uint64_t hash, Edit edit) except -2
 cpdef object with_entry(object subscribers, Entry entry, Entry found)
 @cython.locals(left=tuple)
 cpdef object without_entry(object subscribers, Entry found)

@@ -27,12 +27,12 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced
-    from ctrie._nodes import mix
+    from ctrie._nodes import Edit, mix
     from ctrie._slot import untrack
 else:
     from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
     from cython.cimports.ctrie._native import untrack
-    from cython.cimports.ctrie._nodes import mix
+    from cython.cimports.ctrie._nodes import Edit, mix
 
 from subtrie._weak import Held
 
@@ -82,10 +82,12 @@ def subscriber_hash(subscriber: object) -> int:
     return mix(hash(subscriber))
 
 
-def _same(entry: Entry, subscriber: object, hash: int) -> bool:
+def _same(entry: Entry, subscriber: object, hash: int, edit: Edit | None) -> bool:
     if entry.hash != hash:
         return False
-    return entry.subscriber is subscriber or bool(entry.subscriber == subscriber)
+    if entry.subscriber is subscriber:
+        return True
+    return bool(entry.subscriber == subscriber) if edit is None else edit.agree(entry.subscriber, subscriber, None)
 
 
 def living(entry: Entry) -> Entry | None:
@@ -109,8 +111,8 @@ def set_size(subscribers: Any) -> int:
     return len(subscribers)
 
 
-def find_entry(subscribers: Any, subscriber: object, hash: int) -> Entry | None:
-    """Return the subscriber's entry, or None. O(log n)."""
+def find_entry(subscribers: Any, subscriber: object, hash: int, edit: Edit | None = None) -> Entry | None:
+    """Return the subscriber's entry, or None. O(log n). An `edit` remembers what users' `__eq__` has said."""
     shift = 0
     while isinstance(subscribers, SetNode):
         node: SetNode = subscribers
@@ -122,14 +124,14 @@ def find_entry(subscribers: Any, subscriber: object, hash: int) -> Entry | None:
     if subscribers is None:
         return None
     if isinstance(subscribers, Entry):
-        return subscribers if _same(subscribers, subscriber, hash) else None
-    pos = _position(subscribers, subscriber, hash)
+        return subscribers if _same(subscribers, subscriber, hash, edit) else None
+    pos = _position(subscribers, subscriber, hash, edit)
     return None if pos < 0 else subscribers[pos]
 
 
-def _position(entries: tuple[Any, ...], subscriber: object, hash: int) -> int:
+def _position(entries: tuple[Any, ...], subscriber: object, hash: int, edit: Edit | None) -> int:
     for pos, entry in enumerate(entries):
-        if _same(entry, subscriber, hash):
+        if _same(entry, subscriber, hash, edit):
             return pos
     return -1
 
@@ -250,7 +252,7 @@ def changed_entries(older: Any, newer: Any) -> Iterator[tuple[Entry | None, Entr
             continue
         left = list(iter_entries(x))
         for new in iter_entries(y):
-            old = next((entry for entry in left if _same(entry, new.subscriber, new.hash)), None)
+            old = next((entry for entry in left if _same(entry, new.subscriber, new.hash, None)), None)
             if old is not None:
                 left.remove(old)
             if old is not new:

@@ -9,6 +9,7 @@ except ModuleNotFoundError:
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from operator import is_
 from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
@@ -198,7 +199,7 @@ class SubscriptionTrie(Matchable):
 
     # ----------------------------------------------------------------------------------------------------- to change
 
-    def subscribe(self, filter: str, subscriber: Any, /, **options: Any) -> bool:
+    def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
         """Put `subscriber` on `filter`; tell whether it was not there. Options replace the ones it had.
 
         Raises TopicError for what is no filter and TypeError for an unhashable subscriber, or one that is to be weakly
@@ -213,7 +214,7 @@ class SubscriptionTrie(Matchable):
         place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
-    def unsubscribe(self, filter: str, subscriber: Any, /, *, queue: str | None = None) -> bool:
+    def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
         """Take `subscriber` off `filter`, or out of its queue group there; tell whether it was there. Errors and cost
         as `subscribe`; TypeError for a `queue` where the dialect has no such groups.
 
@@ -224,7 +225,7 @@ class SubscriptionTrie(Matchable):
         self._writable()
         return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
 
-    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]], /) -> int:
+    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
         """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many were not there.
 
         All filters and subscribers are looked at before anything is changed: a bad one raises TopicError or TypeError,
@@ -246,7 +247,7 @@ class SubscriptionTrie(Matchable):
             added += self._put(one[0], entry)
         return added
 
-    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]], /) -> int:
+    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
         """Take every (filter, subscriber) or (filter, subscriber, options) given off; return how many were there.
 
         What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter,
@@ -262,7 +263,7 @@ class SubscriptionTrie(Matchable):
             taken += self._take(place, subscriber, hash)
         return taken
 
-    def unsubscribe_all(self, subscriber: Any, /) -> int:
+    def unsubscribe_all(self, subscriber: Any) -> int:
         """Take `subscriber` off every filter that it is on now; return their number.
 
         Every subscription whose `subscribe` had returned before the call is gone afterwards, unless it was made again
@@ -287,11 +288,12 @@ class SubscriptionTrie(Matchable):
         clear_root(self._root)
         if self._cache is not None:
             forget(self._cache)
-        if self._index is not None:
-            for subscriber, hash, (filter, queue) in self._index.everything():
-                self._withdraw(self._place(filter, queue), subscriber, hash)
-        if self._notices is not None:
-            self._notices.changed(None, self._is_wanted)
+        try:
+            if self._index is not None:
+                self._withdraw_all()
+        finally:
+            if self._notices is not None:
+                self._notices.changed(None, self._is_wanted)
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -304,7 +306,7 @@ class SubscriptionTrie(Matchable):
         """
         return match(self, topic)
 
-    def match_iter(self, topic: str, /) -> Iterator[Any]:
+    def match_iter(self, topic: str) -> Iterator[Any]:
         """Iterate over what `match` returns, those first who asked for this very topic, without a wildcard.
 
         All of it is of one instant, fixed by the call. They are found before anything is matched: the first costs
@@ -319,7 +321,7 @@ class SubscriptionTrie(Matchable):
         """
         return match_exact_first(freeze_root(self._root), self.dialect, topic, word_hash)
 
-    def match_many(self, topics: Iterable[str], /) -> list[tuple[Any, ...]]:
+    def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant during the call, not all of the same one.
         Of a list or tuple, a topic that comes several times is usually matched once.
 
@@ -337,11 +339,11 @@ class SubscriptionTrie(Matchable):
             return len(match(self, topic, False)) > 0
         return has_match(self, topic)
 
-    def count(self, topic: str, /) -> int:
+    def count(self, topic: str) -> int:
         """Return the number of distinct subscribers that `match` would return. No group's turn is taken."""
         return len(match(self, topic, False))
 
-    def entries(self, topic: str, /, *, merge: str = ALL) -> Iterator[Subscription]:
+    def entries(self, topic: str, *, merge: str = ALL) -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
 
         What becomes of a subscriber that several filters bring, `merge` says: "all" names each of its subscriptions,
@@ -359,7 +361,7 @@ class SubscriptionTrie(Matchable):
         check_rule(merge)
         return shown(merged(spelled(read_paths(self, topic), self.dialect), merge))
 
-    def overlapping(self, filter: str, /) -> Iterator[Subscription]:
+    def overlapping(self, filter: str) -> Iterator[Subscription]:
         """Iterate over the subscriptions on filters that share a topic with `filter`, at one instant fixed by the call.
 
         The reverse of `match`, which tells whom a message reaches: this tells whom messages on a filter could reach.
@@ -398,7 +400,7 @@ class SubscriptionTrie(Matchable):
             )
         return shown(self._spelled_at(filter, subscriber))
 
-    def filters(self, subscriber: Any, /) -> list[str]:
+    def filters(self, subscriber: Any) -> list[str]:
         """Return the filters that `subscriber` is on, at one instant during the call. O(n); with an index, O(words) for
         each of them. TypeError for an unhashable subscriber. Lock-free.
 
@@ -453,7 +455,7 @@ class SubscriptionTrie(Matchable):
         """Return a trie with the present content that can be changed independently of this one. O(1), lock-free."""
         return self._with_root(fork_root(self._root))
 
-    def diff(self, older: SubscriptionTrie, /) -> Iterator[Change]:
+    def diff(self, older: SubscriptionTrie) -> Iterator[Change]:
         """Iterate over what is different here from `older`, a snapshot of this trie (or of an ancestor).
 
         Both are taken as they are at the call. Takes time proportional to the number of changes: parts that both share
@@ -544,22 +546,26 @@ class SubscriptionTrie(Matchable):
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
         edit = subscribe_edit(self._plan, words, hashes, group, entry)
-        if self._index is None:
-            edit_trie(self._root, edit)
-        else:
-            self._put_filed(place, edit)
-        if edit.crossed or edit.attempts > 1:
-            self._after(edit)
+        try:
+            if self._index is None:
+                edit_trie(self._root, edit)
+            else:
+                self._put_filed(place, edit)
+        finally:  # what a subscriber's __eq__ raises may come after the change
+            if edit.crossed or edit.attempts > 1:
+                self._after(edit)
         return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
         edit = unsubscribe_edit(self._plan, words, hashes, group, subscriber, hash)
-        edit_trie(self._root, edit)
-        if self._index is not None:
-            self._withdraw(place, subscriber, hash)
-        if edit.crossed or edit.attempts > 1:
-            self._after(edit)
+        try:
+            edit_trie(self._root, edit)
+            if self._index is not None:  # filed, mostly, is the very object that was subscribed
+                self._withdraw(place, subscriber if edit.present is None else edit.present.subscriber, hash)
+        finally:  # as in _put
+            if edit.crossed or edit.attempts > 1:
+                self._after(edit)
         return edit.present is not None
 
     def _after(self, edit: FilterEdit) -> None:
@@ -615,11 +621,24 @@ class SubscriptionTrie(Matchable):
             if index.settle(entry.subscriber, entry.hash, filing) or look:
                 self._withdraw(place, entry.subscriber, entry.hash)
 
-    def _withdraw(self, place: Place, subscriber: Any, hash: int) -> None:
+    def _withdraw(self, place: Place, subscriber: Any, hash: int, equal: Any = None) -> None:
         index: Index = self._index  # type: ignore[assignment]
-        filing = index.to_strike(subscriber, hash, _filing_key(place))
+        filing = index.to_strike(subscriber, hash, _filing_key(place), equal)
         if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash) is None:
-            index.strike(subscriber, hash, filing)
+            index.strike(subscriber, hash, filing, equal)
+
+    def _withdraw_all(self) -> None:
+        """Withdraw whatever is filed and not in the trie. The subscribers are those that the index itself has, so they
+        are found by identity: the __eq__ of others, which may raise, is not run for it."""
+        index: Index = self._index  # type: ignore[assignment]
+        raised: Exception | None = None
+        for subscriber, hash, (filter, queue) in index.everything():
+            try:
+                self._withdraw(self._place(filter, queue), subscriber, hash, is_)
+            except Exception as error:  # noqa: BLE001 (raised when all others have been withdrawn)
+                raised = raised or error
+        if raised is not None:
+            raise raised
 
     def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
         """Return every subscription of one subscriber, at one instant."""

@@ -431,7 +431,7 @@ class Dialect:
                 raise TopicError(text, position, f"wildcard {wildcard!r} in the name of a group")
         if filter_at >= len(text):
             raise TopicError(text, len(text), "shared subscription without a filter")
-        if len(words) > 3 and words[2] == self.share_prefix:
+        if words[2] == self.share_prefix:
             raise TopicError(text, filter_at, "shared subscription inside another")
 
 

@@ -18,6 +18,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the first character of a text is taken for the lowest byte: not on this machine, where the interpreted twin serves"
+#endif
+
 enum { ONE_WORD_GROUP = 30, MANY_WORDS_GROUP = 31, GROUPS_MASK = 31, SHORT_WORD = 7 };
 
 typedef struct {
@@ -191,7 +195,7 @@ static inline text text_of(const char *data, Py_ssize_t length)
 /* The bytes from `at`, which is before the end, on; zero beyond the end. */
 static inline uint64_t text_chunk(const text *t, Py_ssize_t at)
 {
-    return at <= t->tail_at ? eight_bytes(t->data + at) : t->tail >> 8 * (at - t->tail_at);
+    return at < t->tail_at ? eight_bytes(t->data + at) : t->tail >> 8 * (at - t->tail_at);
 }
 
 /* As word_hash_bytes. */

@@ -119,6 +119,7 @@ class TestRefusals:
             (MQTT, "filter", "$share/g/", 9, "shared subscription without a filter"),
             (MQTT, "filter", "$share/g+/t", 8, "wildcard '+' in the name of a group"),
             (MQTT, "filter", "$share/g/$share/h/t", 9, "shared subscription inside another"),
+            (MQTT, "filter", "$share/g/$share", 9, "shared subscription inside another"),
             (MQTT, "topic", "/".join("a" * 202), 402, "more than 201 words"),
             (AMQP, "filter", "a" * 254 + "é", 254, "longer than 255 bytes"),
             (AMQP, "topic", "a" * 256, 255, "longer than 255 bytes"),

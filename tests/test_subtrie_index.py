@@ -160,6 +160,26 @@ class TestOneThread:
             trie.check()
         assert raised >= 2
 
+    def test_a_subscriber_that_raises_does_not_keep_the_others_filed_when_all_is_cleared(self) -> None:
+        class Sore:
+            calm = True
+
+            def __hash__(self) -> int:
+                return 1
+
+            def __eq__(self, other: object) -> bool:
+                if not Sore.calm:
+                    raise ZeroDivisionError
+                return self is other
+
+        trie = SubscriptionTrie(index=True)
+        trie.subscribe_many([("a", Sore()), ("b", Sore()), ("c", "plain")])
+        Sore.calm = False
+        trie.clear()
+        Sore.calm = True
+        assert trie.filters("plain") == []
+        trie.check()
+
 
 # ------------------------------------------------------------------------------------------------------- two operations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import textwrap
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from subtrie import MQTT, NATS, SubscriptionTrie
 from tests.schedule import Twin
+from tests.scripts import run_script
 from tests.subtrie_support import subscription_twin
 from tests.threads import run_together
 
@@ -98,6 +100,100 @@ def test_what_a_listener_raises_reaches_the_caller_and_the_change_stands() -> No
         assert trie.has_match("a") is wanted
     assert told == [("a", True), ("a", False)]
     trie.check()
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
+def test_a_listener_that_is_interrupted_is_told_the_rest_later(raised: type[BaseException]) -> None:
+    told: list[tuple[str, bool]] = []
+
+    def listen(filter: str, wanted: bool) -> None:
+        told.append((filter, wanted))
+        if filter == "a":
+            trie.subscribe_many([("b", 1), ("c", 1)])
+            raise raised
+
+    trie = SubscriptionTrie(on_interest=listen)
+    with pytest.raises(raised):
+        trie.subscribe("a", 1)
+    trie.subscribe("d", 1)
+    assert told == [("a", True), ("b", True), ("c", True), ("d", True)]
+    trie.check()
+
+
+def test_what_could_not_be_looked_at_is_told_later() -> None:
+    told: set[str] = set()
+    trie = SubscriptionTrie(on_interest=lambda filter, wanted: told.add(filter))
+    returned: set[str] = set()
+
+    def subscribe_at_the_end_of_the_stack(depth: int) -> None:
+        try:
+            subscribe_at_the_end_of_the_stack(depth + 1)
+        except RecursionError:
+            trie.subscribe(f"deep.{depth}", 1)
+            returned.add(f"deep.{depth}")
+
+    subscribe_at_the_end_of_the_stack(0)
+    trie.subscribe("later", 1)
+    assert told >= {"later", *returned}
+    assert told <= set(trie.topics())
+    trie.check()
+
+
+def test_what_a_subscriber_raises_after_the_change_is_no_reason_to_tell_nobody() -> None:
+    class Sore:
+        comparisons_left = 1_000
+
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            if not Sore.comparisons_left:
+                raise ZeroDivisionError
+            Sore.comparisons_left -= 1
+            return isinstance(other, Sore)
+
+    raised = 0
+    for allowed in range(6):
+        told = Told()
+        trie = SubscriptionTrie(index=True, on_interest=told)
+        trie.subscribe_many([("a", Sore()), ("b", 1)])  # 1 has the same hash
+        Sore.comparisons_left = allowed
+        try:
+            trie.unsubscribe("a", Sore())
+        except ZeroDivisionError:
+            raised += 1
+        Sore.comparisons_left = 1_000
+        assert told.wanted == set(trie.topics())
+    assert raised
+
+
+def test_a_child_forked_while_another_thread_tells_is_told() -> None:
+    script = """
+        import os, threading
+        from subtrie import SubscriptionTrie
+
+        def listen(filter, wanted):
+            if filter == "slow":
+                running.set()
+                go.wait()
+            else:
+                print(filter, wanted, flush=True)
+
+        trie, running, go = SubscriptionTrie(on_interest=listen), threading.Event(), threading.Event()
+        telling = threading.Thread(target=trie.subscribe, args=("slow", 1))
+        telling.start()
+        running.wait()
+        trie.subscribe("before", 1)
+        child = os.fork()
+        if not child:
+            trie.subscribe("child", 1)
+            trie.check()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        go.set()
+        telling.join()
+    """
+    assert run_script(textwrap.dedent(script)) == (0, "before True\nchild True\nbefore True\n", "")
 
 
 CHANGES = {

@@ -7,6 +7,7 @@ entries at the bottom.
 from __future__ import annotations
 
 import random
+import textwrap
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from subtrie._subscribers import (
     with_entry,
     without_entry,
 )
+from tests.scripts import run_script
 
 INLINE = 8  # entries, above which a set is a hash trie
 
@@ -195,6 +197,60 @@ def test_a_change_shares_all_but_a_path() -> None:
     added = new_entry(Counting(3), 3, None)
     assert list(changed_entries(subscribers, with_entry(subscribers, added, None))) == [(None, added)]
     assert not compared
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_a_subscriber_that_asks_the_trie_again_and_again_is_stopped(count: int) -> None:
+    script = f"""
+        from subtrie import SubscriptionTrie
+
+        class Asking:
+            def __hash__(self):
+                return 1
+
+            def __eq__(self, other):
+                trie.match("a.b")
+                return self is other
+
+        trie = SubscriptionTrie()
+        trie.subscribe("a.*", Asking())
+        trie.subscribe("a.b", Asking())
+        trie.subscribe_many([("#", number) for number in range(2, {count})])
+        for _ in range(3):
+            try:
+                trie.match("a.b")
+            except RecursionError:
+                print("stopped")
+        trie.check()
+    """
+    assert run_script(textwrap.dedent(script)) == (0, 3 * "stopped\n", "")
+
+
+def test_an_answer_for_which_there_is_no_memory_is_no_wrong_one() -> None:
+    """One allocation fails, whichever."""
+    pytest.importorskip("_testcapi")
+    script = """
+        import _testcapi
+        from subtrie import SubscriptionTrie
+
+        trie = SubscriptionTrie()
+        for number in range(40):
+            trie.subscribe_many([("a.*", str(number)), ("a.b", str(number))])
+        refused = 0
+        for allowed in range(60):
+            answer = None
+            try:
+                _testcapi.set_nomemory(allowed, allowed + 1)
+                answer = trie.match("a.b")
+            except MemoryError:
+                refused += 1
+            finally:
+                _testcapi.remove_mem_hooks()
+            assert answer is None or len(set(answer)) == len(answer) == 40
+        trie.check()
+        print(refused > 0)
+    """
+    assert run_script(textwrap.dedent(script)) == (0, "True\n", "")
 
 
 class SameHash:
