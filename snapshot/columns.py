@@ -9,8 +9,8 @@ column         type                    content
 `wildcards`    int                     how many of them are wildcards
 `subscriber`   string                  the subscriber's key (see `snapshot.texts`)
 `options`      map<string, string>     the subscription's options as texts (see `snapshot.texts`)
-`snapshot_id`  string                  names the export: one value in all rows
-`taken_at`     timestamp (UTC)         when the export froze the set: one value in all rows
+`snapshot_id`  string                  names the snapshot: one value in all rows
+`taken_at`     timestamp (UTC)         when the snapshot was taken: one value in all rows
 ============== ======================= ===================================================================
 
 Subscriptions are encoded `BATCH_ROWS` at a time into flat buffers with offsets, so that the memory used

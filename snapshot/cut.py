@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from subtrie import SubscriptionTrie
 
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_names: Final[WeakKeyDictionary[SubscriptionTrie, str]] = WeakKeyDictionary()
+
 
 class Cut(NamedTuple):
-    """A read-only snapshot, the identifier of this export of it, and when it was taken (UTC)."""
+    """A read-only snapshot, its name, and when it was taken (UTC)."""
 
     trie: SubscriptionTrie
     snapshot_id: str
@@ -18,8 +22,14 @@ class Cut(NamedTuple):
 
 
 def cut_of(source: SubscriptionTrie) -> Cut:
-    """Freeze ``source`` and name the export of it. As `frozen`."""
-    return Cut(frozen(source), uuid.uuid4().hex, datetime.datetime.now(datetime.UTC))
+    """Freeze ``source``, unless it is a snapshot, whose exports all have its own name and time. As `frozen`."""
+    trie = frozen(source)
+    return Cut(trie, _name_of(trie), _EPOCH + datetime.timedelta(microseconds=(trie.taken_at or 0) // 1000))
+
+
+def _name_of(trie: SubscriptionTrie) -> str:
+    """The name that a snapshot has had since it was first exported. Of several that export it at once one gives it."""
+    return _names.setdefault(trie, uuid.uuid4().hex)
 
 
 def frozen(source: SubscriptionTrie) -> SubscriptionTrie:

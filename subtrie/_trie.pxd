@@ -17,6 +17,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef Index _index
     cdef object _notices
     cdef object _retries
+    cdef object _taken_at
     cdef object __weakref__
 
     cdef object _check_branch(self, object branch)

@@ -10,6 +10,7 @@ except ModuleNotFoundError:
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
+from time import time_ns
 from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
@@ -151,11 +152,12 @@ class SubscriptionTrie(Matchable):
     ()
     """
 
-    __slots__ = ("__weakref__", "_index", "_notices", "_retries", "dialect")
+    __slots__ = ("__weakref__", "_index", "_notices", "_retries", "_taken_at", "dialect")
     dialect: Dialect
     _index: Index | None
     _notices: Any  # Notices or None
     _retries: Any  # a slot with a number
+    _taken_at: int | None
 
     if cython.compiled:
 
@@ -166,7 +168,7 @@ class SubscriptionTrie(Matchable):
         def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
-            self._index = self._notices = self._retries = self._home = None
+            self._index = self._notices = self._retries = self._home = self._taken_at = None
             return self
 
     def __init__(
@@ -448,8 +450,19 @@ class SubscriptionTrie(Matchable):
     # ----------------------------------------------------------------------------------------------------- an instant
 
     def snapshot(self) -> SubscriptionTrie:
-        """Return the present content as a trie that never changes; its mutators raise TypeError. O(1), lock-free."""
-        return self._with_root(freeze_root(self._root))
+        """Return the present content as a trie that never changes; its mutators raise TypeError. O(1), lock-free. What
+        never changes is its own snapshot."""
+        return self._with_root(freeze_root(self._root)) if self._taken_at is None else self
+
+    @property
+    def taken_at(self) -> int | None:
+        """When this snapshot was taken, in nanoseconds since the epoch; None for what is no snapshot.
+
+        >>> t = SubscriptionTrie()
+        >>> t.taken_at is None, t.snapshot().taken_at <= t.snapshot().taken_at
+        (True, True)
+        """
+        return self._taken_at
 
     def fork(self) -> SubscriptionTrie:
         """Return a trie with the present content that can be changed independently of this one. O(1), lock-free."""
@@ -694,6 +707,7 @@ class SubscriptionTrie(Matchable):
         other._cache = None if self._cache is None else new_cache(self._cache.size)
         other._retries = AtomicReference(0)
         other._home = None if self._home is None else weakref.ref(other)
+        other._taken_at = time_ns() if root.readonly else None
         other._root = root
         return other
 

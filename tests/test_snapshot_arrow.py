@@ -110,6 +110,16 @@ class TestSnapshotColumns:
         assert len(set(first["snapshot_id"].to_pylist())) == 1
         assert set(first["snapshot_id"].to_pylist()) != set(second["snapshot_id"].to_pylist())
 
+    def test_are_the_snapshots_own_in_all_its_exports(self) -> None:
+        trie = trie_of(("a", "alice"))
+        before = datetime.datetime.now(datetime.UTC)
+        taken = trie.snapshot()
+        after = datetime.datetime.now(datetime.UTC)
+        first, second = snapshot.to_arrow(taken), snapshot.to_arrow(taken.snapshot())
+        assert first.equals(second)
+        assert before - datetime.timedelta(milliseconds=1) <= first["taken_at"][0].as_py() <= after
+        assert snapshot.to_arrow(trie)["snapshot_id"] != first["snapshot_id"]
+
     def test_tell_when_it_was_taken(self) -> None:
         before = datetime.datetime.now(datetime.UTC)
         taken_at = row(trie_of(("a", "alice")))["taken_at"]
