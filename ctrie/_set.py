@@ -140,8 +140,9 @@ class CtrieSet(MutableSet[Any]):
 
     def diff(self, older: CtrieSet) -> Iterator[tuple[Any, bool]]:
         """Yield (member, added) for every member that only one of `older` and this set has; see `Ctrie.diff`."""
-        for member, old, _ in self._members.diff(older._members, _NEW):
-            yield member, old is _NEW
+        if not isinstance(older, CtrieSet):
+            raise TypeError(f"diff() takes a CtrieSet, not {type(older).__name__}")
+        return ((member, old is _NEW) for member, old, _ in self._members.diff(older._members, _NEW))
 
     def split(self, n: int) -> list[Iterator[Any]]:
         """Return up to `n` iterators that between them yield one instant's members, each once."""

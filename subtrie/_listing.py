@@ -39,6 +39,17 @@ class Subscription(NamedTuple):
     subscriber: Any
     options: Mapping[str, Any] = _NO_OPTIONS
 
+    def __hash__(self) -> int:
+        return hash((self.filter, self.subscriber))  # options may hold what has no hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.filter, self.subscriber, dict(self.options))
+
+
+def _restored(filter: str, subscriber: Any, options: dict[str, Any]) -> Subscription:
+    """Unpickle, or copy: a mapping proxy can do neither."""
+    return Subscription(filter, subscriber, MappingProxyType(options))
+
 
 class Change(NamedTuple):
     """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""

@@ -191,6 +191,15 @@ class TestInstants:
         members.add("b")
         assert sorted(members.diff(before)) == [("a", False), ("d", True)]
 
+    def test_diff_is_of_the_instant_of_the_call(self) -> None:
+        members = CtrieSet("ab")
+        changes = members.diff(members.readonly_snapshot())
+        members.add("c")
+        assert list(changes) == []
+        with pytest.raises(TypeError, match="diff\\(\\) takes a CtrieSet, not set"):
+            members.diff({"a"})  # type: ignore[arg-type]
+        members.check()
+
     @pytest.mark.parametrize("parts", [1, 2, 5, 100])
     def test_split(self, parts: int) -> None:
         members = CtrieSet(range(50))

@@ -6,6 +6,8 @@ The specification is each time a line over all subscriptions, with the dialect's
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -57,6 +59,19 @@ def overlapped(trie: Any, filter: str) -> list[str]:
 def expected_overlaps(dialect: Dialect, filters: list[str], filter: str) -> list[str]:
     words = dialect.split_filter(filter)
     return sorted({other for other in filters if dialect.overlaps(dialect.split_filter(other), words)})
+
+
+class TestSubscription:
+    def test_goes_into_a_set_a_pickle_and_a_copy(self) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a.*", "ann", tags=["x"])
+        trie.subscribe("a.b", "ann")
+        found = list(trie.entries("a.b"))
+        assert set(found) == set(trie.subscriptions())
+        assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == found
+        with pytest.raises(TypeError):
+            copy.deepcopy(found[0]).options["qos"] = 1  # type: ignore[index]
+        trie.check()
 
 
 class TestOverlapping:
