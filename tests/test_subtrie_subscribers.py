@@ -226,8 +226,9 @@ def test_a_subscriber_that_asks_the_trie_again_and_again_is_stopped(count: int) 
     assert run_script(textwrap.dedent(script)) == (0, 3 * "stopped\n", "")
 
 
+@pytest.mark.compiled
 def test_an_answer_for_which_there_is_no_memory_is_no_wrong_one() -> None:
-    """One allocation fails, whichever."""
+    """One allocation fails, whichever. (Of the interpreted twin that would be a test of the interpreter.)"""
     pytest.importorskip("_testcapi")
     script = """
         import _testcapi
