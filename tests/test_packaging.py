@@ -106,6 +106,7 @@ class TestImport:
         assert run_python(f"import sys, {', '.join(modules)}; print(sys._is_gil_enabled())") == "False"
 
 
+@pytest.mark.once
 class TestRooms:
     def test_no_import_runs_upwards(self) -> None:
         upwards = [
@@ -159,6 +160,7 @@ def cython_imports(path: Path) -> Iterator[tuple[int, str]]:
             yield line, found[1].removeprefix("cython.cimports.")
 
 
+@pytest.mark.once
 class TestPages:
     @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
     def test_links_lead_to_files_that_exist(self, page: str) -> None:
@@ -166,6 +168,7 @@ class TestPages:
         assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+@pytest.mark.once
 class TestBuild:
     """The switches of setup.py, tried on a copy of the tree."""
 
