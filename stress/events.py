@@ -167,21 +167,21 @@ class _Pairing:
         self, invoked: Event, called: int, returned: int | None, event: Event | None, answer: Any = UNSEEN
     ) -> None:
         self._note_key(invoked)
-        value = None if invoked.value is UNSEEN else invoked.value
         completion = UNSEEN if event is None else event.value
         inner_key = invoked.key if self._spec.names_keys else UNSEEN
         try:
-            op, args, result = self._spec.read_event(invoked.f, value, completion, inner_key)
-        except (ValueError, TypeError) as error:
+            op, args, result = self._spec.read_event(invoked.f, invoked.value, completion, inner_key)
+        except ValueError as error:
             self._complain(event or invoked, str(error))
-        if self._spec.vocabulary and op not in self._spec.vocabulary:
-            known = ", ".join(sorted(self._spec.vocabulary))
-            self._complain(invoked, f"{self._spec.name} has no operation {op}: it has {known}")
-        if self.keyed:
-            args = (invoked.key, *args)
+        except (TypeError, LookupError):
+            self._complain(event or invoked, f"{invoked.f} of {invoked.value!r} cannot answer {completion!r}")
         thread = invoked.process if isinstance(invoked.process, int) else str(invoked.process)
         result = result if answer is UNSEEN else answer
-        self._done.append(Operation(len(self._done), thread, called, returned, op, args, result))
+        operation = Operation(len(self._done), thread, called, returned, op, args, result)
+        complaint = self._spec.complaint(operation)
+        if complaint is not None:
+            self._complain(invoked, complaint)
+        self._done.append(operation._replace(args=(invoked.key, *args)) if self.keyed else operation)
 
     def _note_key(self, invoked: Event) -> None:
         """Whether the events tell of several objects by key; either all of them do, or none."""

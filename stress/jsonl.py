@@ -10,6 +10,7 @@ from then on).
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -83,13 +84,13 @@ def parse(text: str, source: str = "<text>") -> History:
         HistoryError: it holds none; the message names `source`, the line and what is wrong there.
     """
     lines = _lines(text, source)
-    number, header = next(lines, (1, None))
+    first, header = next(lines, (1, None))
     if not isinstance(header, dict) or "stress" not in header:
         raise HistoryError(
-            'the first line must be the header: {"stress": 1, "spec": "map", ...}', source=source, line=number
+            'the first line must be the header: {"stress": 1, "spec": "map", ...}', source=source, line=first
         )
     if header["stress"] != FORMAT:
-        raise HistoryError(f"format {header['stress']!r} is not known, only {FORMAT}", source=source, line=number)
+        raise HistoryError(f"format {header['stress']!r} is not known, only {FORMAT}", source=source, line=first)
     operations, ids = [], set()
     for number, row in lines:
         try:
@@ -100,8 +101,14 @@ def parse(text: str, source: str = "<text>") -> History:
             raise HistoryError(f"a second operation of id {operation.id}", source=source, line=number)
         ids.add(operation.id)
         operations.append(operation)
-    decoded = {key: decode(value) for key, value in header.items() if key != "stress"}
-    return History(renumbered(operations), {**decoded, "source": source})
+    return History(renumbered(operations), {**_decoded(header, source, first), "source": source})
+
+
+def _decoded(header: dict[str, Any], source: str, line: int) -> dict[str, Any]:
+    try:
+        return {key: decode(value) for key, value in header.items() if key != "stress"}
+    except (ValueError, TypeError) as error:
+        raise HistoryError(f"no header: {error}", source=source, line=line) from None
 
 
 def _lines(text: str, source: str) -> Iterator[tuple[int, Any]]:
@@ -123,6 +130,8 @@ def _operation(row: Any) -> Operation:
         raise ValueError(f"the thread must be an integer or a string, not {thread!r}")
     if type(call) not in (int, float) or type(returned) not in (int, float, type(None)):
         raise ValueError(f"call and return must be numbers (return may be null), not {call!r} and {returned!r}")
+    if not math.isfinite(call) or not math.isfinite(returned or 0):
+        raise ValueError(f"call and return must be finite, not {call!r} and {returned!r}")
     if returned is not None and returned < call:
         raise ValueError(f"it returns at {returned}, before it is called at {call}")
     if not isinstance(op, str) or not isinstance(args, list):

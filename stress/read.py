@@ -88,10 +88,11 @@ def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple
     if initial is not UNSEEN:
         options["initial"] = initial
     model = make_spec(name, source, **options)
-    unknown = next((each for each in history if model.vocabulary and each.op not in model.vocabulary), None)
-    if unknown is not None:
-        known = ", ".join(sorted(model.vocabulary))
-        raise HistoryError(f"{name} has no operation {unknown.op}: it has {known}", source=source)
+    for operation in history:
+        complaint = model.complaint(operation)
+        if complaint is not None:
+            which = f"{operation.op} of thread {operation.thread!r}, called at {operation.call}"
+            raise HistoryError(f"{which}: {complaint}", source=source)
     return history, model
 
 

@@ -11,13 +11,15 @@ speed or clarity:
 * `project` lets it refute a history by looking at one element alone;
 * `successors` is for operations with several possible outcomes, or with none (a lock that is taken cannot be
   acquired);
-* `normalise` says what of a raw answer counts; `read_event` reads the events of other tools' histories.
+* `normalise` says what of a raw answer counts; `read_event` reads the events of other tools' histories, and
+  `complaint` refuses calls in files that the object does not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from enum import Enum
+from functools import cache
 from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN, Operation, freeze, show
@@ -60,6 +62,11 @@ class Spec:
     """Operations that never change any state, whatever they answer."""
     vocabulary: ClassVar[frozenset[str]] = frozenset()
     """The operations that exist; empty: not declared, so that a reader of files accepts every name."""
+
+    parameters: ClassVar[Mapping[str, str]] = {}
+    """The parameters of operations, as they stand in Python: ``{"pop": "key, default=None"}``. An operation that
+    is not named here takes whatever it is given.
+    """
 
     names_keys: ClassVar[bool] = False
     """Whether the `:key` of an EDN event is the first argument of an operation, rather than the name of an
@@ -132,6 +139,23 @@ class Spec:
         here = self.describe(state)
         return f"would answer {show(answer)} in state {here}, and answered {show(operation.result)}"
 
+    def complaint(self, operation: Operation) -> str | None:
+        """What is wrong with an operation that stands in a file, if this object has none like it: `step` and its
+        like need not be ready for it.
+
+        >>> from stress import Register
+        >>> Register().complaint(Operation(0, 0, 1, 2, "cas", (3,), True))
+        'the call is cas(old, new), not cas(3)'
+        """
+        op, args = operation.op, operation.args
+        if self.vocabulary and op not in self.vocabulary:
+            return f"{self.name} has no operation {op}: it has {', '.join(sorted(self.vocabulary))}"
+        if op not in self.parameters:
+            return None
+        least, most = _arity(self.parameters[op])
+        given = f"{op}({', '.join(map(show, args))})"
+        return None if least <= len(args) <= most else f"the call is {op}({self.parameters[op]}), not {given}"
+
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
     ) -> tuple[str, tuple[Hashable, ...], Hashable]:
@@ -139,17 +163,33 @@ class Spec:
 
         Parameters:
             f: the operation's name.
-            invoked: the value of the invocation.
+            invoked: the value of the invocation; `UNSEEN` if it carries none.
             completed: the value of the completion; `UNSEEN` if it never completed or carries none.
             key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
 
         By default a vector is a list of arguments, and a completion that only repeats them says nothing of
         the answer.
         """
-        args = () if invoked is None else tuple(invoked) if isinstance(invoked, tuple) else (invoked,)
+        given = () if key is UNSEEN else (key,)
         repeats = invoked is not None and completed == invoked
         result = UNSEEN if repeats or completed is UNSEEN else self.normalise(f, completed)
-        return f, args if key is UNSEEN else (key, *args), result
+        return f, (*given, *self._arguments(f, invoked, len(given))), result
+
+    def _arguments(self, f: str, invoked: Any, given: int) -> tuple[Hashable, ...]:
+        """The arguments that the value of an invocation holds, after `given` others: nil is one only where one is
+        wanted.
+        """
+        least, most = _arity(self.parameters[f]) if f in self.parameters else (0, None)
+        if invoked is UNSEEN or most == given or (invoked is None and least <= given):
+            return ()
+        return invoked if isinstance(invoked, tuple) else (invoked,)
+
+
+@cache
+def _arity(parameters: str) -> tuple[int, int]:
+    """The least and the greatest number of arguments."""
+    names = parameters.split(", ") if parameters else []
+    return sum("=" not in name for name in names), len(names)
 
 
 class FrozenMap(dict[Hashable, Any]):

@@ -171,6 +171,15 @@ class TestCheck:
         assert told.err == f"{bad}:2: '}}' closes nothing: nothing is open\n"
         assert told.out.startswith(f"{GOOD}: linearizable")
 
+    def test_a_call_that_does_not_exist_is_no_verdict(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        bad = tmp_path / "bad.jsonl"
+        bad.write_text('{"stress": 1}\n[0, 0, 1, 2, "get", [], null]\n')
+
+        assert main(["check", "--spec", "kv", str(bad), GOOD]) == 2
+        told = capsys.readouterr()
+        assert told.err == f"{bad}: get of thread 0, called at 1: the call is get(key), not get()\n"
+        assert told.out.startswith(f"{GOOD}: linearizable")
+
     @pytest.mark.parametrize(("initial", "status"), [("nil", 1), ("3", 0), ("4", 1), ('"3"', 1)])
     def test_initial_state(self, tmp_path: Path, initial: str, status: int) -> None:
         log = tmp_path / "read.log"

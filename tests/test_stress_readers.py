@@ -339,6 +339,7 @@ class TestEvents:
             ),
             ("{:process 0 :type :invoke :f :cas :value 3}", 1, "the value of cas must be a pair, not 3"),
             ("{:process 0 :type :done :f :read}", 1, "the type of an event is :invoke, :ok, :fail or :info"),
+            ("{:process 0 :type :invoke :f :write}", 1, "the call is write(value), not write()"),
             ("{:type :ok}", 1, "an event has no :process and no :f"),
             ("[1 2]", 1, "an event is a map such as"),
             ("{:process 0 :type :invoke :f :read\n", 1, "'{' is never closed"),
@@ -352,6 +353,45 @@ class TestEvents:
 
         assert complaint in str(raised.value)
         assert str(raised.value).startswith(f"{path}:{line}: ")
+
+    @pytest.mark.parametrize(
+        ("spec", "event", "complaint"),
+        [
+            ("set", ":f :add", "the call is add(member), not add()"),
+            ("set", ":f :read :value 3} {:process 0 :type :ok :f :read :value 3", ""),
+            ("queue", ":f :enqueue", "the call is enqueue(item), not enqueue()"),
+            ("queue", ":f :enqueue :value nil", ""),
+            ("counter", ':f :add :value "x"', "the n of add(n=1) is a number, not 'x'"),
+            ("counter", ":f :add", ""),
+            ("map", ":f :put :value 1", "the call is put(key, value), not put(1)"),
+            ("map", ":f :put :key :k", "the call is put(key, value), not put('k')"),
+            ("map", ":f :get :value []", "the call is get(key, default=None), not get()"),
+            ("map", ":f :items} {:process 0 :type :ok :f :items :value 3", "items of ? cannot answer 3"),
+            ("map", ":f :popitem} {:process 0 :type :ok :f :popitem :value 3", "popitem() answers a pair, not 3"),
+            ("kv", ":f :get", "the call is get(key), not get()"),
+            ("kv", ":f :put :key 1", "the call is put(key, value), not put(1)"),
+            ("kv", ":f :append :key 1 :value 2", "append(key, text) takes text, not 2"),
+            ("kv", ":f :append :key 1 :value nil", "append(key, text) takes text, not None"),
+            ("multi-register", ":f :write :value #{[1]}", "a step of txn is"),
+            ("subscriptions", ":f :match :value 3", "the topic of match(topic) is text, not 3"),
+            (
+                "subscriptions",
+                ':f :entries :value "a"} {:process 0 :type :ok :f :entries :value [[]]',
+                "entries of 'a' cannot answer ((),)",
+            ),
+        ],
+    )
+    def test_calls_that_do_not_exist_are_named_with_their_line(
+        self, tmp_path: Path, spec: str, event: str, complaint: str
+    ) -> None:
+        path = written(tmp_path, f"\n{{:process 0 :type :invoke {event}}}")
+
+        if not complaint:
+            check(*read_history(path, spec))
+            return
+        with pytest.raises(HistoryError) as raised:
+            read_history(path, spec)
+        assert str(raised.value).startswith(f"{path}:2: {complaint}")
 
 
 class TestFormats:
@@ -482,6 +522,8 @@ class TestJsonLines:
             ('[0, 0, 3, 2, "read", [], null]', "it returns at 2, before it is called at 3"),
             ("[0, 0, 1, 2, 3, [], null]", "op must be a string"),
             ('[0, 0, 1, 2, "read", [], {"what": 1}]', "an object of one of the keys set, raised"),
+            ('[0, 0, NaN, 2, "read", [], null]', "call and return must be finite"),
+            ('[0, 0, 1, Infinity, "read", [], null]', "call and return must be finite"),
             ("[0, 0, 1", "not JSON"),
         ],
     )
@@ -493,6 +535,45 @@ class TestJsonLines:
 
         assert complaint in str(raised.value)
         assert str(raised.value).startswith(f"{path}:3: ")
+
+    @pytest.mark.parametrize(
+        ("spec", "call", "complaint"),
+        [
+            ("kv", '"get", [], null', "the call is get(key), not get()"),
+            ("kv", '"append", ["k", 1], null', "append(key, text) takes text, not 1"),
+            ("register", '"pop", [], null', "register has no operation pop: it has cas, read, write"),
+            ("register", '"cas", [1], true', "the call is cas(old, new), not cas(1)"),
+            ("map", '"popitem", [], 5', "popitem() answers a pair, not 5"),
+            ("map", '"items", [], 5', "items() answers a set, not 5"),
+            ("map", '"snapshot", [], {"set": [5]}', "snapshot() answers pairs, not {5}"),
+            ("multi-register", '"txn", [["w", "x"]], []', "a step of txn is"),
+            ("multi-register", '"txn", [["read", "x"]], []', "is one value for each of its 1 reads"),
+            ("multi-register", '"txn", [3], []', "a step of txn is"),
+            ("subscriptions", '"subscribe", ["a"], null', "the call is subscribe(filter, subscriber)"),
+            ("subscriptions", '"subscribe", [1, 2], null', "the filter of subscribe(filter, subscriber) is text"),
+            ("subscriptions", '"match", ["a"], 3', "match(topic) answers a set, not 3"),
+        ],
+    )
+    def test_calls_that_do_not_exist_are_named(self, tmp_path: Path, spec: str, call: str, complaint: str) -> None:
+        path = written(tmp_path, f'{{"stress": 1, "spec": "{spec}"}}\n[0, 7, 1, 2, {call}]\n')
+
+        with pytest.raises(HistoryError) as raised:
+            read_history(path)
+
+        assert str(raised.value).startswith(f"{path}: ")
+        assert " of thread 7, called at 1: " in str(raised.value)
+        assert complaint in str(raised.value)
+
+    def test_a_header_that_is_none(self, tmp_path: Path) -> None:
+        with pytest.raises(HistoryError, match=":1: no header: an object of one of the keys"):
+            read_history(written(tmp_path, '{"stress": 1, "spec": "kv", "initial": {"a": 1}}\n'))
+
+    @pytest.mark.parametrize(("spec", "initial"), [("counter", "x"), ("subscriptions", (1, 2))])
+    def test_a_start_that_is_none(self, tmp_path: Path, spec: str, initial: Any) -> None:
+        path = written(tmp_path, '{"stress": 1}\n')
+
+        with pytest.raises(HistoryError, match=f"{spec} cannot start from initial .*: it must"):
+            read_history(path, spec, initial)
 
     def test_two_operations_of_one_id(self, tmp_path: Path) -> None:
         row = '[0, 0, 1, 2, "read", [], null]\n'

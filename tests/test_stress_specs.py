@@ -200,6 +200,10 @@ class TestOthers:
         assert outcome(KeyValue(), FrozenMap(), "get", ("k",))[1] == ""
         assert outcome(KeyValue(None), FrozenMap(), "append", ("k", "a"))[0] == {"k": "a"}
 
+    def test_what_is_no_text_cannot_be_appended_to_and_what_is_no_number_cannot_be_added_to(self) -> None:
+        assert outcome(KeyValue(), FrozenMap(k=1), "append", ("k", "a")) == ({"k": 1}, Raised("TypeError"))
+        assert outcome(Map(), FrozenMap(k="a"), "compute", ("k", 1)) == ({"k": "a"}, Raised("TypeError"))
+
     def test_transactions_see_their_own_writes(self) -> None:
         steps = (("read", "x"), ("write", "x", 1), ("read", "x"))
 

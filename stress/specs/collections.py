@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
-from typing import Any, Final
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from numbers import Number
+from typing import Any, ClassVar, Final
 
-from stress.history import UNSEEN, Operation, Raised, freeze
+from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import EVERYTHING, Element, Spec, State
 
 __all__ = ["Counter", "Queue", "Set"]
@@ -27,6 +28,10 @@ class Set(Spec):
     name = "set"
     read_only = frozenset({"contains", "__contains__", "items", "read", "len", "__len__"})
     vocabulary = read_only | frozenset({"add", "discard", "remove", "pop", "clear"})
+    parameters: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("items", "read", "len", "__len__", "pop", "clear"), ""),
+        **dict.fromkeys(("add", "discard", "remove", "contains", "__contains__"), "member"),
+    }
 
     def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
         self.initial: frozenset[Hashable] = frozenset(initial or ())
@@ -128,6 +133,7 @@ class Queue(Spec):
     name = "queue"
     read_only = frozenset({"len", "__len__", "qsize"})
     vocabulary = read_only | _PUT | _GET
+    parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_PUT, "item")
 
     def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
         self.initial: tuple[Hashable, ...] = tuple(initial or ())
@@ -164,9 +170,15 @@ class Counter(Spec):
     name = "counter"
     read_only = frozenset({"value", "read", "get"})
     vocabulary = read_only | frozenset({"increment", "add", "decrement"})
+    parameters: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(read_only, ""),
+        **dict.fromkeys(("increment", "add", "decrement"), "n=1"),
+    }
 
     def __init__(self, initial: Hashable = 0) -> None:
         self.initial: Any = 0 if initial is None else initial
+        if not isinstance(self.initial, Number):
+            raise ValueError("it must be a number")
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         if op in self.read_only:
@@ -182,3 +194,9 @@ class Counter(Spec):
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         weak = result is None and op not in self.read_only
         return super().successors(state, op, args, UNSEEN if weak else result)
+
+    def complaint(self, operation: Operation) -> str | None:
+        wrong = super().complaint(operation)
+        if wrong is None and not all(isinstance(amount, Number) for amount in operation.args):
+            return f"the n of {operation.op}(n=1) is a number, not {show(operation.args[0])}"
+        return wrong

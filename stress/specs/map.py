@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Final
 
-from stress.history import UNSEEN, Operation, Raised, freeze
+from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State
 
 __all__ = ["Map"]
@@ -57,7 +57,10 @@ def _remove_if(state: FrozenMap, key: Hashable, old: Hashable) -> _Outcome:
 
 
 def _compute(state: FrozenMap, key: Hashable, amount: Any) -> _Outcome:
-    value = (state.get(key) or 0) + amount
+    try:
+        value = (state.get(key) or 0) + amount
+    except TypeError:
+        return state, Raised("TypeError")
     return state.put(key, value), value
 
 
@@ -94,6 +97,19 @@ _RULES: Final[dict[str, Callable[..., _Outcome]]] = {
 }
 _RULES.update({alias: _RULES[op] for alias, op in _ALIASES.items()})
 
+_PARAMETERS: Final = {
+    **dict.fromkeys(("getitem", "contains", "peek", "delitem"), "key"),
+    **dict.fromkeys(("get", "pop"), "key, default=None"),
+    **dict.fromkeys(("setdefault", "get_or_create"), "key, value=None"),
+    **dict.fromkeys(("put", "replace"), "key, value"),
+    **dict.fromkeys(("clear", "popitem", "items", "keys", "values", "len"), ""),
+    "put_if_absent": "key, value, default=None",
+    "replace_if": "key, old, new",
+    "remove_if": "key, old",
+    "compute": "key, n",
+}
+_PARAMETERS.update({alias: _PARAMETERS[op] for alias, op in _ALIASES.items()})
+
 
 class Map(Spec):
     """A map from keys to values. `initial` is its content at the start: a mapping or pairs.
@@ -114,6 +130,7 @@ class Map(Spec):
     names_keys = True
     read_only = _WHOLE | _GET
     vocabulary = frozenset(_RULES) | {"popitem"}
+    parameters = _PARAMETERS
 
     def __init__(self, initial: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None) -> None:
         self.initial: FrozenMap = FrozenMap(initial or ())
@@ -132,6 +149,20 @@ class Map(Spec):
             return () if state else (state,)
         key, value = result
         return (state.without(key),) if key in state and state[key] == value else ()
+
+    def complaint(self, operation: Operation) -> str | None:
+        wrong = super().complaint(operation)
+        result: Any = operation.result
+        if wrong is not None or result is UNSEEN or isinstance(result, Raised):
+            return wrong
+        op = _ALIASES.get(operation.op, operation.op)
+        if op == "popitem" and not _is_pair(result):
+            return f"popitem() answers a pair, not {show(result)}"
+        if op in {"items", "keys"} and not isinstance(result, (frozenset, tuple)):
+            return f"{operation.op}() answers a set, not {show(result)}"
+        if op == "items" and not all(map(_is_pair, result)):
+            return f"{operation.op}() answers pairs, not {show(result)}"
+        return None
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         if op in self.read_only:
@@ -214,12 +245,16 @@ class Map(Spec):
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
     ) -> tuple[str, tuple[Hashable, ...], Hashable]:
-        if key is UNSEEN and f in _NO_VALUE and isinstance(invoked, tuple):
+        if key is UNSEEN and f in _NO_VALUE and isinstance(invoked, tuple) and invoked:
             key, invoked = invoked[0], None  # [key nil], which comes back as [key value]
             completed = completed[1] if isinstance(completed, tuple) and len(completed) == 2 else completed
         elif key is not UNSEEN and invoked is None and f not in _NO_VALUE:
             invoked = (None,)
         return super().read_event(f, invoked, completed, key)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2
 
 
 def _distinct(found: list[Hashable]) -> Hashable:

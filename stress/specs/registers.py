@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
-from typing import Any, cast
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from types import NoneType
+from typing import Any, ClassVar, cast
 
-from stress.history import UNSEEN, Operation, Raised
+from stress.history import UNSEEN, Operation, Raised, show
 from stress.spec import Element, FrozenMap, Spec, State
 
 __all__ = ["KeyValue", "MultiRegister", "Mutex", "Register"]
@@ -23,6 +24,7 @@ class Register(Spec):
     name = "register"
     read_only = frozenset({"read"})
     vocabulary = frozenset({"read", "write", "cas"})
+    parameters: ClassVar[Mapping[str, str]] = {"read": "", "write": "value", "cas": "old, new"}
 
     def __init__(self, initial: Hashable = None) -> None:
         self.initial = initial
@@ -50,12 +52,12 @@ class Register(Spec):
         if f == "cas":
             old, new = _pair(f, value)
             return f, (old, new), UNSEEN if completed is UNSEEN else True
-        return f, (value,), UNSEEN if completed is UNSEEN else None
+        return f, () if value is UNSEEN else (value,), UNSEEN if completed is UNSEEN else None
 
 
 class KeyValue(Spec):
-    """A store of text: `get(key)`, `put(key, value)`, `append(key, value)`; a key never written holds
-    `initial`.
+    """A store of text: `get(key)`, `put(key, value)`, `append(key, text)`; a key never written holds `initial`.
+    What holds something else, and not None, cannot be appended to: that raises a TypeError.
 
     >>> store = KeyValue()
     >>> store.step(FrozenMap(k="ab"), "append", ("k", "c"))
@@ -66,6 +68,7 @@ class KeyValue(Spec):
     names_keys = True
     read_only = frozenset({"get"})
     vocabulary = frozenset({"get", "put", "append"})
+    parameters: ClassVar[Mapping[str, str]] = {"get": "key", "put": "key, value", "append": "key, text"}
 
     def __init__(self, initial: Hashable = "") -> None:
         self.missing: Any = initial
@@ -82,8 +85,20 @@ class KeyValue(Spec):
                 return state.put(args[0], args[1]), None
             case "append":
                 before = state.get(args[0], self.missing)
-                return state.put(args[0], args[1] if before is None else before + args[1]), None
+                if not isinstance(before, (str, NoneType)):
+                    return state, Raised("TypeError")
+                return state.put(args[0], (before or "") + args[1]), None
         return super().step(state, op, args)
+
+    def complaint(self, operation: Operation) -> str | None:
+        wrong = super().complaint(operation)
+        if wrong is not None or operation.op != "append":
+            return wrong
+        if not isinstance(operation.args[1], str):
+            return f"append(key, text) takes text, not {show(operation.args[1])}"
+        if not isinstance(self.missing, (str, NoneType)):
+            return f"append(key, text) needs text to start from, not initial {show(self.missing)}"
+        return None
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         return operation.args[:1]
@@ -102,11 +117,11 @@ class KeyValue(Spec):
     ) -> tuple[str, tuple[Hashable, ...], Hashable]:
         value = invoked
         if key is UNSEEN:  # the key is part of the value: [key value], or the key alone
-            key, value = _pair(f, invoked) if isinstance(invoked, tuple) else (invoked, None)
+            key, value = _pair(f, invoked) if isinstance(invoked, tuple) else (invoked, UNSEEN)
             completed = _pair(f, completed)[1] if isinstance(completed, tuple) else completed
         if f == "get":
-            return f, (key,), completed
-        return f, (key, value), UNSEEN if completed is UNSEEN else None
+            return f, () if key is UNSEEN else (key,), completed
+        return f, (key, value) if value is not UNSEEN else (key,), UNSEEN if completed is UNSEEN else None
 
 
 class MultiRegister(Spec):
@@ -150,6 +165,21 @@ class MultiRegister(Spec):
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         return all(kind == "read" for kind, *_ in args)
+
+    def complaint(self, operation: Operation) -> str | None:
+        wrong = super().complaint(operation)
+        if wrong is not None:
+            return wrong
+        args: Any = operation.args
+        result = operation.result
+        for step in args:
+            shape = (step[0], len(step)) if isinstance(step, tuple) and step else None
+            if shape not in {("read", 2), ("write", 3)}:
+                return f'a step of txn is ("read", key) or ("write", key, value), not {show(step)}'
+        reads = sum(step[0] == "read" for step in args)
+        if isinstance(result, tuple) and len(result) != reads:
+            return f"the answer of txn is one value for each of its {reads} reads, not {show(result)}"
+        return None
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         args: Any = operation.args

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
-from typing import Any, Final
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import EVERYTHING, Element, Spec, State
@@ -41,12 +41,20 @@ class Subscriptions(Spec):
     name = "subscriptions"
     read_only = _MATCHING | _WHOLE | frozenset({"filters", "contains"})
     vocabulary = read_only | frozenset({"subscribe", "unsubscribe", "unsubscribe_all", "clear"})
+    parameters: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("subscribe", "unsubscribe", "contains"), "filter, subscriber"),
+        **dict.fromkeys(("unsubscribe_all", "filters"), "subscriber"),
+        **dict.fromkeys(_MATCHING, "topic"),
+        **dict.fromkeys(_WHOLE | {"clear"}, ""),
+    }
 
     def __init__(self, initial: Iterable[Pair] | None = None, *, dialect: str = "amqp") -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"no dialect {dialect!r}: there are {', '.join(DIALECTS)}")
         self.dialect = dialect
         self.initial: frozenset[Pair] = frozenset(initial or ())
+        if not all(map(_is_pair, self.initial)):
+            raise ValueError("it must consist of pairs of a filter and a subscriber")
         self._universe: Collection[Any] = ()
         self._cover: dict[Any, list[Pair]] = {}
 
@@ -82,6 +90,17 @@ class Subscriptions(Spec):
             return hits
         subscribers = frozenset(subscriber for _, subscriber in hits)
         return subscribers if op == "match" else bool(hits) if op == "has_match" else len(subscribers)
+
+    def complaint(self, operation: Operation) -> str | None:
+        wrong, op, result = super().complaint(operation), operation.op, operation.result
+        if wrong is not None:
+            return wrong
+        word = self.parameters[op].partition(",")[0]
+        if word in {"filter", "topic"} and not isinstance(operation.args[0], str):
+            return f"the {word} of {op}({self.parameters[op]}) is text, not {show(operation.args[0])}"
+        if op in _SETS and result is not UNSEEN and not isinstance(result, (frozenset, tuple, Raised)):
+            return f"{op}({self.parameters[op]}) answers a set, not {show(result)}"
+        return None
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         return op in self.read_only or (op in {"subscribe", "unsubscribe"} and result is False)
@@ -163,3 +182,7 @@ class Subscriptions(Spec):
         return (
             frozenset(found) if len(set(found)) == len(found) else tuple(found)
         )  # twice the same: no state answers that
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
