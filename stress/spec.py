@@ -167,11 +167,11 @@ class Spec:
             completed: the value of the completion; `UNSEEN` if it never completed or carries none.
             key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
 
-        By default a vector is a list of arguments, and a completion that only repeats them says nothing of
-        the answer.
+        By default a vector is a list of arguments, and the completion of an update that only repeats them says
+        nothing of the answer.
         """
         given = () if key is UNSEEN else (key,)
-        repeats = invoked is not None and completed == invoked
+        repeats = f not in self.read_only and invoked is not None and _are_same(completed, invoked)
         result = UNSEEN if repeats or completed is UNSEEN else self.normalise(f, completed)
         return f, (*given, *self._arguments(f, invoked, len(given))), result
 
@@ -190,6 +190,13 @@ def _arity(parameters: str) -> tuple[int, int]:
     """The least and the greatest number of arguments."""
     names = parameters.split(", ") if parameters else []
     return sum("=" not in name for name in names), len(names)
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two values are written alike: True is not 1."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_are_same, one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 class FrozenMap(dict[Hashable, Any]):

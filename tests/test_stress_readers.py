@@ -307,6 +307,16 @@ class TestEvents:
             ("queue", [("enqueue", "1", "1"), ("dequeue", "nil", "nil")], Verdict.ILLEGAL),
             ("counter", [("add", "2", "2"), ("add", "3", "3"), ("read", "nil", "5")], Verdict.LINEARIZABLE),
             ("counter", [("add", "2", "2"), ("read", "nil", "3")], Verdict.ILLEGAL),
+            ("set", [("contains", "1", "true")], Verdict.ILLEGAL),
+            ("set", [("contains", "1", "1")], Verdict.ILLEGAL),
+            ("set", [("contains", "0", "false")], Verdict.LINEARIZABLE),
+            ("set", [("discard", "1", "true")], Verdict.ILLEGAL),
+            ("set", [("add", "0", "false")], Verdict.ILLEGAL),
+            ("set", [("add", "1", "true"), ("add", "1", "1")], Verdict.LINEARIZABLE),
+            ("map", [("get", "1", "1")], Verdict.ILLEGAL),
+            ("map", [("put", "[1 2]", "[1 2]"), ("get", "1", "2")], Verdict.LINEARIZABLE),
+            ("map", [("replace", "[1 2]", "[1 2]")], Verdict.LINEARIZABLE),
+            ("map", [("setdefault", "[1 true]", "[1 1]")], Verdict.ILLEGAL),
         ],
     )
     def test_collections(self, tmp_path: Path, spec: str, events: list[tuple[str, str, str]], verdict: Verdict) -> None:
