@@ -167,12 +167,13 @@ def to_event_list(history: History) -> list[dict[str, Any]]:
 
 
 def to_edn(history: History) -> str:
-    """The history as EDN event maps, one on a line; the arguments are the value of an invocation, the answer
-    of a completion.
+    """The history as EDN event maps, one on a line; the arguments are the value of an invocation, in a vector
+    unless there is just one, and the answer that of a completion.
     """
     lines = []
     for is_return, operation in _in_order(history):
-        value = operation.result if is_return else operation.args
+        args = operation.args if len(operation.args) != 1 else operation.args[0]
+        value = operation.result if is_return else args
         kind = "ok" if is_return else "invoke"
         process = operation.thread if isinstance(operation.thread, int) else json.dumps(operation.thread)
         lines.append(f"{{:process {process}, :type :{kind}, :f :{operation.op}, :value {_edn(value)}}}\n")

@@ -167,8 +167,8 @@ class Spec:
             completed: the value of the completion; `UNSEEN` if it never completed or carries none.
             key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
 
-        By default a vector is a list of arguments, and the completion of an update that only repeats them says
-        nothing of the answer.
+        By default a vector is a list of arguments, unless the operation takes only one, and the completion of
+        an update that only repeats them says nothing of the answer.
         """
         given = () if key is UNSEEN else (key,)
         repeats = f not in self.read_only and invoked is not None and _are_same(completed, invoked)
@@ -177,12 +177,12 @@ class Spec:
 
     def _arguments(self, f: str, invoked: Any, given: int) -> tuple[Hashable, ...]:
         """The arguments that the value of an invocation holds, after `given` others: nil is one only where one is
-        wanted.
+        wanted, and a vector is one where only one is possible.
         """
         least, most = _arity(self.parameters[f]) if f in self.parameters else (0, None)
         if invoked is UNSEEN or most == given or (invoked is None and least <= given):
             return ()
-        return invoked if isinstance(invoked, tuple) else (invoked,)
+        return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
 
 
 @cache

@@ -307,6 +307,12 @@ class TestEvents:
             ("queue", [("enqueue", "1", "1"), ("dequeue", "nil", "nil")], Verdict.ILLEGAL),
             ("counter", [("add", "2", "2"), ("add", "3", "3"), ("read", "nil", "5")], Verdict.LINEARIZABLE),
             ("counter", [("add", "2", "2"), ("read", "nil", "3")], Verdict.ILLEGAL),
+            ("set", [("add", "[1 2]", "[1 2]"), ("read", "nil", "#{[1 2]}")], Verdict.LINEARIZABLE),
+            ("set", [("add", "[1]", "[1]"), ("read", "nil", "[[1]]")], Verdict.LINEARIZABLE),
+            ("set", [("add", "[]", "true"), ("contains", "[]", "true")], Verdict.LINEARIZABLE),
+            ("set", [("add", "[1 2]", "[1 2]"), ("read", "nil", "#{1}")], Verdict.ILLEGAL),
+            ("queue", [("enqueue", "[1 2]", "[1 2]"), ("dequeue", "nil", "[1 2]")], Verdict.LINEARIZABLE),
+            ("queue", [("enqueue", "[1 2]", "[1 2]"), ("dequeue", "nil", "1")], Verdict.ILLEGAL),
             ("set", [("contains", "1", "true")], Verdict.ILLEGAL),
             ("set", [("contains", "1", "1")], Verdict.ILLEGAL),
             ("set", [("contains", "0", "false")], Verdict.LINEARIZABLE),
@@ -622,3 +628,17 @@ class TestExports:
         path = written(tmp_path, jsonl.to_edn(History(operations)))
 
         assert read_history(path, "map")[0].operations == operations
+
+    @pytest.mark.parametrize("member", [1, None, "a", (), (1,), (1, 2)])
+    def test_the_only_argument_comes_back_whatever_it_is(self, tmp_path: Path, member: Any) -> None:
+        for spec, op in (("set", "add"), ("queue", "enqueue"), ("register", "write")):
+            history = History((Operation(0, 0, 0, 1, op, (member,), None),))
+
+            (operation,) = read_history(written(tmp_path, jsonl.to_edn(history)), spec)[0]
+
+            assert operation.args == (member,)
+
+    def test_a_map_beside_a_key_holds_vectors(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "put", "[1 2]", "[1 2]", ":k") + done(0, "get", "nil", "[1 2]", ":k"))
+
+        assert check(*read_history(path, "map")).verdict is Verdict.LINEARIZABLE

@@ -248,8 +248,6 @@ class Map(Spec):
         if key is UNSEEN and f in _NO_VALUE and isinstance(invoked, tuple) and invoked:
             key, invoked = invoked[0], None  # [key nil], which comes back as [key value]
             completed = completed[1] if isinstance(completed, tuple) and len(completed) == 2 else completed
-        elif key is not UNSEEN and invoked is None and f not in _NO_VALUE:
-            invoked = (None,)
         return super().read_event(f, invoked, completed, key)
 
 
