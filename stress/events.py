@@ -4,7 +4,7 @@ Those tools write one event when a process invokes an operation and another when
 
 * `ok`: it took effect, and this is its answer;
 * `fail`: it did not happen, so the operation is dropped; a failed `cas` of a jepsen log is another matter: it
-  is a completed compare-and-set that answered false, whatever its value;
+  is a completed compare-and-set that answered false, whatever its value, unless an error follows that value;
 * `info`, or no second event: nobody knows. The operation is pending for ever.
 
 The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time;
@@ -31,7 +31,7 @@ _TYPES: Final = frozenset({"invoke", "ok", "fail", "info"})
 @dataclass(frozen=True)
 class Event:
     """One event: on `line`, `process` met `type` of operation `f`. `value` and `key` are `UNSEEN` if it
-    carries none.
+    carries none; `erred` says that a log tells of an error after the value.
     """
 
     line: int
@@ -40,6 +40,7 @@ class Event:
     f: str
     value: Any = UNSEEN
     key: Any = UNSEEN
+    erred: bool = False
 
 
 LOG_LINE: Final = re.compile(
@@ -55,13 +56,13 @@ def log_events(text: str, source: str) -> Iterator[Event]:
         match = LOG_LINE.match(line)
         if match is None or match["type"] not in _TYPES:
             continue
-        words = read_edn(match["value"], source) if match["value"].strip() else iter(())
         try:
-            value = next((plain(value) for _, value in words), UNSEEN)
+            value, *rest = [value for _, value in read_edn(match["value"], source)] or [UNSEEN]
         except HistoryError as error:
             raise HistoryError(error.reason, source=source, line=number) from None
         process = int(match["process"]) if match["process"].isdigit() else match["process"]
-        yield Event(number, process, match["type"], match["f"], value)
+        erred = rest not in ([], [None]) and rest[0] != Keyword("hint")  # a hint is no error
+        yield Event(number, process, match["type"], match["f"], plain(value), erred=erred)
 
 
 def edn_events(text: str, source: str) -> Iterator[Event]:
@@ -155,7 +156,7 @@ class _Pairing:
                 self._add(invoked, called, time, event)
             case "info":
                 self._add(invoked, called, None, None)
-            case "fail" if self._failed_cas_is_false and event.f == "cas":
+            case "fail" if self._failed_cas_is_false and event.f == "cas" and not event.erred:
                 self._add(invoked, called, time, None, answer=False)  # its value repeats the call, or tells why
 
     def finish(self) -> list[Operation]:

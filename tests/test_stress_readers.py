@@ -137,7 +137,9 @@ class TestLogs:
         assert (read.thread, read.op, read.args, read.result) == (1, "read", (), None)
         assert write.call < read.call < (read.returned or 0) < (write.returned or 0)
 
-    @pytest.mark.parametrize("value", ["[1 2]", "", "nil", ":timed-out", '"101: Compare failed"'])
+    @pytest.mark.parametrize(
+        "value", ["[1 2]", "", "nil", ":timed-out", '"101: Compare failed"', "[1 2] :hint 7", "[1 2]\tnil"]
+    )
     def test_a_failed_cas_answered_false(self, tmp_path: Path, value: str) -> None:
         """Whatever its completion tells besides."""
         lines = ["0 :invoke :write 1", "0 :ok :write 1", "0 :invoke :cas [1 2]", f"0 :fail :cas {value}"]
@@ -149,6 +151,15 @@ class TestLogs:
         assert cas.args == (1, 2)
         assert cas.result is False
         assert check(history, spec).verdict is Verdict.ILLEGAL
+
+    @pytest.mark.parametrize("error", [":no-conns", ':conn-lost "n1"', '"refused"', "[:no-leader 3]"])
+    def test_a_failed_cas_with_an_error_did_not_happen(self, tmp_path: Path, error: str) -> None:
+        lines = ["0 :invoke :cas [nil 1]", f"0 :fail :cas [nil 1] {error}", "0 :invoke :read nil", "0 :ok :read nil"]
+
+        history, spec = read_history(written(tmp_path, "".join(f"INFO jepsen.util - {x}\n" for x in lines)), "register")
+
+        assert [each.op for each in history] == ["read"]
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
 
     def test_a_failed_read_did_not_happen(self, tmp_path: Path) -> None:
         log = written(tmp_path, "INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 :fail :read :timed-out\n")
