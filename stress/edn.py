@@ -1,8 +1,8 @@
 """A reader of EDN (extensible data notation), the text form in which other tools keep their histories.
 
 Values become immutable Python values: vectors and lists tuples, sets frozen sets, maps `EdnMap`, keywords
-`Keyword`, symbols `Symbol`, nil None. Tags are ignored and their value kept; `#_` drops a form. Nothing here
-recurses, so depth is no danger.
+`Keyword`, symbols `Symbol`, nil None. Tags are ignored and their value kept, but for that of jepsen's keyed
+pairs, which become `KeyedPair`; `#_` drops a form. Nothing here recurses, so depth is no danger.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from stress.history import HistoryError
 
-__all__ = ["EdnMap", "Keyword", "Symbol", "read_edn", "read_edn_value"]
+__all__ = ["EdnMap", "KeyedPair", "Keyword", "Symbol", "read_edn", "read_edn_value"]
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,17 @@ class EdnMap(dict[Hashable, Any]):
         return hash(frozenset(self.items()))
 
 
+class KeyedPair(tuple[Any, ...]):
+    """A vector with the tag `#jepsen.independent/tuple`: a key, and what is said of the object of that key."""
+
+    __slots__ = ()
+
+
 _TOKEN: Final = re.compile(
     r"""(?P<space>[\s,]+|;[^\n]*)
       | (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<unclosed>")
-      | (?P<open>\#\{|[\[({])
+      | (?P<open>\#\{|[\[({]|\#jepsen\.independent/tuple[\s,]*\[)
       | (?P<close>[\])}])
       | (?P<discard>\#_)
       | (?P<special>\#\#[A-Za-z]+)
@@ -89,7 +95,8 @@ _ESCAPES: Final = {
     "'": "'",
     "/": "/",
 }
-_CLOSERS: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+_KEYED: Final = "#jepsen.independent/tuple"
+_CLOSERS: Final = {"[": "]", "(": ")", "{": "}", "#{": "}", _KEYED: "]"}
 
 
 class _Open:
@@ -122,7 +129,7 @@ def read_edn(text: str, source: str = "<text>") -> Iterator[tuple[int, Any]]:
     for kind, token, position in _tokens(text, source, line_starts):
         line = bisect_right(line_starts, position) + 1
         if kind == "open":
-            stack.append(_Open(token, line))
+            stack.append(_Open(_KEYED if token.startswith(_KEYED) else token, line))
             continue
         if kind == "discard":
             if stack:
@@ -178,6 +185,8 @@ def _tokens(text: str, source: str, line_starts: list[int]) -> Iterator[tuple[st
 def _collection(closed: _Open, source: str) -> Any:
     if closed.opener == "#{":
         return frozenset(closed.items)
+    if closed.opener == _KEYED:
+        return KeyedPair(closed.items)
     if closed.opener != "{":
         return tuple(closed.items)
     if len(closed.items) % 2:

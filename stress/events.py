@@ -10,16 +10,19 @@ Those tools write one event when a process invokes an operation and another when
 The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time;
 after an `info` it may go on as if it were another. An `info` of a process that has nothing under way (a
 nemesis, say) is not about the object.
+
+Events tell of several objects by a `:key`, or by values that are pairs of a key and a value, as those of jepsen's
+independent tests are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
-from stress.edn import EdnMap, Keyword, Symbol, read_edn
+from stress.edn import EdnMap, KeyedPair, Keyword, Symbol, read_edn
 from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
 from stress.spec import PerKey, Spec
 
@@ -108,18 +111,42 @@ def plain(value: Any) -> Any:
 
 
 def pair_events(events: Iterable[Event], spec: Spec, source: str, *, failed_cas_is_false: bool) -> tuple[History, Spec]:
-    """The history that the events tell, and the specification to judge it by: one object for each `:key`, if
-    they carry keys.
+    """The history that the events tell, and the specification to judge it by: one object for each key, if they
+    carry keys.
 
     Raises:
         HistoryError: the events do not fit together, or name operations that `spec` does not have.
     """
     pairing = _Pairing(spec, source, failed_cas_is_false)
-    for time, event in enumerate(events):
+    for time, event in enumerate(_keyed(list(events), spec)):
         pairing.take(time, event)
     operations = renumbered(pairing.finish())
     judged = PerKey(spec) if pairing.keyed else spec
     return History(operations, {"spec": spec.name, "source": source, "clock": "order of lines"}), judged
+
+
+def _keyed(events: Sequence[Event], spec: Spec) -> Iterable[Event]:
+    """The events with their keys out of their values, where these are pairs of a key and a value."""
+    tagged = KeyedPair if any(isinstance(event.value, KeyedPair) for event in events) else None
+    shape = tagged or (tuple if _have_keys(events, spec) else None)
+    if shape is None:
+        return events
+    return [
+        replace(event, key=event.value[0], value=event.value[1])
+        if isinstance(event.value, shape) and len(event.value) == 2 and event.key is UNSEEN
+        else event
+        for event in events
+    ]
+
+
+def _have_keys(events: Sequence[Event], spec: Spec) -> bool:
+    """Whether untagged pairs can only be keys with values: nobody asks a register for ``[1 nil]``."""
+    if spec.names_keys:
+        return False
+    told = [event for event in events if event.type in {"invoke", "ok"} and event.value is not UNSEEN]
+    asked = [event.value for event in told if event.type == "invoke" and event.f in spec.read_only]
+    pairs = all(isinstance(event.value, tuple) and len(event.value) == 2 for event in told)
+    return bool(asked) and pairs and all(value[1] is None for value in asked)
 
 
 class _Pairing:
@@ -146,6 +173,10 @@ class _Pairing:
                 return
             self._complain(event, f"process {event.process} completes {event.f}, but has invoked nothing")
         called, invoked = self._open.pop(event.process)
+        if event.key not in (UNSEEN, invoked.key):
+            self._complain(
+                event, f"process {event.process} completes {event.f} of key {event.key!r}, not {invoked.key!r}"
+            )
         if event.f != invoked.f:
             self._complain(
                 event,

@@ -249,6 +249,62 @@ class TestEvents:
         with pytest.raises(HistoryError, match="some events carry a :key and others do not"):
             read_history(path, "register")
 
+    @pytest.mark.parametrize("tag", ["#jepsen.independent/tuple ", "#jepsen.independent/tuple", ""])
+    def test_a_key_stands_in_the_value(self, tmp_path: Path, tag: str) -> None:
+        writes = done(0, "write", f"{tag}[1 3]", f"{tag}[1 3]") + done(
+            0, "cas", f"{tag}[2 [nil 4]]", f"{tag}[2 [nil 4]]"
+        )
+
+        for found, verdict in (("3", Verdict.LINEARIZABLE), ("4", Verdict.ILLEGAL)):
+            read = done(1, "read", f"{tag}[1 nil]", f"{tag}[1 {found}]")
+            history, spec = read_history(written(tmp_path, writes + read), "register")
+            assert [each.args for each in history] == [(1, 3), (2, None, 4), (1,)]
+            assert check(history, spec).verdict is verdict
+
+    def test_a_key_stands_in_the_value_of_a_log(self, tmp_path: Path) -> None:
+        lines = [
+            "0 :invoke :write [1 3]",
+            "0 :info :write [1 3] :timeout",
+            "1 :invoke :read [2 nil]",
+            "1 :ok :read [2 nil]",
+        ]
+
+        history, spec = read_history(written(tmp_path, "".join(f"INFO jepsen.util - {x}\n" for x in lines)), "register")
+
+        assert isinstance(spec, PerKey)
+        assert [each.args for each in history] == [(1, 3), (2,)]
+
+    def test_a_tagged_key_is_an_argument_where_operations_take_one(self, tmp_path: Path) -> None:
+        tag = "#jepsen.independent/tuple "
+        path = written(
+            tmp_path,
+            done(0, "put", f'{tag}["k" "v"]', f'{tag}["k" "v"]') + done(0, "get", f'{tag}["k" nil]', f'{tag}["k" "v"]'),
+        )
+
+        history, _ = read_history(path, "kv")
+
+        assert [each.describe() for each in history] == ["put('k', 'v') -> None", "get('k') -> 'v'"]
+
+    @pytest.mark.parametrize(
+        "events",
+        [
+            done(0, "write", "[1 3]", "[1 3]") + done(1, "read", "nil", "[1 3]"),
+            done(0, "write", "[1 3]", "[1 3]") + done(0, "cas", "[[1 3] 5]", "[[1 3] 5]"),
+            done(0, "write", "3", "3") + done(1, "read", "[1 nil]", "3"),
+        ],
+    )
+    def test_other_pairs_are_values(self, tmp_path: Path, events: str) -> None:
+        history, spec = read_history(written(tmp_path, events), "register")
+
+        assert not isinstance(spec, PerKey)
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    def test_a_completion_has_the_key_of_its_invocation(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "read", "[1 nil]", "[2 nil]"))
+
+        with pytest.raises(HistoryError, match=":2: process 0 completes read of key 2, not 1"):
+            read_history(path, "register")
+
     @pytest.mark.parametrize("key", ['"k"', ""])
     def test_a_key_is_an_argument_where_operations_take_one(self, tmp_path: Path, key: str) -> None:
         given, asked, found = ('"ab"', "nil", '"ab"') if key else ('["k" "ab"]', '["k" nil]', '["k" "ab"]')
