@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NoReturn
 
 from stress.history import HistoryError
 
-__all__ = ["EdnMap", "KeyedPair", "Keyword", "Symbol", "read_edn", "read_edn_value"]
+__all__ = ["EdnMap", "KeyedPair", "Keyword", "Symbol", "Unreadable", "read_edn", "read_edn_value"]
 
 
 @dataclass(frozen=True)
@@ -58,20 +59,34 @@ class KeyedPair(tuple[Any, ...]):
     __slots__ = ()
 
 
+@dataclass(frozen=True)
+class Unreadable:
+    """Stands for a word that is not EDN, and tells why it is none."""
+
+    reason: str
+
+
 _TOKEN: Final = re.compile(
-    r"""(?P<space>[\s,]+|;[^\n]*)
-      | (?P<string>"(?:[^"\\]|\\.)*")
-      | (?P<unclosed>")
-      | (?P<open>\#\{|[\[({]|\#jepsen\.independent/tuple[\s,]*\[)
+    r"""[\s,]*+(?:;[^\n]*+[\s,]*+)*+
+    (?:(?P<atom>[^\s,;"()\[\]{}\\\#][^\s,;"()\[\]{}\\]*+)
       | (?P<close>[\])}])
+      | (?P<open>\#\{|[\[({])
+      | (?P<keyed>\#jepsen\.independent/tuple[\s,]*+\[)
+      | (?P<string>"(?:[^"\\]|\\.)*+")
+      | (?P<pattern>\#"(?:[^"\\]|\\.)*+")
+      | (?P<unclosed>\#?")
       | (?P<discard>\#_)
-      | (?P<special>\#\#[A-Za-z]+)
-      | (?P<tag>\#:?[A-Za-z:][^\s,;"()\[\]{}]*)
+      | (?P<special>\#\#-?[A-Za-z]+)
+      | (?P<tag>\#:?[A-Za-z:][^\s,;"()\[\]{}]*+)
+      | (?P<object>\#<[^<>]*+(?:<[^<>]*+>[^<>]*+)*+>)
       | (?P<character>\\(?:u[0-9A-Fa-f]{4}|[A-Za-z]+|.))
-      | (?P<atom>[^\s,;"()\[\]{}\\]+)""",
+      | (?P<end>\Z)
+      | (?P<wrong>.))""",
     re.VERBOSE | re.DOTALL,
 )
+_NO_VALUES: Final = frozenset({"discard", "tag", "end"})
 _INTEGER: Final = re.compile(r"[+-]?\d+N?\Z")
+_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX][0-9A-Fa-f]+N?\Z")
 _FLOAT: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?\Z")
 _RATIO: Final = re.compile(r"([+-]?\d+)/(\d+)\Z")
 _WORDS: Final = {"nil": None, "true": True, "false": False}
@@ -97,25 +112,45 @@ _ESCAPES: Final = {
 }
 _KEYED: Final = "#jepsen.independent/tuple"
 _CLOSERS: Final = {"[": "]", "(": ")", "{": "}", "#{": "}", _KEYED: "]"}
+_COLLECTIONS: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
+    "[": tuple,
+    "(": tuple,
+    "#{": frozenset,
+    _KEYED: KeyedPair,
+}
 
 
 class _Open:
     """A collection whose end has not been read yet; `drop` counts the forms that a `#_` before them drops."""
 
-    def __init__(self, opener: str, line: int) -> None:
-        self.opener, self.line = opener, line
+    __slots__ = ("drop", "items", "opener", "position")
+
+    def __init__(self, opener: str, position: int) -> None:
+        self.opener, self.position = opener, position
         self.items: list[Any] = []
         self.drop = 0
 
-    def add(self, value: Any) -> None:
-        if self.drop:
-            self.drop -= 1
-        else:
-            self.items.append(value)
+
+class _Place:
+    """The text that is read, for messages about it."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self._starts, self._source = [match.end() for match in re.finditer("\n", text)], source
+
+    def line(self, position: int) -> int:
+        return bisect_right(self._starts, position) + 1
+
+    def error(self, reason: str, position: int) -> HistoryError:
+        return HistoryError(reason, source=self._source, line=self.line(position))
 
 
-def read_edn(text: str, source: str = "<text>") -> Iterator[tuple[int, Any]]:
+def read_edn(text: str, source: str = "<text>", *, lenient: bool = False) -> Iterator[tuple[int, Any]]:
     """The top-level values of `text`, each with the number of the line that it starts on.
+
+    Parameters:
+        text: what is read.
+        source: where it comes from, for messages.
+        lenient: whether a word that is not EDN becomes an `Unreadable`.
 
     Raises:
         HistoryError: the text is not EDN; the message names `source`, the line and what is wrong.
@@ -123,36 +158,34 @@ def read_edn(text: str, source: str = "<text>") -> Iterator[tuple[int, Any]]:
     >>> [value for _, value in read_edn('{:f :read, :value [1 nil "x"]} ; a comment')]
     [{:f: :read, :value: (1, None, 'x')}]
     """
-    line_starts = [match.end() for match in re.finditer("\n", text)]
-    stack: list[_Open] = []
-    drop = 0
-    for kind, token, position in _tokens(text, source, line_starts):
-        line = bisect_right(line_starts, position) + 1
-        if kind == "open":
-            stack.append(_Open(_KEYED if token.startswith(_KEYED) else token, line))
+    place = _Place(text, source)
+    top = _Open("", 0)  # the text itself
+    around: list[_Open] = []
+    for match in _TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        token, position = match[kind], match.start(kind)
+        if kind == "open" or kind == "keyed":
+            around.append(top)
+            top = _Open(_KEYED if kind == "keyed" else token, position)
             continue
-        if kind == "discard":
-            if stack:
-                stack[-1].drop += 1
-            else:
-                drop += 1
+        if kind in _NO_VALUES:
+            top.drop += kind == "discard"
             continue
         if kind == "close":
-            if not stack or _CLOSERS[stack[-1].opener] != token:
-                opened = f"the {stack[-1].opener!r} of line {stack[-1].line} is open" if stack else "nothing is open"
-                raise HistoryError(f"{token!r} closes nothing: {opened}", source=source, line=line)
-            closed = stack.pop()
-            line, value = closed.line, _collection(closed, source)
+            value, position = _closed(top, token, position, place), top.position
+            top = around.pop()
         else:
-            value = _scalar(kind, token, source, line)
-        if stack:
-            stack[-1].add(value)
-        elif drop:
-            drop -= 1
+            value = _word(kind, token)
+            if type(value) is Unreadable and not (lenient and kind in _SCALARS):
+                raise place.error(value.reason, position)
+        if top.drop:
+            top.drop -= 1
+        elif around:
+            top.items.append(value)
         else:
-            yield line, value
-    if stack:
-        raise HistoryError(f"{stack[-1].opener!r} is never closed", source=source, line=stack[-1].line)
+            yield place.line(position), value
+    if around:
+        raise place.error(f"{top.opener!r} is never closed", top.position)
 
 
 def read_edn_value(text: str, source: str = "<value>") -> Any:
@@ -167,46 +200,35 @@ def read_edn_value(text: str, source: str = "<value>") -> Any:
     return values[0]
 
 
-def _tokens(text: str, source: str, line_starts: list[int]) -> Iterator[tuple[str, str, int]]:
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        line = bisect_right(line_starts, position) + 1
-        if match is None:
-            raise HistoryError(f"{text[position]!r} is not EDN", source=source, line=line)
-        kind = str(match.lastgroup)
-        if kind == "unclosed":
-            raise HistoryError("a string is never closed", source=source, line=line)
-        if kind not in ("space", "tag"):
-            yield kind, match.group(), position
-        position = match.end()
-
-
-def _collection(closed: _Open, source: str) -> Any:
-    if closed.opener == "#{":
-        return frozenset(closed.items)
-    if closed.opener == _KEYED:
-        return KeyedPair(closed.items)
-    if closed.opener != "{":
-        return tuple(closed.items)
-    if len(closed.items) % 2:
-        raise HistoryError("a map has a key without a value", source=source, line=closed.line)
-    read = EdnMap(zip(closed.items[::2], closed.items[1::2], strict=True))
-    read.line = closed.line
+def _closed(closed: _Open, closer: str, position: int, place: _Place) -> Any:
+    """The collection that `closer` ends."""
+    opener, items = closed.opener, closed.items
+    if _CLOSERS.get(opener) != closer:
+        opened = f"the {opener!r} of line {place.line(closed.position)} is open" if opener else "nothing is open"
+        raise place.error(f"{closer!r} closes nothing: {opened}", position)
+    if opener != "{":
+        return _COLLECTIONS[opener](items)
+    if len(items) % 2:
+        raise place.error("a map has a key without a value", closed.position)
+    read = EdnMap(zip(items[::2], items[1::2], strict=True))
+    read.line = place.line(closed.position)
     return read
 
 
-def _scalar(kind: str, token: str, source: str, line: int) -> Any:
+@lru_cache(maxsize=4096)  # few words make up most of a history
+def _word(kind: str, token: str) -> Any:
+    if kind == "unclosed":
+        return Unreadable("a string is never closed")
+    if kind not in _SCALARS:
+        return Unreadable(f"{token!r} is not EDN")
     try:
-        if kind == "string":
-            return re.sub(r"\\(u[0-9A-Fa-f]{4}|[0-7]{1,3}|.)", _unescape, token[1:-1], flags=re.DOTALL)
-        if kind == "special":
-            return _SPECIAL[token[2:]]
-        if kind == "character":
-            return _character(token[1:])
-        return _atom(token)
+        return _SCALARS[kind](token)
     except (ValueError, KeyError, ZeroDivisionError) as error:
-        raise HistoryError(f"{token!r} is not EDN: {error}", source=source, line=line) from None
+        return Unreadable(f"{token!r} is not EDN: {error}")
+
+
+def _string(token: str) -> str:
+    return re.sub(r"\\(u[0-9A-Fa-f]{4}|[0-7]{1,3}|.)", _unescape, token[1:-1], flags=re.DOTALL)
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -220,12 +242,17 @@ def _unescape(match: re.Match[str]) -> str:
     return _ESCAPES[escape]
 
 
-def _character(name: str) -> str:
+def _character(token: str) -> str:
+    name = token[1:]
     if len(name) == 1:
         return name
     if name[0] == "u" and len(name) == 5:
         return chr(int(name[1:], 16))
     return _CHARACTERS[name]
+
+
+def _object(token: str) -> NoReturn:
+    raise ValueError("an object that cannot be read")
 
 
 def _atom(token: str) -> Any:
@@ -235,10 +262,22 @@ def _atom(token: str) -> Any:
         return Keyword(token[1:])
     if _INTEGER.match(token):
         return int(token.rstrip("N"))
+    if _HEXADECIMAL.match(token):
+        return int(token.rstrip("N"), 16)
     if _FLOAT.match(token):
         return float(token.rstrip("M"))
     if ratio := _RATIO.match(token):
         return int(ratio.group(1)) / int(ratio.group(2))
-    if token[0].isdigit() or token[0] in ":#":
+    if token[0].isdigit() or token[0] == ":":
         raise ValueError("neither a number, a keyword nor a symbol")
     return Symbol(token)
+
+
+_SCALARS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "atom": _atom,
+    "string": _string,
+    "pattern": lambda token: token[2:-1],
+    "special": lambda token: _SPECIAL[token[2:]],
+    "character": _character,
+    "object": _object,
+}

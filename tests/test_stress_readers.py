@@ -24,7 +24,7 @@ from stress import (
     jsonl,
     read_history,
 )
-from stress.edn import Keyword, Symbol, read_edn, read_edn_value
+from stress.edn import KeyedPair, Keyword, Symbol, Unreadable, read_edn, read_edn_value
 from stress.read import parse_initial
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
@@ -71,10 +71,27 @@ class TestEdn:
             ("#jepsen.history.Op{:index 0}", {Keyword("index"): 0}),
             ("; first\n 7 ; last", 7),
             ("##Inf", float("inf")),
+            ("##-Inf", float("-inf")),
+            ("0x1a", 26),
+            ("-0X1AN", -26),
+            ('#object[Foo 0x1a "x"]', (Symbol("Foo"), 26, "x")),
+            (r'#"a\d+"', r"a\d+"),
+            ("#jepsen.independent/tuple [1 nil]", KeyedPair((1, None))),
+            ("[#jepsen.independent/tuple[1 [2 3]]]", (KeyedPair((1, (2, 3))),)),
         ],
     )
     def test_value(self, text: str, value: Any) -> None:
         assert read_edn_value(text) == value
+
+    @pytest.mark.parametrize("word", ["#<Timeout a <b> {c>", "1x", "1/0", "##Nan", r"\what", r'"\q"'])
+    def test_what_is_no_value_but_has_an_end_can_be_passed_over(self, word: str) -> None:
+        ((_, (one, other, two)),) = read_edn(f"[1 {word} 2]", lenient=True)
+
+        assert (one, two) == (1, 2)
+        assert isinstance(other, Unreadable)
+        assert repr(word) in other.reason
+        with pytest.raises(HistoryError, match=r":1: .* is not EDN"):
+            list(read_edn(word))
 
     def test_booleans_are_no_numbers(self) -> None:
         assert read_edn_value("true") is True
@@ -99,6 +116,8 @@ class TestEdn:
             ("1\n1x", 2, "neither a number, a keyword nor a symbol"),
             (r'"\q"', 1, "there is no escape"),
             ("1/0", 1, "not EDN"),
+            ("1\n#", 2, "'#' is not EDN"),
+            ('1\n#"', 2, "a string is never closed"),
         ],
     )
     def test_mistakes_are_named_with_their_line(self, text: str, line: int, complaint: str) -> None:
