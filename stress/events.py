@@ -8,8 +8,9 @@ Those tools write one event when a process invokes an operation and another when
 * `info`, or no second event: nobody knows. The operation is pending for ever.
 
 The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time;
-after an `info` it may go on as if it were another. An `info` of a process that has nothing under way (a
-nemesis, say) is not about the object.
+after an `info` it may go on as if it were another. An `info` of a process that has nothing under way is not
+about the object, nor is what a process with a name (`:nemesis`) does that is no operation of the object. A value
+that cannot be read matters only where it is needed.
 
 Events tell of several objects by a `:key`, or by values that are pairs of a key and a value, as those of jepsen's
 independent tests are.
@@ -22,11 +23,11 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
-from stress.edn import EdnMap, KeyedPair, Keyword, Symbol, read_edn
+from stress.edn import EdnMap, KeyedPair, Keyword, Symbol, Unreadable, read_edn
 from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
 from stress.spec import PerKey, Spec
 
-__all__ = ["LOG_LINE", "Event", "edn_events", "log_events", "pair_events"]
+__all__ = ["HISTORY_LINE", "LOG_LINE", "Event", "edn_events", "log_events", "pair_events"]
 
 _TYPES: Final = frozenset({"invoke", "ok", "fail", "info"})
 
@@ -49,39 +50,55 @@ class Event:
 LOG_LINE: Final = re.compile(
     r".*jepsen\.util\S*\s+(?:-\s+)?(?P<process>\S+)\s+:(?P<type>\w+)\s+:(?P<f>\S+)(?P<value>.*)"
 )
+"""An event in a log of jepsen: ``INFO  jepsen.util - 3  :invoke  :read  nil``."""
+
+HISTORY_LINE: Final = re.compile(
+    r"\s*(?P<process>\d+|:\S+)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)(?P<value>.*)"
+)
+"""An event in the `history.txt` that jepsen writes: the same, without what a logger puts before it."""
 
 
-def log_events(text: str, source: str) -> Iterator[Event]:
-    """The events of a jepsen log, one on a line: ``INFO  jepsen.util - 3  :invoke  :read  nil``. Other lines
-    are skipped.
-    """
+def log_events(text: str, source: str, shape: re.Pattern[str] = LOG_LINE) -> Iterator[Event]:
+    """The events of a jepsen log, one on a line, each of that shape. Other lines are skipped."""
     for number, line in enumerate(text.splitlines(), start=1):
-        match = LOG_LINE.match(line)
+        match = shape.match(line)
         if match is None or match["type"] not in _TYPES:
             continue
-        try:
-            value, *rest = [value for _, value in read_edn(match["value"], source)] or [UNSEEN]
-        except HistoryError as error:
-            raise HistoryError(error.reason, source=source, line=number) from None
-        process = int(match["process"]) if match["process"].isdigit() else match["process"]
+        value, *rest = [*_log_values(match["value"])] or [UNSEEN]
+        process = int(match["process"]) if match["process"].isdigit() else Keyword(match["process"].removeprefix(":"))
         erred = rest not in ([], [None]) and rest[0] != Keyword("hint")  # a hint is no error
-        yield Event(number, process, match["type"], match["f"], plain(value), erred=erred)
+        yield Event(number, process, match["type"], match["f"], _value(value), erred=erred)
+
+
+def _log_values(text: str) -> Iterator[Any]:
+    try:
+        for _, value in read_edn(text, lenient=True):
+            yield value
+    except HistoryError as error:
+        yield Unreadable(error.reason)
 
 
 def edn_events(text: str, source: str) -> Iterator[Event]:
-    """The events of an EDN history: maps with `:process :type :f :value` and optional `:key`, bare or in one
-    vector or list.
+    """The events of an EDN history: maps with `:process :type :f :value` and optional `:key`, or vectors of these
+    four, bare or in one vector or list.
     """
-    for line, value in read_edn(text, source):
-        for event in value if isinstance(value, tuple) else (value,):
+    for line, value in read_edn(text, source, lenient=True):
+        for event in value if isinstance(value, tuple) and not _is_event(value) else (value,):
             yield _event(event, source, event.line if isinstance(event, EdnMap) else line)
 
 
+def _is_event(value: tuple[Any, ...]) -> bool:
+    return len(value) > 2 and isinstance(value[1], Keyword) and value[1].name in _TYPES
+
+
 def _event(event: Any, source: str, line: int) -> Event:
-    if not isinstance(event, EdnMap):
+    if isinstance(event, tuple) and _is_event(event):
+        named = dict(zip(("process", "type", "f", "value"), event, strict=False))
+    elif isinstance(event, EdnMap):
+        named = {str(key).removeprefix("op/"): value for key, value in event.items()}
+    else:
         shape = "{:process 0, :type :ok, :f :read, :value 1}"
         raise HistoryError(f"an event is a map such as {shape}, not {event!r}", source=source, line=line)
-    named = {str(key): value for key, value in event.items()}
     needed = ("process", "type") if str(named.get("type")) == "info" else ("process", "type", "f")
     missing = [name for name in needed if name not in named]
     if missing:
@@ -92,14 +109,25 @@ def _event(event: Any, source: str, line: int) -> Event:
             source=source,
             line=line,
         )
-    value = plain(named["value"]) if "value" in named else UNSEEN
-    key = plain(named["key"]) if "key" in named else UNSEEN
-    return Event(line, plain(named["process"]), str(named["type"]), str(named.get("f", "")), value, key)
+    process, value, key = named["process"], named.get("value", UNSEEN), named.get("key", UNSEEN)
+    process = process if isinstance(process, Keyword) else _value(process)
+    return Event(line, process, str(named["type"]), str(named.get("f", "")), _value(value), _value(key))
+
+
+def _value(value: Any) -> Any:
+    """The value of an event: whole, or `Unreadable` if a part of it is."""
+    try:
+        return plain(value)
+    except (ValueError, RecursionError) as error:
+        return Unreadable(str(error))
 
 
 def plain(value: Any) -> Any:
     """An EDN value as the rest of the package knows values: keywords and symbols as strings, maps as frozen
     sets of pairs.
+
+    Raises:
+        ValueError: a part of it is `Unreadable`.
     """
     if isinstance(value, (Keyword, Symbol)):
         return value.name
@@ -107,6 +135,8 @@ def plain(value: Any) -> Any:
         return frozenset((plain(key), plain(item)) for key, item in value.items())
     if isinstance(value, (tuple, frozenset)):
         return type(value)(map(plain, value))
+    if isinstance(value, Unreadable):
+        raise ValueError(value.reason)
     return value
 
 
@@ -118,7 +148,8 @@ def pair_events(events: Iterable[Event], spec: Spec, source: str, *, failed_cas_
         HistoryError: the events do not fit together, or name operations that `spec` does not have.
     """
     pairing = _Pairing(spec, source, failed_cas_is_false)
-    for time, event in enumerate(_keyed(list(events), spec)):
+    about = [event for event in events if not isinstance(event.process, Keyword) or spec.knows(event.f)]
+    for time, event in enumerate(_keyed(about, spec)):
         pairing.take(time, event)
     operations = renumbered(pairing.finish())
     judged = PerKey(spec) if pairing.keyed else spec
@@ -198,6 +229,10 @@ class _Pairing:
     def _add(
         self, invoked: Event, called: int, returned: int | None, event: Event | None, answer: Any = UNSEEN
     ) -> None:
+        for each in (invoked, event or invoked):
+            for told in (each.value, each.key):
+                if isinstance(told, Unreadable):
+                    self._complain(each, told.reason)
         self._note_key(invoked)
         completion = UNSEEN if event is None else event.value
         inner_key = invoked.key if self._spec.names_keys else UNSEEN

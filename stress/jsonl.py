@@ -95,7 +95,7 @@ def parse(text: str, source: str = "<text>") -> History:
     for number, row in lines:
         try:
             operation = _operation(row)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise HistoryError(f"no operation: {error}", source=source, line=number) from None
         if operation.id in ids:
             raise HistoryError(f"a second operation of id {operation.id}", source=source, line=number)

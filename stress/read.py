@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stress.edn import read_edn_value
-from stress.events import LOG_LINE, edn_events, log_events, pair_events, plain
+from stress.events import HISTORY_LINE, LOG_LINE, edn_events, log_events, pair_events, plain
 from stress.history import UNSEEN, History, HistoryError
 from stress.jsonl import parse
 from stress.spec import Spec
@@ -16,8 +16,9 @@ from stress.specs import SPECS
 
 __all__ = ["parse_initial", "read_history"]
 
-_OWN: Final = re.compile(r'\s*(?:\{\s*"|\[\s*-?\d+\s*,)')
-"""The beginning of a header, or of an operation without one: events are no numbers, so it cannot be EDN."""
+_OWN: Final = re.compile(r'\s*(?:\{\s*"[^"]*"\s*:(?![A-Za-z])|\[\s*-?\d+\s*,(?!\s*:))')
+"""The beginning of a header, or of an operation without one; a keyword in its place shows that it is EDN."""
+_LINES: Final = {"log": LOG_LINE, "history": HISTORY_LINE}
 _LOGGER: Final = "jepsen.util"
 _EDN: Final = re.compile(r'(?:^|[\s,\[({])[;":]', re.MULTILINE)
 """The beginning of a comment, a string or a keyword. After one, the name of the logger is part of other events."""
@@ -46,8 +47,8 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
     if spec is None:
         raise HistoryError("the file does not say what was recorded: name a specification with --spec", source=source)
     model = make_spec(spec, source) if initial is UNSEEN else make_spec(spec, source, initial=initial)
-    events = log_events(text, source) if kind == "log" else edn_events(text, source)
-    return pair_events(events, model, source, failed_cas_is_false=kind == "log")
+    events = edn_events(text, source) if kind == "edn" else log_events(text, source, _LINES[kind])
+    return pair_events(events, model, source, failed_cas_is_false=kind != "edn")
 
 
 def _kind(text: str, source: str) -> str:
@@ -55,6 +56,8 @@ def _kind(text: str, source: str) -> str:
         return "log"
     if _OWN.match(text):
         return "jsonl"
+    if HISTORY_LINE.match(text):
+        return "history"
     start = re.match(r"(?:[\s,]+|;[^\n]*)*(.{0,2})", text, re.DOTALL)
     first = start.group(1) if start else ""
     if first[:1] in {"{", "[", "("} or first in {"#_", "#{"} or re.match(r"#\w", first):

@@ -156,6 +156,10 @@ class Spec:
         given = f"{op}({', '.join(map(show, args))})"
         return None if least <= len(args) <= most else f"the call is {op}({self.parameters[op]}), not {given}"
 
+    def knows(self, f: str) -> bool:
+        """Whether events of that name may tell of an operation; `read_event` decides."""
+        return not self.vocabulary or f in self.vocabulary
+
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
     ) -> tuple[str, tuple[Hashable, ...], Hashable]:

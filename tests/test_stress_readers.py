@@ -185,6 +185,44 @@ class TestLogs:
 
         assert len(read_history(log, "register")[0]) == 0
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "0 :info :write #<Timeout java.util.concurrent.TimeoutException: {>",
+            '0 :info :write 4 clojure.lang.ExceptionInfo: throw+: {:type :"',
+            "0 :fail :write 4 192.168.1.2x",
+            ":nemesis :info :start #<Partition {n1>",
+            ":nemesis :invoke :start 1x",
+        ],
+    )
+    def test_what_is_not_needed_need_not_be_readable(self, tmp_path: Path, line: str) -> None:
+        lines = ["0 :invoke :write 4", line, "1 :invoke :read nil", "1 :ok :read nil"]
+
+        history, spec = read_history(written(tmp_path, "".join(f"INFO jepsen.util - {x}\n" for x in lines)), "register")
+
+        assert [each.op for each in history][-1] == "read"
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    @pytest.mark.parametrize("value", ["#<Timeout>", "1x", "[1 2"])
+    def test_what_is_needed_must_be_readable(self, tmp_path: Path, value: str) -> None:
+        log = written(tmp_path, f"INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 :ok :read {value}\n")
+
+        with pytest.raises(HistoryError, match=":2: "):
+            read_history(log, "register")
+
+    def test_history_txt_is_a_log_without_a_logger(self, tmp_path: Path) -> None:
+        path = written(
+            tmp_path,
+            ':nemesis\t:info\t:start\tnil\n0\t:invoke\t:write\t1\n:nemesis\t:info\t:start\t[:isolated {"n1" #{"n2"}}]\n'
+            "0\t:ok\t:write\t1\n0\t:invoke\t:cas\t[2 3]\n0\t:fail\t:cas\t[2 3]\n1\t:invoke\t:read\tnil\n"
+            "1\t:fail\t:read\tnil\t:timed-out\n1\t:invoke\t:cas\t[1 3]\n1\t:fail\t:cas\t[1 3]\t[:no-leader]\n",
+        )
+
+        history, spec = read_history(path, "register")
+
+        assert [each.describe() for each in history] == ["write(1) -> None", "cas(2, 3) -> False"]
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
     @pytest.mark.parametrize("end", ["", "INFO jepsen.util - 0 :info :write :timed-out\n"])
     def test_what_never_returned_is_pending(self, tmp_path: Path, end: str) -> None:
         log = written(tmp_path, "INFO jepsen.util - 0 :invoke :write 4\n" + end)
@@ -242,6 +280,78 @@ class TestEvents:
 
         assert history.operations[0].pending
         assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    @pytest.mark.parametrize(
+        "events",
+        [
+            "[0 :invoke :write 3]\n[0 :ok :write 3]\n[:nemesis :info :start nil]\n[1 :invoke :read nil]\n[1 :ok :read 3]",
+            "[[0 :invoke :write 3] [0 :ok :write 3] [1 :invoke :read nil] [1 :ok :read 3]]",
+            "[0, :invoke, :write, 3] [0, :ok, :write, 3] [1, :invoke, :read] [1, :ok, :read, 3]",
+            "[0 :invoke :write 3] [0 :ok :write 3] [0 :invoke :cas [1 2]] [0 :fail :cas [1 2] :no-conns] [1 :invoke :read]",
+        ],
+    )
+    def test_an_event_may_be_a_vector(self, tmp_path: Path, events: str) -> None:
+        history, _ = read_history(written(tmp_path, events), "cas-register")
+
+        assert [(each.thread, each.op, each.args) for each in history] == [(0, "write", (3,)), (1, "read", ())]
+
+    @pytest.mark.parametrize("name", [":op/{}", '"{}"', "{}"])
+    def test_the_names_in_an_event_may_be_written_otherwise(self, tmp_path: Path, name: str) -> None:
+        text = self.WRITE_AND_READ
+        for each in ("process", "type", "f", "value"):
+            text = text.replace(f":{each} ", name.format(each) + " ")
+
+        assert len(read_history(written(tmp_path, text), "register")[0]) == 2
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            "{:process :nemesis :type :invoke :f :start} {:process :nemesis :type :ok :f :start}",
+            "{:process :nemesis :type :invoke :f :start :value #<Partition>} {:process :nemesis :type :info :f :start}",
+            "{:process :nemesis :type :invoke :f :start} {:process :nemesis :type :invoke :f :stop}",
+            "{:process 7 :type :invoke :f :write :value 9} {:process 7 :type :fail :f :write :value #<Timeout {>}",
+            '{:process 7 :type :invoke :f :read} {:process 7 :type :info :f :read :value 1x :error #object[A 0x1f "a"]}',
+        ],
+    )
+    def test_what_is_not_about_the_object_is_passed_over(self, tmp_path: Path, other: str) -> None:
+        history, spec = read_history(written(tmp_path, other + self.WRITE_AND_READ), "register")
+
+        assert [each.describe() for each in history if each.thread != 7] == ["write(3) -> None", "read() -> 3"]
+        assert check(history, spec).verdict is Verdict.LINEARIZABLE
+
+    def test_a_nemesis_does_not_take_part_in_transactions(self, tmp_path: Path) -> None:
+        path = written(
+            tmp_path, done(0, "txn", "[[:w 0 1]]", "[[:w 0 1]]") + done(0, "start", "1", "2").replace("0", ":nemesis")
+        )
+
+        assert len(read_history(path, "multi-register")[0]) == 1
+
+    def test_a_process_with_a_name_may_do_what_the_object_can(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "read", "nil", "nil").replace(":process 0", ":process :worker"))
+
+        assert [each.thread for each in read_history(path, "register")[0]] == ["worker"]
+
+    def test_a_name_in_quotes_is_no_nemesis(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "raed", "nil", "nil").replace(":process 0", ':process "worker"'))
+
+        with pytest.raises(HistoryError, match="register has no operation raed"):
+            read_history(path, "register")
+
+    @pytest.mark.parametrize("value", ["#<Timeout>", "[1 #<Timeout>]", "1x", "[" * 2_000 + "]" * 2_000])
+    def test_what_is_needed_must_be_readable(self, tmp_path: Path, value: str) -> None:
+        path = written(tmp_path, self.WRITE_AND_READ.replace(":f :read, :value 3", f":f :read, :value {value}"))
+
+        with pytest.raises(HistoryError, match=":4: "):
+            read_history(path, "register")
+
+    @pytest.mark.parametrize(
+        ("answer", "verdict"),
+        [("true", Verdict.ILLEGAL), ("false", Verdict.LINEARIZABLE), ("[1 2]", Verdict.ILLEGAL)],
+    )
+    def test_a_cas_may_tell_whether_it_succeeded(self, tmp_path: Path, answer: str, verdict: Verdict) -> None:
+        path = written(tmp_path, done(0, "write", "3", "3") + done(0, "cas", "[1 2]", answer))
+
+        assert check(*read_history(path, "register")).verdict is verdict
 
     def test_nil_is_a_value(self, tmp_path: Path) -> None:
         path = written(tmp_path, self.WRITE_AND_READ.replace(":f :read, :value 3", ":f :read, :value nil"))

@@ -27,3 +27,4 @@ __all__ = [
 SPECS: Final[dict[str, Callable[..., Spec]]] = {
     spec.name: spec for spec in (Register, KeyValue, Mutex, MultiRegister, Map, Subscriptions, Set, Queue, Counter)
 }
+SPECS["cas-register"] = Register  # as others call it

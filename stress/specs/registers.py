@@ -48,10 +48,11 @@ class Register(Spec):
     ) -> tuple[str, tuple[Hashable, ...], Hashable]:
         if f == "read":
             return f, (), completed
+        if f == "cas" and isinstance(completed, bool):
+            return f, _pair(f, invoked), completed
         value = completed if completed is not UNSEEN and completed is not None else invoked
         if f == "cas":
-            old, new = _pair(f, value)
-            return f, (old, new), UNSEEN if completed is UNSEEN else True
+            return f, _pair(f, value), UNSEEN if completed is UNSEEN else True
         return f, () if value is UNSEEN else (value,), UNSEEN if completed is UNSEEN else None
 
 
@@ -204,6 +205,9 @@ class MultiRegister(Spec):
             reads = (step for step in args if step[0] == "read")
             result = tuple(value for read, value in zip(reads, result, strict=True) if read[1] == element)
         return operation._replace(args=tuple(steps), result=result)
+
+    def knows(self, f: str) -> bool:
+        return f == "txn" or f in _KINDS
 
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
