@@ -14,7 +14,7 @@ The parts of the method, each sound by itself:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -130,58 +130,67 @@ class _Turns:
     """
 
     def __init__(self, spec: Spec, budget: Budget, began: float) -> None:
-        self._spec, self._budget, self._began = spec, budget, began
+        self._spec, self._budget = spec, budget
+        self._deadline = began + budget.seconds
+        self._queue: SortedKeyList = SortedKeyList(
+            key=lambda each: (each[0].share, len(each[0].operations), each[0].number)
+        )
+        self._refuters: Iterator[tuple[Search, Component]] = iter(())
+        self._unproved = 0
         self.steps = 0
 
     def take(self, searches: Sequence[tuple[Search, Component]]) -> tuple[Verdict, Failure | None]:
-        queue: SortedKeyList = SortedKeyList(
-            searches, key=lambda each: (each[0].share, len(each[0].operations), each[0].number)
-        )
-        unproved = len(searches)
-        while unproved:
-            search, part = queue.pop(0)
-            before = search.steps
-            finding = search.advance()
-            self.steps += search.steps - before
-            if finding is None:
-                if search.proves and search.share == search.first_share:
-                    queue.update(_refuters(part, self._spec))
-                search.share *= 2
-                queue.add((search, part))
-            elif not finding.linearizable:
-                return Verdict.ILLEGAL, _failure(search, part, finding)
-            else:
-                unproved -= search.proves
-            if unproved and self._is_spent():
+        self._queue.update(searches)
+        self._unproved = len(searches)
+        while self._unproved:
+            if self._is_spent():
                 return Verdict.UNKNOWN, None
+            search, part = next(self._refuters, None) or self._queue.pop(0)
+            failure = self._turn(search, part)
+            if failure is not None:
+                return Verdict.ILLEGAL, failure
         return Verdict.LINEARIZABLE, None
 
     def _is_spent(self) -> bool:
-        return self.steps >= self._budget.steps or time.monotonic() - self._began >= self._budget.seconds
+        return self.steps >= self._budget.steps or time.monotonic() >= self._deadline
+
+    def _turn(self, search: Search, part: Component) -> Failure | None:
+        """Let one search go on for its share, or for what is left of the budget; why the history is refuted,
+        if it is.
+        """
+        before = search.steps
+        finding = search.advance(min(search.share, self._budget.steps - self.steps), self._deadline)
+        self.steps += search.steps - before
+        if finding is not None:
+            self._unproved -= search.proves
+            return None if finding.linearizable else _failure(search, part, finding)
+        if search.proves and search.share == search.first_share:
+            self._refuters = _refuters(part, self._spec)
+        search.share *= 2
+        self._queue.add((search, part))
+        return None
 
 
-def _refuters(part: Component, spec: Spec) -> list[tuple[Search, Component]]:
-    searches = projections(part, spec)
+def _refuters(part: Component, spec: Spec) -> Iterator[tuple[Search, Component]]:
+    """What may refute a part whose search takes long, each made when its turn comes."""
+    yield from projections(part, spec)
     if any(operation.pending for operation in part.operations):
-        searches.append((Search(part.operations, spec, part.starts, relaxed=True), part))
-    return searches
+        yield Search(part.operations, spec, part.starts, relaxed=True), part
 
 
-def projections(part: Component, spec: Spec) -> list[tuple[Search, Component]]:
+def projections(part: Component, spec: Spec) -> Iterator[tuple[Search, Component]]:
     """One search for each element of a component, through what its operations say about it alone."""
     elements: dict[Element, Any] = dict.fromkeys(part.elements or ())
     if part.elements is None:
         elements = dict.fromkeys(element for state in part.starts for element in spec.elements_of(state))
         elements.update(dict.fromkeys(element for operation in part.operations for element in spec.elements(operation)))
-    found = []
     for element in elements:
         said = (spec.project(operation, element, elements) for operation in part.operations)
         operations = [operation for operation in said if operation is not None]
         starts = list(dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts))
         if operations:
             projected = Component(operations, starts, [element], projected=True)
-            found.append((Search(operations, spec, starts, proves=False), projected))
-    return found
+            yield Search(operations, spec, starts, proves=False), projected
 
 
 def _failure(search: Search, part: Component, finding: Finding) -> Failure:

@@ -8,6 +8,7 @@ only if what it yielded leads nowhere.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -91,11 +92,13 @@ class Search:
         self.number = next(self._numbers)
         self._walk = self._find()
 
-    def advance(self) -> Finding | None:
-        """Search on for about `share` steps; None if that did not decide."""
-        stop_at = self.steps + self.share
+    def advance(self, steps: int | None = None, deadline: float = float("inf")) -> Finding | None:
+        """Search on for about so many steps (by default `share`) until `deadline` at the latest, by
+        `time.monotonic`; None if that did not decide.
+        """
+        stop_at = self.steps + (self.share if steps is None else steps)
         try:
-            while self.steps < stop_at:
+            while self.steps < stop_at and time.monotonic() < deadline:
                 next(self._walk)
         except StopIteration as end:
             finding: Finding = end.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from random import Random
 from typing import Any
@@ -267,6 +268,22 @@ class TestBudget:
 
         assert check(history(*HARD), Queue(), budget=Budget(seconds=0.05)).verdict is Verdict.UNKNOWN
         assert time.monotonic() - began < 30
+
+    def test_the_last_turn_is_no_longer_than_what_is_left(self) -> None:
+        judgement = check(history(*HARD), Queue(), budget=Budget(steps=20_000))
+
+        assert judgement.verdict is Verdict.UNKNOWN
+        assert judgement.steps < 21_000
+
+    def test_the_clock_is_read_during_a_turn_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """By a clock that goes on by a second whenever somebody looks at it."""
+        readings = itertools.count()
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "monotonic", lambda: float(next(readings)))
+            judgement = check(history(*HARD), Queue(), budget=Budget(steps=200_000, seconds=100))
+
+        assert judgement.verdict is Verdict.UNKNOWN
+        assert judgement.steps < 50_000
 
     def test_a_hard_part_does_not_hide_a_refuted_one(self) -> None:
         """Parts take turns, so the part that is wrong ends the search however long the other would take."""
