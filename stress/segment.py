@@ -6,7 +6,8 @@ state in which the object can be left, exactly once:
 * the calls and returns of completed operations stand in a doubly linked list by time; an operation may take
   effect next if its call stands before the first return; taking effect *lifts* both out of the list, and
   backtracking puts them back (Wing and Gong; Lowe);
-* a pair of (set of operations done, state) is tried once (Lowe);
+* a pair of (set of operations done, state) is tried once (Lowe). The set is told by the last call in it and
+  by those before that call that are not in it: no more than were running at once, however long the history;
 * a read that fits now, and with the answer it gave can never change any state, is lifted at once and never
   reconsidered: moving it earlier leaves everything else as legal as it was.
 
@@ -64,6 +65,7 @@ class Segment:
 
     def __init__(self, operations: Sequence[Operation], spec: Spec, relaxed: bool = False) -> None:
         self.spec, self.relaxed = spec, relaxed
+        operations = sorted(operations, key=lambda each: each.call)
         completed = [each for each in operations if each.returned is not None]
         pending = [
             each
@@ -93,6 +95,7 @@ class Segment:
             if number < self.completed:
                 self.called_at.append(-1 if is_return else number)
         self.called_at.append(-1)
+        self.slots = _slots(self.called_at, self.return_position)
 
     def _number(self, state: State) -> int:
         number = self._numbers.setdefault(state, len(self._states))
@@ -125,12 +128,14 @@ class Segment:
         following = [*range(1, len(called_at)), 0]
         preceding = [0, *range(len(called_at) - 1)]
         any_reads, any_pending, relaxed = any(reads), len(self.operations) > completed, self.relaxed
-        all_completed = (1 << completed) - 1
+        slots, last = self.slots, (1 << completed.bit_length()) - 1
         tried: defaultdict[int, set[int]] = defaultdict(set)
         tried_with: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         ended: set[int] = set()
-        frames: list[tuple[int, int, int, int, list[int], tuple[int, ...]]] = []
-        state, done, left, steps, told = self._number(start), 0, completed, 0, 0
+        frames: list[tuple[int, int, int, int, int, list[int], tuple[int, ...]]] = []
+        state, left, steps, told = self._number(start), completed, 0, 0
+        done = 0  # of completed operations: how many were called until the last one done, and `slots` of those left out
+        taken = 0  # of pending operations: one bit for each
 
         def lift(number: int) -> None:
             for position in (call_position[number], return_position[number]):
@@ -142,6 +147,15 @@ class Segment:
             for position in (return_position[number], call_position[number]):
                 following[preceding[position]] = position
                 preceding[following[position]] = position
+
+        def with_done(number: int) -> int:
+            called = done & last
+            if number < called:
+                return done ^ slots[number]
+            left_out = done - called
+            for between in range(called, number):
+                left_out |= slots[between]
+            return left_out | number + 1
 
         def lift_reads() -> list[int]:
             """Lift every read that may take effect now and fits; its answer cannot fit better later."""
@@ -162,29 +176,29 @@ class Segment:
                 first_return = following[first_return]
             for candidate in range(number, len(moves)):
                 alike = alike_before[candidate]
-                is_first = alike < 0 or (done >> alike & 1 and not relaxed)
-                if is_first and call_position[candidate] <= first_return and not done >> candidate & 1:
+                is_first = alike < 0 or (taken >> alike - completed & 1 and not relaxed)
+                is_taken = taken >> candidate - completed & 1
+                if is_first and call_position[candidate] <= first_return and not is_taken:
                     return candidate
             return -1
 
-        def is_new(state: int, mask: int) -> bool:
+        def is_new(state: int, done: int, taken: int) -> bool:
             if not any_pending or relaxed:
                 known = tried[state]
                 size = len(known)
-                known.add(mask)
+                known.add(done)
                 return len(known) > size
-            with_pending = mask >> completed
-            smaller = tried_with[state, mask & all_completed]
-            if any(few & with_pending == few for few in smaller):
+            smaller = tried_with[state, done]
+            if any(few & taken == few for few in smaller):
                 return False
-            smaller[:] = [few for few in smaller if few & with_pending != with_pending]
-            smaller.append(with_pending)
+            smaller[:] = [few for few in smaller if few & taken != taken]
+            smaller.append(taken)
             return True
 
         lifted = lift_reads() if any_reads else []
         left -= len(lifted)
         for number in lifted:
-            done |= 1 << number
+            done = with_done(number)
         # What to try next: a position in the list, or minus the how-manieth of the pending operations.
         cursor = following[0]
         options: tuple[int, ...] = ()
@@ -205,7 +219,7 @@ class Segment:
                     if not frames:
                         self.steps += steps - told
                         return
-                    number, state, done, left, lifted, options = frames.pop()
+                    number, state, done, taken, left, lifted, options = frames.pop()
                     for read in reversed(lifted):
                         put_back(read)
                     if number < completed:
@@ -229,8 +243,11 @@ class Segment:
                     continue
             number = called_at[cursor] if cursor > 0 else completed - cursor
             after, options = options[0], options[1:]
-            mask = done if relaxed and number >= completed else done | 1 << number
-            if (after == state and number >= completed) or not is_new(after, mask):
+            if number < completed:
+                then_done, then_taken = with_done(number), taken
+            else:
+                then_done, then_taken = done, taken if relaxed else taken | 1 << number - completed
+            if (after == state and number >= completed) or not is_new(after, then_done, then_taken):
                 if not options:
                     cursor = following[cursor] if cursor > 0 else cursor - 1
                 continue
@@ -238,12 +255,29 @@ class Segment:
                 lift(number)
             before, state = state, after
             lifted = lift_reads() if any_reads else []
-            frames.append((number, before, done, left, lifted, options))
+            frames.append((number, before, done, taken, left, lifted, options))
             left -= len(lifted) + (number < completed)
-            done = mask
+            done, taken = then_done, then_taken
             for read in lifted:
-                done |= 1 << read
+                done = with_done(read)
             cursor, options = following[0], ()
+
+
+def _slots(called_at: Sequence[int], return_position: Sequence[int]) -> list[int]:
+    """For each completed operation a bit that no other has while it runs, above those that count them all."""
+    free: list[int] = []
+    most = 1 << len(return_position).bit_length()
+    slots = [0] * len(return_position)
+    returning = {position: number for number, position in enumerate(return_position)}
+    for position, number in enumerate(called_at):
+        if number >= 0:
+            if not free:
+                free.append(most)
+                most <<= 1
+            slots[number] = free.pop()
+        elif position in returning:
+            free.append(slots[returning[position]])
+    return slots
 
 
 def _alike_before(operations: Sequence[Operation], completed: int) -> list[int]:

@@ -28,6 +28,7 @@ from stress import (
 )
 from stress.components import components
 from stress.search import segments
+from stress.segment import Segment
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -248,6 +249,13 @@ class TestSegments:
 
         assert judgement.verdict is Verdict.LINEARIZABLE
         assert judgement.steps < 20 * len(rows)
+
+    def test_what_was_tried_is_remembered_by_what_runs_at_once_however_long_the_history(self) -> None:
+        """Beside a read that lasts from the first call to the last, calls that overlap the ones before and after."""
+        short = [(at % 2, 10 * at, 10 * at + 12, "write", (at,), None) for at in range(1_000)]
+        segment = Segment(history((9, -1, 20_000, "read", (), 7), *short), Register())
+
+        assert max(segment.slots).bit_length() == len(segment.operations).bit_length() + 3
 
 
 HARD = [

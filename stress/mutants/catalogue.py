@@ -422,7 +422,7 @@ _CHECKER: Final = (
         "what is pending must happen",
         "segment",
         "                    if not left and state not in ended:\n",
-        "                    if not left and done.bit_count() == len(self.operations) and state not in ended:\n",
+        "                    if not left and taken.bit_count() == len(moves) - completed and state not in ended:\n",
     ),
     _of_checker(
         "what is pending never happens",
