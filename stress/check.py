@@ -5,9 +5,10 @@ The parts of the method, each sound by itself:
 1. `components`: the history is split into parts that share no element; each is judged by itself.
 2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until
    the first part that has none.
-3. Refuters: a part that its first turn did not decide is also judged one element at a time (projections), and
-   with pending operations that may take effect again and again (relaxed). What has no linearization even so
-   refutes the history; what has one proves nothing.
+3. Refuters: a part that its first turn did not decide is also searched for an answer that shows what nobody had
+   brought (`origins`), and judged one element at a time (projections) and with pending operations that may take
+   effect again and again (relaxed). What has no linearization even so refutes the history; what has one proves
+   nothing.
 4. Budgets: a history that cannot be decided in so many steps or seconds is `UNKNOWN`, never `LINEARIZABLE`.
 """
 
@@ -23,7 +24,8 @@ from sortedcontainers import SortedKeyList
 
 from stress.components import Component, components
 from stress.history import History, Operation
-from stress.search import Finding, Search
+from stress.origins import first_without_origin, until_returned
+from stress.search import Finding, Search, segments
 from stress.spec import Element, Spec, State
 
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "projections"]
@@ -165,6 +167,9 @@ class _Turns:
             self._unproved -= search.proves
             return None if finding.linearizable else _failure(search, part, finding)
         if search.proves and search.share == search.first_share:
+            unexplained = first_without_origin(part.operations, self._spec, part.starts)
+            if unexplained is not None:
+                return _unexplained(part, unexplained)
             self._refuters = _refuters(part, self._spec)
         search.share *= 2
         self._queue.add((search, part))
@@ -202,6 +207,13 @@ def _failure(search: Search, part: Component, finding: Finding) -> Failure:
         finding.segment,
         finding.trail,
     )
+
+
+def _unexplained(part: Component, last: Operation) -> Failure:
+    """The failure whose last return shows what nobody had brought."""
+    operations = until_returned(part.operations, last)
+    elements = None if part.elements is None else tuple(part.elements)
+    return Failure(operations, tuple(part.starts), elements, part.projected, len(segments(operations)) - 1, ())
 
 
 def refute(part: Component, spec: Spec, steps: int) -> list[Failure]:

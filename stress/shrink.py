@@ -21,6 +21,7 @@ from sortedcontainers import SortedList
 from stress.check import Failure, refute
 from stress.components import Component
 from stress.history import UNSEEN, Operation
+from stress.origins import first_without_origin
 from stress.search import Search, segments
 from stress.spec import Element, Spec, State
 
@@ -92,6 +93,8 @@ class Window:
 
 def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State], steps: int = _STEPS) -> bool:
     """Whether it is certain, after so many steps, that the operations have no linearization."""
+    if first_without_origin(operations, spec, starts) is not None:
+        return True
     pending = any(operation.pending for operation in operations)
     for relaxed in (True, False) if pending else (False,):
         search = Search(operations, spec, starts, relaxed=relaxed)

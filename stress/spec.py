@@ -9,6 +9,7 @@ speed or clarity:
 * `elements`, `footprint` and `restrict` let it split a history into parts that share nothing (Herlihy and
   Wing's locality);
 * `project` lets it refute a history by looking at one element alone;
+* `shows`, `brings` and `content` let it refute an answer that shows what nobody had brought by then;
 * `successors` is for operations with several possible outcomes, or with none (a lock that is taken cannot be
   acquired);
 * `normalise` says what of a raw answer counts; `read_event` reads the events of other tools' histories, and
@@ -117,6 +118,25 @@ class Spec:
         `element`.
         """
         return None
+
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        """What is in the object when `operation` takes effect, or is brought by it, as its answer shows: values,
+        members, pairs of key and value.
+
+        Whenever it takes a state to another one with this answer, all of it must be in the `content` of the first
+        or in what it `brings`.
+        """
+        return ()
+
+    def brings(self, operation: Operation) -> Collection[Hashable] | _Everything:
+        """What `operation` may bring into the object: all that is in the `content` of a state after it, and not
+        in that of the state before. `EVERYTHING`: it cannot be told.
+        """
+        return EVERYTHING
+
+    def content(self, state: Any) -> Collection[Hashable]:
+        """What is in the object in `state`, in the words of `shows` and `brings`."""
+        return ()
 
     def normalise(self, op: str, result: Any) -> Hashable:
         """What of a raw answer counts, as an immutable value (`match` may answer in any order, say)."""

@@ -16,6 +16,7 @@ import pytest
 from stress import (
     UNSEEN,
     Counter,
+    KeyValue,
     Map,
     MultiRegister,
     Mutex,
@@ -31,11 +32,12 @@ from stress import (
 )
 from stress.check import projections
 from stress.components import Component
+from stress.origins import first_without_origin
 from stress.search import Search
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 
-EACH = 1_250  # histories of each of the eight specifications: 10,000 in all
+EACH = 1_250  # histories of each of the nine specifications: more than 10,000 in all
 
 Call = tuple[str, tuple[Any, ...]]
 
@@ -126,6 +128,11 @@ def transaction(random: Random) -> Call:
     return "txn", tuple(steps)
 
 
+def text_call(random: Random) -> Call:
+    key, text = random.choice("ab"), random.choice("xyz")
+    return random.choice([("get", (key,)), ("get", (key,)), ("put", (key, text)), ("append", (key, text))])
+
+
 def queue_call(random: Random) -> Call:
     return random.choice([("enqueue", (random.randrange(3),)), ("dequeue", ()), ("len", ())])
 
@@ -149,6 +156,7 @@ def mutex_call(random: Random) -> Call:
 KINDS: dict[str, tuple[Spec, Callable[[Random], Call]]] = {
     "register": (Register(0), register_call),
     "map": (Map(), map_call),
+    "kv": (KeyValue(), text_call),
     "subscriptions": (Subscriptions(), subscription_call),
     "multi-register": (MultiRegister(0), transaction),
     "queue": (Queue(), queue_call),
@@ -234,6 +242,7 @@ def test_same_verdict_as_all_permutations(kind: str) -> None:
         assert is_linearizable(history, spec) == known, history
         if known:
             assert not refuters_that_refute(history, spec), history
+            assert first_without_origin(history, spec, [spec.initial]) is None, history
         verdicts.append(known)
     assert 0.02 * EACH < verdicts.count(False) < 0.9 * EACH  # both kinds were there
 

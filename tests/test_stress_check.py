@@ -27,6 +27,7 @@ from stress import (
     check,
 )
 from stress.components import components
+from stress.origins import first_without_origin
 from stress.search import segments
 from stress.segment import Segment
 
@@ -256,6 +257,45 @@ class TestSegments:
         segment = Segment(history((9, -1, 20_000, "read", (), 7), *short), Register())
 
         assert max(segment.slots).bit_length() == len(segment.operations).bit_length() + 3
+
+
+class TestOrigins:
+    """Twelve writers that overlap throughout, so that a search through their orders gets nowhere."""
+
+    WRITES = [(at % 12, 10 * at, 10 * at + 119, "write", (at,), None) for at in range(2_000)]
+
+    def test_a_value_that_nobody_wrote_is_refuted_in_one_pass(self) -> None:
+        judgement = check(history(*self.WRITES, (20, 9_001, 9_007, "read", (), 7_777)), Register())
+
+        assert judgement.verdict is Verdict.ILLEGAL
+        assert judgement.steps < 20 * judgement.operations
+
+    def test_so_is_one_that_was_written_only_later(self) -> None:
+        judgement = check(history(*self.WRITES, (20, 9_001, 9_007, "read", (), 1_500)), Register())
+
+        assert judgement.verdict is Verdict.ILLEGAL
+        assert judgement.steps < 20 * judgement.operations
+
+    def test_the_failure_ends_with_the_return_that_shows_it(self) -> None:
+        judgement = check(history((20, 9_001, 9_007, "read", (), 7_777), *self.WRITES), Register())
+
+        assert judgement.failure is not None
+        returned = [each for each in judgement.failure.operations if each.returned is not None]
+        assert max(returned, key=lambda each: each.returned or 0).id == 0
+        assert all(each.call < 9_007 for each in judgement.failure.operations)
+
+    def test_what_is_written_at_the_tick_of_the_return_may_have_been_read(self) -> None:
+        rows = [(0, 1, 5, "read", (), 3), (1, 5, 9, "write", (3,), None)]
+
+        assert first_without_origin(history(*rows), Register(), [None]) is None
+        assert verdict(history(*rows), Register()) is Verdict.LINEARIZABLE
+
+    def test_who_never_returned_may_have_written_it_and_who_failed_has_not(self) -> None:
+        read = (0, 5, 6, "read", (), 3)
+        for result, returned, known in ((UNSEEN, None, True), (True, 4, True), (False, 4, False)):
+            cas = Operation(9, 9, 1, returned, "cas", (None, 3), result)
+            found = first_without_origin([cas, *history(read)], Register(), [None])
+            assert (found is None) is known
 
 
 HARD = [

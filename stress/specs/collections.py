@@ -105,6 +105,24 @@ class Set(Spec):
             return operation._replace(op="contains", args=(element,), result=element in result)
         return operation._replace(op="contains", args=(element,), result=False) if result == 0 else None
 
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        match operation.op, operation.result:
+            case (("items" | "read"), frozenset() as members):
+                return members
+            case (("contains" | "__contains__" | "discard"), True):
+                return operation.args
+            case ("add", False) | ("remove", None):
+                return operation.args
+        return self.elements(operation) if operation.op == "pop" else ()
+
+    def brings(self, operation: Operation) -> Any:
+        if operation.op == "add":
+            return operation.args
+        return () if operation.op in self.vocabulary else EVERYTHING
+
+    def content(self, state: frozenset[Hashable]) -> Collection[Hashable]:
+        return state
+
     def refusal(self, state: frozenset[Hashable], operation: Operation) -> str:
         if operation.op == "pop":
             return f"cannot take {operation.result!r} out of {self.describe(state)}"

@@ -18,6 +18,7 @@ __all__ = ["Map"]
 _WHOLE: Final = frozenset({"items", "snapshot", "readonly_snapshot", "keys", "values", "len", "__len__"})
 _GET: Final = frozenset({"get", "getitem", "__getitem__", "contains", "__contains__", "peek"})
 _NO_VALUE: Final = _GET | frozenset({"pop", "delitem", "__delitem__"})
+_TAKING: Final = frozenset({"pop", "popitem", "delitem", "remove_if", "clear"})
 _ALIASES: Final = {
     "__getitem__": "getitem",
     "__setitem__": "put",
@@ -223,6 +224,44 @@ class Map(Spec):
         if isinstance(operation.result, Raised):
             return operation._replace(op="contains", args=(element,), result=False)
         return operation._replace(op="pop", args=(element,), result=operation.result[1])  # type: ignore[index]
+
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        result: Any = operation.result
+        if result is UNSEEN or isinstance(result, Raised):
+            return ()
+        key, *rest = operation.args or (None,)
+        match _ALIASES.get(operation.op, operation.op):
+            case "items":
+                return result if isinstance(result, frozenset) else ()
+            case "popitem":
+                return (result,)
+            case "getitem" | "setdefault" | "get_or_create":
+                return ((key, result),)
+            case "get" | "pop":
+                return ((key, result),) if result != (rest[0] if rest else None) else ()
+            case "peek":
+                return ((key, result[1]),) if isinstance(result, tuple) and result[0] is True else ()
+            case "put_if_absent":
+                return ((key, result),) if result != (rest[1] if len(rest) > 1 else None) else ()
+            case "replace_if" | "remove_if" if result is True:
+                return ((key, rest[0]),)
+        return ()
+
+    def brings(self, operation: Operation) -> Any:
+        op = _ALIASES.get(operation.op, operation.op)
+        if op in _TAKING or self.is_read_only(operation.op, operation.args, operation.result):
+            return ()
+        match op, operation.args:
+            case (("put" | "put_if_absent" | "setdefault" | "get_or_create" | "replace"), (key, value, *_)):
+                return ((key, value),)
+            case (("setdefault" | "get_or_create"), (key,)):
+                return ((key, None),)
+            case "replace_if", (key, _, value):
+                return ((key, value),)
+        return EVERYTHING
+
+    def content(self, state: FrozenMap) -> Collection[Hashable]:
+        return state.items()
 
     def refusal(self, state: FrozenMap, operation: Operation) -> str:
         if operation.op == "popitem":

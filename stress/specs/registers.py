@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, ClassVar, cast
 
 from stress.history import UNSEEN, Operation, Raised, show
-from stress.spec import Element, FrozenMap, Spec, State
+from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State
 
 __all__ = ["KeyValue", "MultiRegister", "Mutex", "Register"]
 
@@ -42,6 +42,19 @@ class Register(Spec):
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         return op == "read" or (op == "cas" and result is False)
+
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        if operation.op == "cas":
+            return operation.args[:1] if operation.result is True else ()
+        return (operation.result,) if operation.op == "read" and operation.result is not UNSEEN else ()
+
+    def brings(self, operation: Operation) -> Any:
+        if self.is_read_only(operation.op, operation.args, operation.result):
+            return ()
+        return operation.args[-1:] if operation.op in self.vocabulary else EVERYTHING
+
+    def content(self, state: Any) -> Collection[Hashable]:
+        return (state,)
 
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
@@ -112,6 +125,19 @@ class KeyValue(Spec):
 
     def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
         return state.only(elements)
+
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        if operation.op != "get" or operation.result in (UNSEEN, self.missing):
+            return ()
+        return ((operation.args[0], operation.result),)
+
+    def brings(self, operation: Operation) -> Any:
+        if operation.op == "put":
+            return (operation.args,)
+        return () if operation.op == "get" else EVERYTHING
+
+    def content(self, state: FrozenMap) -> Collection[Hashable]:
+        return state.items()
 
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
@@ -205,6 +231,20 @@ class MultiRegister(Spec):
             reads = (step for step in args if step[0] == "read")
             result = tuple(value for read, value in zip(reads, result, strict=True) if read[1] == element)
         return operation._replace(args=tuple(steps), result=result)
+
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        args, result = cast(Any, operation.args), operation.result
+        keys = [key for kind, key, *_ in args if kind == "read"]
+        if not isinstance(result, tuple) or len(result) != len(keys):
+            return ()
+        return [(key, value) for key, value in zip(keys, result, strict=True) if value not in (UNSEEN, self.missing)]
+
+    def brings(self, operation: Operation) -> Any:
+        args: Any = operation.args
+        return [tuple(written) for kind, *written in args if kind != "read"]
+
+    def content(self, state: FrozenMap) -> Collection[Hashable]:
+        return state.items()
 
     def knows(self, f: str) -> bool:
         return f == "txn" or f in _KINDS

@@ -1,0 +1,42 @@
+"""Refuting a history in one pass: an answer shows what nobody had brought by the time it was given.
+
+It needs no order of the operations and no states, so it takes no longer for many that overlap than for few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from stress.history import UNSEEN, Operation
+from stress.spec import EVERYTHING, Spec, State
+
+__all__ = ["first_without_origin", "until_returned"]
+
+
+def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Operation | None:
+    """The operation that returns first of those whose answer shows something that was not there at the start and
+    that nothing called by then brings. O(n log n).
+    """
+    known: set[Hashable] = {each for state in starts for each in spec.content(state)}
+    events = [(each.call, False, each) for each in operations]
+    events += [(each.returned, True, each) for each in operations if each.returned is not None]
+    for _, is_return, operation in sorted(events, key=lambda event: event[:2]):
+        if is_return:
+            if any(each not in known for each in spec.shows(operation)):
+                return operation
+        elif (brought := spec.brings(operation)) is EVERYTHING:
+            return None
+        else:
+            known.update(brought)
+    return None
+
+
+def until_returned(operations: Sequence[Operation], last: Operation) -> tuple[Operation, ...]:
+    """What was known when `last` returned: later calls are gone, and what returned later is pending."""
+    moment = last.returned
+    assert moment is not None
+    return tuple(
+        each if each.returned is not None and each.returned <= moment else each._replace(returned=None, result=UNSEEN)
+        for each in operations
+        if each.call <= moment
+    )
