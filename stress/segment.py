@@ -12,8 +12,10 @@ state in which the object can be left, exactly once:
   reconsidered: moving it earlier leaves everything else as legal as it was.
 
 Pending operations may take effect at any time after their call, or never. They are tried when nothing
-completed fits any more, with three more rules, which keep many of them from multiplying:
+completed fits any more, with five more rules, which keep many of them from multiplying:
 
+* those that bring what the next operation to return shows are tried first, and the others by time;
+* one that leads to a state right after another one of them, and would have led there without it, is left out;
 * of several that are alike, only the earliest called is tried;
 * one that would not change the state is left out, since it may as well never happen;
 * what was tried with few of them done need not be tried with more of them done: the first had the greater
@@ -30,12 +32,12 @@ The walk is a generator that hands back control every few hundred steps.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
 from stress.history import Operation
-from stress.spec import Spec, State
+from stress.spec import EVERYTHING, Spec, State
 
 __all__ = ["PAUSE", "SLICE", "EndStates", "Segment"]
 
@@ -76,6 +78,8 @@ class Segment:
         self.completed = len(completed)
         self.reads = [spec.is_read_only(each.op, each.args, each.result) for each in completed]
         self.alike_before = _alike_before(self.operations, self.completed)
+        self._bringing = self._pending_by_what_they_bring()
+        self._wanted: dict[int, list[int]] = {}
         self.steps = 0
         self._states: list[State] = []
         self._numbers: dict[State, int] = {}
@@ -95,7 +99,23 @@ class Segment:
             if number < self.completed:
                 self.called_at.append(-1 if is_return else number)
         self.called_at.append(-1)
-        self.slots = _slots(self.called_at, self.return_position)
+        self.returning = {position: number for number, position in enumerate(self.return_position)}
+        self.slots = _slots(self.called_at, self.returning)
+
+    def _pending_by_what_they_bring(self) -> dict[Hashable, list[int]]:
+        bringing: defaultdict[Hashable, list[int]] = defaultdict(list)
+        for number in range(self.completed, len(self.operations)):
+            brought = self.spec.brings(self.operations[number])
+            for each in () if brought is EVERYTHING else brought:
+                bringing[each].append(number)
+        return bringing
+
+    def _wanted_by(self, number: int) -> list[int]:
+        """The pending operations that bring something of what a completed one shows."""
+        if number not in self._wanted:
+            shown = self.spec.shows(self.operations[number]) if self._bringing else ()
+            self._wanted[number] = sorted({each for some in shown for each in self._bringing.get(some, ())})
+        return self._wanted[number]
 
     def _number(self, state: State) -> int:
         number = self._numbers.setdefault(state, len(self._states))
@@ -120,11 +140,8 @@ class Segment:
         If operations are pending, not every end state is found: if there is one at all, one is.
         """
         completed, called_at, reads, moves = self.completed, self.called_at, self.reads, self._moves
-        call_position, return_position, alike_before = (
-            self.call_position,
-            self.return_position,
-            self.alike_before,
-        )
+        call_position, return_position, returning = self.call_position, self.return_position, self.returning
+        alike_before = self.alike_before
         following = [*range(1, len(called_at)), 0]
         preceding = [0, *range(len(called_at) - 1)]
         any_reads, any_pending, relaxed = any(reads), len(self.operations) > completed, self.relaxed
@@ -132,7 +149,7 @@ class Segment:
         tried: defaultdict[int, set[int]] = defaultdict(set)
         tried_with: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         ended: set[int] = set()
-        frames: list[tuple[int, int, int, int, int, list[int], tuple[int, ...]]] = []
+        frames: list[tuple[int, int, int, int, int, int, list[int], tuple[int, ...]]] = []
         state, left, steps, told = self._number(start), completed, 0, 0
         done = 0  # of completed operations: how many were called until the last one done, and `slots` of those left out
         taken = 0  # of pending operations: one bit for each
@@ -169,18 +186,33 @@ class Segment:
                     before = position
             return lifted
 
-        def pending_from(number: int) -> int:
-            """The first pending operation from `number` on that may take effect now; -1 if there is none."""
+        def pending_from(place: int) -> tuple[int, int]:
+            """The first pending operation that may take effect now, from a place in the order of trial on, and its
+            place; -1 if there is none.
+            """
             first_return = following[0]
             while called_at[first_return] >= 0:
                 first_return = following[first_return]
-            for candidate in range(number, len(moves)):
+            wanted = self._wanted_by(returning[first_return])
+            end = len(wanted) + len(moves) - completed
+            for at in range(place, end):
+                candidate = wanted[at] if at < len(wanted) else completed + at - len(wanted)
+                if at >= len(wanted) and candidate in wanted:
+                    continue
                 alike = alike_before[candidate]
                 is_first = alike < 0 or (taken >> alike - completed & 1 and not relaxed)
                 is_taken = taken >> candidate - completed & 1
                 if is_first and call_position[candidate] <= first_return and not is_taken:
-                    return candidate
-            return -1
+                    return candidate, at
+            return -1, end
+
+        def without_detour(options: tuple[int, ...]) -> tuple[int, ...]:
+            """Of where a pending operation leads, what it could not have led to before a pending one just taken."""
+            if not frames or frames[-1][0] < completed or frames[-1][6]:
+                return options
+            before = frames[-1][2]
+            direct = moves[number][before] if before in moves[number] else self._move(number, before)
+            return tuple(after for after in options if after not in direct)
 
         def is_new(state: int, done: int, taken: int) -> bool:
             if not any_pending or relaxed:
@@ -199,7 +231,7 @@ class Segment:
         left -= len(lifted)
         for number in lifted:
             done = with_done(number)
-        # What to try next: a position in the list, or minus the how-manieth of the pending operations.
+        # What to try next: a position in the list, or minus a place in the order of trial of pending operations.
         cursor = following[0]
         options: tuple[int, ...] = ()
         while True:
@@ -209,8 +241,8 @@ class Segment:
                     cursor = following[cursor]
                     continue
                 if number < 0 and left and any_pending:  # a return stands here whose operation does not fit
-                    number = pending_from(completed - min(cursor, 0))
-                    cursor = completed - number
+                    number, place = pending_from(-min(cursor, 0))
+                    cursor = -place
                 if number < 0:
                     if not left and state not in ended:
                         ended.add(state)
@@ -219,18 +251,17 @@ class Segment:
                     if not frames:
                         self.steps += steps - told
                         return
-                    number, state, done, taken, left, lifted, options = frames.pop()
+                    number, cursor, state, done, taken, left, lifted, options = frames.pop()
                     for read in reversed(lifted):
                         put_back(read)
                     if number < completed:
                         put_back(number)
-                        cursor = call_position[number]
-                    else:
-                        cursor = completed - number
                     if not options:
                         cursor = following[cursor] if cursor > 0 else cursor - 1
                     continue
                 options = moves[number][state] if state in moves[number] else self._move(number, state)
+                if number >= completed and not relaxed:
+                    options = without_detour(options)
                 steps += 1
                 if steps % SLICE == 0:
                     self.steps, told = self.steps + steps - told, steps
@@ -241,7 +272,6 @@ class Segment:
                 if not options:
                     cursor = following[cursor] if cursor > 0 else cursor - 1
                     continue
-            number = called_at[cursor] if cursor > 0 else completed - cursor
             after, options = options[0], options[1:]
             if number < completed:
                 then_done, then_taken = with_done(number), taken
@@ -255,7 +285,7 @@ class Segment:
                 lift(number)
             before, state = state, after
             lifted = lift_reads() if any_reads else []
-            frames.append((number, before, done, taken, left, lifted, options))
+            frames.append((number, cursor, before, done, taken, left, lifted, options))
             left -= len(lifted) + (number < completed)
             done, taken = then_done, then_taken
             for read in lifted:
@@ -263,12 +293,11 @@ class Segment:
             cursor, options = following[0], ()
 
 
-def _slots(called_at: Sequence[int], return_position: Sequence[int]) -> list[int]:
+def _slots(called_at: Sequence[int], returning: Mapping[int, int]) -> list[int]:
     """For each completed operation a bit that no other has while it runs, above those that count them all."""
     free: list[int] = []
-    most = 1 << len(return_position).bit_length()
-    slots = [0] * len(return_position)
-    returning = {position: number for number, position in enumerate(return_position)}
+    most = 1 << len(returning).bit_length()
+    slots = [0] * len(returning)
     for position, number in enumerate(called_at):
         if number >= 0:
             if not free:

@@ -21,6 +21,7 @@ from stress import (
     Queue,
     Raised,
     Register,
+    Set,
     Spec,
     Subscriptions,
     Verdict,
@@ -123,6 +124,39 @@ class TestPending:
         budget = Budget(steps=60_000)
 
         assert verdict(history(*pending, *impossible), KeyValue(), budget=budget) is Verdict.UNKNOWN
+
+
+def register_log(random: Random, size: int) -> list[Operation]:
+    """Some ten clients at a register: a fifth of the calls never returned, and half of these took effect."""
+    spec, state, operations = Register(), None, []
+    for moment, number in sorted((10 * number + random.randrange(100), number) for number in range(size)):
+        old, new = random.randrange(100), random.randrange(100)
+        op, args = random.choice([("read", ()), ("write", (new,)), ("cas", (old, new))])
+        pending = random.random() < 0.2
+        after, result = spec.step(state, op, args)
+        state = after if not pending or random.random() < 0.5 else state
+        returned = None if pending else moment + random.randrange(100)
+        operations.append(Operation(number, number, 10 * number, returned, op, args, UNSEEN if pending else result))
+    return operations
+
+
+class TestManyPending:
+    """What is wanted is tried first, and no detour is taken: the steps are few for each operation."""
+
+    def test_additions_that_timed_out_and_were_seen_or_not(self) -> None:
+        adds = [(at, at, None if at % 2 else at + 3, "add", (at,), None) for at in range(200)]
+        seen = frozenset(at for at in range(200) if at % 4 != 3)
+
+        judgement = check(history(*adds, (999, 1_000, 1_001, "read", (), seen)), Set())
+
+        assert judgement.verdict is Verdict.LINEARIZABLE
+        assert judgement.steps < 2_000
+
+    def test_compare_and_set(self) -> None:
+        judgements = [check(register_log(Random(seed), 300), Register()) for seed in range(5)]
+
+        assert all(judgements)
+        assert sum(judgement.steps for judgement in judgements) < 500_000
 
 
 class TestReads:
