@@ -27,7 +27,8 @@ from stress import (
     Verdict,
     check,
 )
-from stress.components import components
+from stress.check import projections
+from stress.components import Component, components
 from stress.origins import first_without_origin
 from stress.search import segments
 from stress.segment import Segment
@@ -157,6 +158,37 @@ class TestManyPending:
 
         assert all(judgements)
         assert sum(judgement.steps for judgement in judgements) < 500_000
+
+
+class TestQueue:
+    """Twelve producers that overlap throughout, and a few values that tell by themselves that something is wrong."""
+
+    PUTS = [(at % 12, 10 * at, 10 * at + 119, "enqueue", (at,), None) for at in range(200)]
+
+    @pytest.mark.parametrize("answers", [(0, 0), (0, 777)], ids=["twice", "never enqueued"])
+    def test_an_answer_that_its_value_alone_refutes(self, answers: tuple[int, ...]) -> None:
+        gets = [(20, 9_000 + 2 * at, 9_001 + 2 * at, "dequeue", (), answer) for at, answer in enumerate(answers)]
+
+        judgement = check(history(*self.PUTS, *gets), Queue())
+
+        assert judgement.verdict is Verdict.ILLEGAL
+        assert judgement.steps < 10_000
+
+    def test_a_dequeue_that_nobody_saw_may_have_taken_it(self) -> None:
+        rows = [(0, 1, 2, "enqueue", (1,), None), (0, 3, 4, "dequeue", (), UNSEEN), (0, 5, 6, "dequeue", (), None)]
+
+        assert verdict(history(*rows), Queue()) is Verdict.LINEARIZABLE
+
+    def test_none_may_be_a_value(self) -> None:
+        rows = [(0, at, at, "enqueue", (value,), None) for at, value in enumerate([None, 1])]
+        spec, gets = Queue(), [(0, 8 + at, 8 + at, "dequeue", (), value) for at, value in enumerate([None, 1])]
+        operations = history(*rows, *gets)
+
+        assert verdict(operations, spec) is Verdict.LINEARIZABLE
+        for search, _ in projections(Component(operations, [()]), spec):
+            finding = search.advance()
+            assert finding is not None
+            assert finding.linearizable
 
 
 class TestReads:
@@ -334,8 +366,9 @@ class TestOrigins:
 
 HARD = [
     *((thread, thread, 1_000 + thread, "enqueue", (thread,), None) for thread in range(14)),
-    *((99, 2_000 + 2 * at, 2_001 + 2 * at, "dequeue", (), value) for at, value in enumerate([13, 0, 13])),
-]  # fourteen values, enqueued in an order that nobody saw; one of them is dequeued twice
+    (98, 1_500, 1_501, "enqueue", (98,), None),
+    *((99, 2_000 + 2 * at, 2_001 + 2 * at, "dequeue", (), value) for at, value in enumerate([13, 0, 98])),
+]  # fourteen values, enqueued in an order that nobody saw; one that came later is dequeued before most of them
 
 
 class TestBudget:

@@ -175,6 +175,40 @@ class Queue(Spec):
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         return op in self.read_only or (op in _GET and isinstance(result, Raised))
 
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        if operation.op in _PUT:
+            return operation.args[:1]
+        says_nothing = operation.result in (UNSEEN, None) or isinstance(operation.result, Raised)
+        return () if says_nothing or operation.op not in _GET else (operation.result,)
+
+    def elements_of(self, state: tuple[Hashable, ...]) -> Iterable[Element]:
+        return state
+
+    def restrict(self, state: tuple[Hashable, ...], elements: Collection[Element]) -> State:
+        return tuple(each for each in state if each in elements)
+
+    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
+        """Values that are equal are a queue of their own, whatever stands between them."""
+        op, result = operation.op, operation.result
+        if op in self.read_only:
+            return operation if result == 0 else None
+        if op in _GET and result is UNSEEN:  # it may have taken another value
+            return operation._replace(returned=None)
+        if op in _GET and result is None:  # it found nothing, or took a None
+            return operation if element is None or None not in universe else None
+        return operation if isinstance(result, Raised) or element in self.elements(operation) else None
+
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        return self.elements(operation) if operation.op in _GET else ()
+
+    def brings(self, operation: Operation) -> Any:
+        if operation.op in _PUT:
+            return operation.args[:1]
+        return () if operation.op in self.vocabulary else EVERYTHING
+
+    def content(self, state: tuple[Hashable, ...]) -> Collection[Hashable]:
+        return state
+
 
 class Counter(Spec):
     """A counter: `increment(n=1)` (or `add`), `decrement(n=1)`, `value()` (or `read`, `get`).
