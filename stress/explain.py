@@ -8,6 +8,7 @@ paths, and is meant for windows, not for whole histories.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -126,24 +127,25 @@ def explain(
 
 
 class _Overlaps:
-    """For each operation, as a bit mask, those that returned before it was called."""
+    """The operations by the times of their calls, and which of them may come next."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self.operations = sorted(operations, key=lambda each: each.call)
-        self.before = [
-            sum(1 << number for number, other in enumerate(self.operations) if _precedes(other, each))
-            for each in self.operations
-        ]
 
     def next_after(self, done: int) -> Iterator[int]:
-        """The operations that may come next when those in `done` have been."""
-        for number, before in enumerate(self.before):
-            if not done >> number & 1 and before & done == before:
+        """The operations that may come next when those in `done`, a bit mask, have been: none that was called when
+        another one that has not been had returned.
+        """
+        first = (~done & done + 1).bit_length() - 1
+        returned = math.inf
+        for number in range(first, len(self.operations)):
+            operation = self.operations[number]
+            if operation.call > returned:
+                return
+            if not done >> number & 1:
                 yield number
-
-
-def _precedes(one: Operation, other: Operation) -> bool:
-    return one.returned is not None and one.returned < other.call
+                if operation.returned is not None:
+                    returned = min(returned, operation.returned)
 
 
 def _paths(

@@ -15,9 +15,9 @@ Each shape is a question about a history that differs in one thing:
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from stress.check import refute
 from stress.components import Component
@@ -26,6 +26,8 @@ from stress.shrink import Window, illegal
 from stress.spec import EVERYTHING, Spec
 
 __all__ = ["Shape", "classify"]
+
+Item = TypeVar("Item")
 
 _STEPS = 20_000
 _SECONDS = 3.0
@@ -92,6 +94,13 @@ class _Case:
             return False
         return not illegal(operations, self.spec, self.story.starts, _STEPS)
 
+    def in_time(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, for as long as there is time to try them."""
+        for item in items:
+            if time.monotonic() > self.deadline:
+                return
+            yield item
+
     def without(self, lost: Sequence[Operation], operations: Sequence[Operation]) -> list[Operation]:
         gone = {each.id for each in lost}
         return [each for each in operations if each.id not in gone]
@@ -118,7 +127,7 @@ class _Case:
         later = [
             each for each in self.story.after if each.call > (self.culprit.returned or 0) and not self.only_reads(each)
         ]
-        for update in later:
+        for update in self.in_time(later):
             moment = update.call if update.returned is None else update.returned
             answer_given_then = [
                 each._replace(returned=moment) if each.id == self.culprit.id else each
@@ -162,7 +171,7 @@ class _Case:
 
     def lost_update(self) -> Shape | None:
         latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
-        for update in latest:
+        for update in self.in_time(latest):
             if self.fits(self.without([update], self.story.operations)):
                 seen_later = self.cause_of_staleness is not None and not self.fits(
                     self.without([update], self.story.after)
@@ -171,7 +180,7 @@ class _Case:
         return None if self.reads else self.several_lost(latest)
 
     def several_lost(self, latest: Sequence[Operation]) -> Shape | None:
-        for number in range(2, len(latest) + 1):
+        for number in self.in_time(range(2, len(latest) + 1)):
             if self.fits(self.without(latest[:number], self.story.operations)):
                 return self.shape("lost update", _LOST_MORE, latest[number - 1], more=str(number - 1))
         return None
@@ -191,7 +200,7 @@ class _Case:
             return None
         others = [each for each in self.story.operations if each.id != read.id]
         earlier = [each for each in others if each.returned is not None and each.returned < read.call]
-        for pinning in sorted(earlier, key=lambda each: each.returned or 0, reverse=True):
+        for pinning in self.in_time(sorted(earlier, key=lambda each: each.returned or 0, reverse=True)):
             called_then = [
                 each._replace(call=pinning.returned or 0) if each.id == read.id else each
                 for each in self.story.operations
