@@ -158,6 +158,7 @@ cdef class Edit:
     cdef SNode found
     cdef bint settled
     cdef bint emptied
+    cdef bint entombed
     cdef Gen gen
     cdef INode inode
     cdef int lev

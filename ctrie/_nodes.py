@@ -604,6 +604,7 @@ class Edit:
     __slots__ = (
         "asked",
         "emptied",
+        "entombed",
         "found",
         "gen",
         "hash",
@@ -622,6 +623,7 @@ class Edit:
     hash: int  # of the key in the present level
     found: SNode | None
     settled: bool  # done; only tombs are left to clear away
+    entombed: bool  # a level has been tombed for being left with one S-node
     emptied: bool  # what `change` returned last has lost what kept the level below from being rolled up
     gen: Gen
     inode: INode
@@ -690,7 +692,7 @@ def edit_trie(root: Root, edit: Edit) -> SNode | None:
     """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS, or, when nothing is
     changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
     committed a change, took a snapshot, or left a tomb on the path."""
-    edit.settled = edit.emptied = False
+    edit.settled = edit.emptied = edit.entombed = False
     edit.asked = _NOTHING
     edit.said = None
     while _attempt(root, edit) == RESTART:
@@ -709,6 +711,7 @@ def _attempt(root: Root, edit: Edit) -> int:
         if isinstance(main, CNode):
             if edit.settled and _is_to_roll_up(edit, main):
                 _entomb_last(root, edit, main)
+                edit.entombed = True
                 return RESTART
             outcome = _edit_cnode(root, edit, main)
         elif isinstance(main, LNode):

@@ -190,9 +190,11 @@ class FilterEdit(Edit):
         self._take(branch)
         if self.rest:
             return None
-        if self.depth + self.taken == len(self.words) and not (self.settled and self.bare):
-            return None
-        return branch.next
+        if self.depth + self.taken < len(self.words):
+            return branch.next
+        # What is left to do may be below: to roll a level up, or to put back what was tombed when nobody was
+        # subscribed here, while somebody is again.
+        return branch.next if self.settled and (self.bare or self.entombed) else None
 
     def _take(self, branch: Branch) -> None:
         """See how far the filter follows `branch`, whose first word it has."""

@@ -240,6 +240,11 @@ class TestMatrix:
         for _ in range(300 // SHARE):
             clean(islice(sampled(Experiment(twin, random_scenario(target, random)), random), 60))
 
+    def test_a_level_tombed_below_a_filter_that_is_wanted_again_is_put_back(self, twin: Twin) -> None:
+        there = ("a", "x")
+        each = scenario("subscriptions", "a subscriber above", ("subscribe", there), ("unsubscribe", there))
+        clean(reduced(Experiment(twin, each)))
+
     def test_a_snapshot_and_a_helper_do_not_hinder_each_other_for_ever(self, twin: Twin) -> None:
         clean(reduced(Experiment(twin, scenario("map", "empty", PUT, ITEMS))))
 

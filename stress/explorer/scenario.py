@@ -145,7 +145,7 @@ _SUBSCRIPTIONS: Final = {
     ),
     "a chain below a chain": _subscriptions("a.b.c.d a.c", "a.b.c.d", "a.c a.b.c a.b.c.d", "a.b.c.d a.c a.b"),
     "wildcards in a chain": _subscriptions("a.*.c a.#.c:y", "a.b.c", "a.*.c a.b.c a.#.c:y", "a.* a.*.c a.b.c"),
-    "a subscriber above": _subscriptions("a a.b", "a", "a.b a a.c"),
+    "a subscriber above": _subscriptions("a a.b", "a", "a.b a a.c", "a a a.b"),
     "a neighbour below": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", "a a.b a.c"),
     "wildcards": _subscriptions("*.b #:y", "a.b", "a.b *.b #:y", "#:y a.b *.b"),
     "a literal and a wildcard": _subscriptions("a.b", "a.b", "a.b *.b:y a.b:z", "a.b a.#:y *.b"),
