@@ -154,7 +154,7 @@ class TestCheck:
 
     def test_what_cannot_be_decided(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         rows = [Operation(at, at, at, 1_000, "put", ("k", at), None) for at in range(14)]
-        rows.append(Operation(14, 14, 2_000, 2_001, "get", ("k",), -1))
+        rows += [Operation(14 + at, 14, 2_000 + 2 * at, 2_001 + 2 * at, "get", ("k",), at) for at in range(2)]
         jsonl.save(History(tuple(rows), {"spec": "map"}), tmp_path / "hard.jsonl")
 
         assert main(["check", "--budget", "5000", str(tmp_path / "hard.jsonl")]) == 2
