@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import uuid
 from typing import Final, NamedTuple
-from weakref import WeakKeyDictionary
 
 from subtrie import SubscriptionTrie
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_names: Final[WeakKeyDictionary[SubscriptionTrie, str]] = WeakKeyDictionary()
 
 
 class Cut(NamedTuple):
@@ -24,12 +21,10 @@ class Cut(NamedTuple):
 def cut_of(source: SubscriptionTrie) -> Cut:
     """Freeze ``source``, unless it is a snapshot, whose exports all have its own name and time. As `frozen`."""
     trie = frozen(source)
-    return Cut(trie, _name_of(trie), _EPOCH + datetime.timedelta(microseconds=(trie.taken_at or 0) // 1000))
-
-
-def _name_of(trie: SubscriptionTrie) -> str:
-    """The name that a snapshot has had since it was first exported. Of several that export it at once one gives it."""
-    return _names.setdefault(trie, uuid.uuid4().hex)
+    name, taken_at = trie.snapshot_id, trie.taken_at
+    assert name is not None
+    assert taken_at is not None
+    return Cut(trie, name, _EPOCH + datetime.timedelta(microseconds=taken_at // 1000))
 
 
 def frozen(source: SubscriptionTrie) -> SubscriptionTrie:

@@ -18,6 +18,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _notices
     cdef object _retries
     cdef object _taken_at
+    cdef object _name
     cdef object __weakref__
 
     cdef object _check_branch(self, object branch)

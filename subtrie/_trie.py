@@ -7,6 +7,7 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
+import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
@@ -152,12 +153,13 @@ class SubscriptionTrie(Matchable):
     ()
     """
 
-    __slots__ = ("__weakref__", "_index", "_notices", "_retries", "_taken_at", "dialect")
+    __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
     dialect: Dialect
     _index: Index | None
     _notices: Any  # Notices or None
-    _retries: Any  # a slot with a number
-    _taken_at: int | None
+    _retries: Any  # a slot with a number; None where nothing is changed
+    _taken_at: int | None  # of a snapshot
+    _name: Any  # of a snapshot: a slot with a str, or None as long as nobody has asked
 
     if cython.compiled:
 
@@ -168,7 +170,7 @@ class SubscriptionTrie(Matchable):
         def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
-            self._index = self._notices = self._retries = self._home = self._taken_at = None
+            self._index = self._notices = self._retries = self._home = self._taken_at = self._name = None
             return self
 
     def __init__(
@@ -464,6 +466,21 @@ class SubscriptionTrie(Matchable):
         """
         return self._taken_at
 
+    @property
+    def snapshot_id(self) -> str | None:
+        """The name of this snapshot, drawn at random when it is asked for first; None for what is no snapshot.
+
+        >>> s = SubscriptionTrie().snapshot()
+        >>> s.snapshot_id == s.snapshot_id, s.snapshot_id == SubscriptionTrie().snapshot().snapshot_id
+        (True, False)
+        """
+        if self._name is None:
+            return None
+        if self._name.load() is None:
+            # Success: this is its name for good. Failure: another thread has given it one.
+            self._name.compare_and_set(None, os.urandom(16).hex())
+        return self._name.load()  # type: ignore[no-any-return]
+
     def fork(self) -> SubscriptionTrie:
         """Return a trie with the present content that can be changed independently of this one. O(1), lock-free."""
         return self._with_root(fork_root(self._root))
@@ -705,9 +722,12 @@ class SubscriptionTrie(Matchable):
         other.dialect = self.dialect
         other._plan = self._plan
         other._cache = None if self._cache is None else new_cache(self._cache.size)
-        other._retries = AtomicReference(0)
         other._home = None if self._home is None else weakref.ref(other)
-        other._taken_at = time_ns() if root.readonly else None
+        if root.readonly:
+            other._taken_at = time_ns()
+            other._name = AtomicReference(None)
+        else:
+            other._retries = AtomicReference(0)
         other._root = root
         return other
 

@@ -57,6 +57,20 @@ def filled() -> SubscriptionTrie:
     return trie
 
 
+class Sore:
+    """A subscriber of the same hash as others; `calm` says whether it can be compared."""
+
+    calm = True
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        if not Sore.calm:
+            raise ZeroDivisionError
+        return self is other
+
+
 class TestOneThread:
     def test_it_tells_options_too(self) -> None:
         trie = filled()
@@ -105,17 +119,6 @@ class TestOneThread:
         trie.check()
 
     def test_a_subscriber_that_raises_leaves_it_sound(self) -> None:
-        class Sore:
-            calm = True
-
-            def __hash__(self) -> int:
-                return 1
-
-            def __eq__(self, other: object) -> bool:
-                if not Sore.calm:
-                    raise ZeroDivisionError
-                return self is other
-
         trie = SubscriptionTrie(index=True)
         one, other = Sore(), Sore()
         trie.subscribe("a", one)
@@ -161,17 +164,6 @@ class TestOneThread:
         assert raised >= 2
 
     def test_a_subscriber_that_raises_does_not_keep_the_others_filed_when_all_is_cleared(self) -> None:
-        class Sore:
-            calm = True
-
-            def __hash__(self) -> int:
-                return 1
-
-            def __eq__(self, other: object) -> bool:
-                if not Sore.calm:
-                    raise ZeroDivisionError
-                return self is other
-
         trie = SubscriptionTrie(index=True)
         trie.subscribe_many([("a", Sore()), ("b", Sore()), ("c", "plain")])
         Sore.calm = False
