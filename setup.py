@@ -42,6 +42,8 @@ DIRECTIVES = {
     "binding": False,  # a bound call would count the shared function and the shared object up and down
     "boundscheck": False,
     "cdivision": True,
+    "embedsignature": True,  # for help() and inspect.signature
+    "embedsignature.format": "clinic",
     "initializedcheck": False,
     "wraparound": False,
 }

@@ -95,7 +95,7 @@ from subtrie._listing import (
     walk,
 )
 from subtrie._matching import path_of, words_of
-from subtrie._merging import ALL, check_rule, merged
+from subtrie._merging import check_rule, merged
 from subtrie._notices import Notices
 from subtrie._overlap import Given, overlapping_paths
 from subtrie._subscribers import iter_entries
@@ -347,7 +347,7 @@ class SubscriptionTrie(Matchable):
         """Return the number of distinct subscribers that `match` would return. No group's turn is taken."""
         return len(match(self, topic, False))
 
-    def entries(self, topic: str, *, merge: str = ALL) -> Iterator[Subscription]:
+    def entries(self, topic: str, *, merge: str = "all") -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
 
         What becomes of a subscriber that several filters bring, `merge` says: "all" names each of its subscriptions,
