@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from stress.arguments import positive
 from stress.campaign import Outcome, draw_seed, run
 from stress.explorer.own import Explored, explore
 from stress.spec import Spec
@@ -37,7 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the plugin."""
     group = parser.getgroup("stress", "linearizability testing")
     group.addoption("--stress-seed", type=int, metavar="N", help="the seed of every stress test")
-    group.addoption("--stress-duration", type=float, metavar="SECONDS", help="how long every stress test runs")
+    group.addoption(
+        "--stress-duration", type=positive(float), metavar="SECONDS", help="how long every stress test runs"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

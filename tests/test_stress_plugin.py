@@ -98,3 +98,10 @@ def test_counter(linearizable):
 @pytest.mark.parametrize("option", ["--stress-seed", "--stress-duration"])
 def test_options_are_explained(tmp_path: Path, option: str) -> None:
     assert option in pytest_run(tmp_path, "", "--help").stdout
+
+
+def test_a_duration_of_nothing_is_refused(tmp_path: Path) -> None:
+    ran = pytest_run(tmp_path, "", "--stress-duration=0")
+
+    assert ran.returncode == 4
+    assert "--stress-duration: must be more than 0, not 0" in ran.stderr
