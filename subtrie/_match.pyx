@@ -582,12 +582,16 @@ cdef inline bint _note_subscriber(Buffer *subscribers, PyObject *subscriber, uin
 
 cdef bint _take_found(Scratch *s) noexcept:
     """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
-    cdef Py_ssize_t i
+    cdef const uint64_t *noted
+    cdef const uint64_t *end
     if not _note_found(s):
         s.subscribers.count = 0
         return False
-    for i in range(0, s.subscribers.count, 2):
-        Py_INCREF_PTR(<PyObject *>s.subscribers.items[i])
+    noted = s.subscribers.items
+    end = noted + s.subscribers.count
+    while noted != end:
+        Py_INCREF_PTR(<PyObject *>noted[0])
+        noted += 2
     return True
 
 
@@ -741,7 +745,7 @@ cdef int _drop_repeated(Buffer *subscribers) except -1:
 cdef bint _mark_repeated_among_many(Buffer *subscribers) except -1:
     """Mark those that were named before, and tell whether there are any; by a hash table of places, at most a quarter
     full: a branch that is mispredicted costs more than the room."""
-    cdef Py_ssize_t i, size = 4 * FEW
+    cdef Py_ssize_t i = 0, size = 4 * FEW
     cdef uint64_t at
     cdef bint some = False
     while size < 2 * subscribers.count:
@@ -750,7 +754,10 @@ cdef bint _mark_repeated_among_many(Buffer *subscribers) except -1:
     if places == NULL:
         raise MemoryError()
     try:
-        for i in range(0, subscribers.count, 2):
+        while True:
+            i = _place_until_taken(subscribers.items, i, subscribers.count, places, size - 1)
+            if i == subscribers.count:
+                return some
             at = subscribers.items[i + 1] & (size - 1)
             while places[at] and not _is_same(subscribers, places[at] - 1, i):
                 at = (at + 1) & (size - 1)
@@ -759,9 +766,24 @@ cdef bint _mark_repeated_among_many(Buffer *subscribers) except -1:
                 some = True
             else:
                 places[at] = i + 1
+            i += 2
     finally:
         PyMem_RawFree(places)
-    return some
+
+
+cdef Py_ssize_t _place_until_taken(
+    const uint64_t *items, Py_ssize_t i, Py_ssize_t count, uint32_t *places, uint64_t mask
+) noexcept nogil:
+    """Give subscribers the places that their hashes name, from the one at `i` on; return where one's place is taken.
+    Apart from the rest because nothing here can fail: all that the loop needs stays in registers."""
+    cdef uint32_t *place
+    while i < count:
+        place = places + (items[i + 1] & mask)
+        if place[0]:
+            return i
+        place[0] = i + 1
+        i += 2
+    return count
 
 
 cdef void _drop_marked(Buffer *subscribers) noexcept:
@@ -777,10 +799,20 @@ cdef void _drop_marked(Buffer *subscribers) noexcept:
     subscribers.count = kept
 
 
+cdef bint _hand_over(tuple answer, const uint64_t *items) noexcept:
+    """Put the references taken into the answer; tell whether any of these could be part of a cycle."""
+    cdef Py_ssize_t i
+    cdef bint in_cycles = False
+    for i in range(PyTuple_GET_SIZE_PTR(<PyObject *>answer)):
+        PyTuple_SET_ITEM_PTR(answer, i, <PyObject *>items[2 * i])
+        in_cycles |= may_be_in_cycle(<PyObject *>items[2 * i])
+    return in_cycles
+
+
 cdef tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
     """Return the subscribers taken, each once."""
     cdef Py_ssize_t i
-    cdef bint in_cycles = False
+    cdef bint in_cycles
     if s.shared:
         return distinct_among(
             [
@@ -793,9 +825,7 @@ cdef tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
     if s.found.count > 1:
         _drop_repeated(&s.subscribers)
     answer = PyTuple_New(s.subscribers.count // 2)
-    for i in range(0, s.subscribers.count, 2):
-        PyTuple_SET_ITEM_PTR(answer, i // 2, <PyObject *>s.subscribers.items[i])
-        in_cycles = in_cycles or may_be_in_cycle(<PyObject *>s.subscribers.items[i])
+    in_cycles = _hand_over(answer, s.subscribers.items)
     s.subscribers.count = 0     # the references are the tuple's now
     if not in_cycles and PyTuple_GET_SIZE_PTR(<PyObject *>answer):
         PyObject_GC_UnTrack(<PyObject *>answer)     # what a collection finds out, too, but only by a visit to each
