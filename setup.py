@@ -48,7 +48,8 @@ DIRECTIVES = {
     "wraparound": False,
 }
 
-COMPILER_FLAGS = ["-O3", "-std=gnu11"]
+# What is declared inline is to be inlined: gcc gives up on that in modules with as much code as Cython makes.
+COMPILER_FLAGS = ["-O3", "-std=gnu11", "--param", "inline-unit-growth=300"]
 if platform.machine() in ("x86_64", "AMD64"):
     COMPILER_FLAGS.append("-mpopcnt")  # to count bits takes one instruction there since 2008, and a call by default
 

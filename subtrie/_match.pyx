@@ -361,6 +361,7 @@ cdef enum:
     THROUGH = 0
     PENDING = 1
     NO_MEMORY = 2
+    ENOUGH = 3          # one branch is found, and one is all that was wanted
     NOTED = 3           # what `seen` holds for an I-node
 
 
@@ -407,36 +408,37 @@ cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
         if _is_pending(s, level, main):
             return PENDING
         if not (s.reserved and level == first):
-            if not _wildcards(s, main, positions):
-                return NO_MEMORY
-            if s.only_first and s.found.count:
-                return THROUGH
+            outcome = _wildcards(s, main, positions)
+            if outcome != THROUGH:
+                return outcome
         outcome = _literals(s, level, main, positions & (s.full >> 1))      # positions with a word after them
-        if outcome != THROUGH or (s.only_first and s.found.count):
+        if outcome != THROUGH:
             return outcome
     return THROUGH
 
 
-cdef inline bint _wildcards(Scratch *s, PyObject *main, uint64_t positions) noexcept nogil:
+cdef inline int _wildcards(Scratch *s, PyObject *main, uint64_t positions) noexcept nogil:
     cdef uint32_t bitmap
+    cdef int outcome
     if not SUBTRIE_IS(main, CNODE):
         return _entombed_wildcard(s, CTRIE_TOMB(main), positions)
     bitmap = CTRIE_BITMAP(main)
     if bitmap >> MANY_WORDS:
-        if not _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff)), 1, _after_many(s, positions)):
-            return False
+        outcome = _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff)), 1, _after_many(s, positions))
+        if outcome != THROUGH:
+            return outcome
     if bitmap >> ONE_WORD & 1:
         return _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x3fffffff)), 1, _after_one(s, positions))
-    return True
+    return THROUGH
 
 
-cdef bint _entombed_wildcard(Scratch *s, PyObject *last, uint64_t positions) noexcept nogil:
+cdef int _entombed_wildcard(Scratch *s, PyObject *last, uint64_t positions) noexcept nogil:
     """The level is tombed: `last` is its only branch, or None."""
     if last != Py_None and CTRIE_HASH(last) == MANY_WORDS:
         return _visit(s, last, 1, _after_many(s, positions))
     if last != Py_None and CTRIE_HASH(last) == ONE_WORD:
         return _visit(s, last, 1, _after_one(s, positions))
-    return True
+    return THROUGH
 
 
 cdef inline uint64_t _after_one(Scratch *s, uint64_t positions) noexcept nogil:
@@ -465,30 +467,29 @@ cdef inline int _literals(Scratch *s, PyObject *level, PyObject *main, uint64_t 
         outcome = _literal(s, level, main, &s.words[i], reached)
         if outcome != THROUGH:
             return outcome
-        if s.only_first and s.found.count:
-            return THROUGH
     return THROUGH
 
 
-cdef inline bint _visit(Scratch *s, PyObject *branch, Py_ssize_t end, uint64_t reached) noexcept nogil:
-    """Note a branch that the topic reaches, given the positions after its first word, which has so many characters;
-    False when there is no memory."""
+cdef inline int _visit(Scratch *s, PyObject *branch, Py_ssize_t end, uint64_t reached) noexcept nogil:
+    """Note a branch that the topic reaches, given the positions after its first word, which has so many characters."""
     cdef PyObject *next = SUBTRIE_NEXT(branch)
     cdef PyObject *main
     if SUBTRIE_IS(branch, CHAIN):
         reached = _along(s, CTRIE_KEY(branch), end, reached)
     if not reached:
-        return True
+        return THROUGH
     if reached >> s.size & 1 and (SUBTRIE_ALONE(branch) or CTRIE_VALUE(branch) != Py_None):
         prefetch(CTRIE_VALUE(branch))
         if not _push(&s.found, <uint64_t>branch):
-            return False
+            return NO_MEMORY
+        if s.only_first:
+            return ENOUGH
     # Past the last word only a wildcard for no words can follow.
     if next == Py_None or (s.many_min and reached == <uint64_t>1 << s.size):
-        return True
+        return THROUGH
     main = _note(s, next, reached)
     prefetch(main)
-    return main != NULL
+    return NO_MEMORY if main == NULL else THROUGH
 
 
 cdef uint64_t _along(Scratch *s, PyObject *chain, Py_ssize_t at, uint64_t reached) noexcept nogil:
@@ -527,7 +528,7 @@ cdef inline int _visit_if(Scratch *s, PyObject *branch, const word *w, uint64_t 
             return THROUGH
     elif not word_is_string(w, CTRIE_KEY(branch)):
         return THROUGH
-    return THROUGH if _visit(s, branch, w.length, reached) else NO_MEMORY
+    return _visit(s, branch, w.length, reached)
 
 
 cdef inline int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, uint64_t reached) noexcept nogil:
@@ -690,7 +691,7 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
         if outcome == PENDING:
             help_pending(<Root>borrowed, s.pending, s.pending_main)
             continue
-        holds = (<Root>borrowed).readonly or (s.only_first and s.found.count) or _still_holds(s, borrowed, first)
+        holds = (<Root>borrowed).readonly or outcome == ENOUGH or _still_holds(s, borrowed, first)
         if holds and outcome == THROUGH and not s.only_first:
             taken = _take_found(s)
             if s.keep_seen and s.seen.count <= NOTED * MOST_SEEN:
