@@ -15,7 +15,7 @@ import pytest
 from stress import Counter, History, Operation, Workload, jsonl
 from stress.commands import COMMANDS, available, main
 from tests.terminal import drawn_by
-from tests.test_stress_run import COUNTING, LockedCounter, LossyCounter
+from tests.test_stress_run import COUNTING, LOST_INCREMENTS, LockedCounter, LossyCounter
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -24,7 +24,6 @@ GOOD, BAD = str(HISTORIES / "kv" / "c01-ok.txt"), str(HISTORIES / "kv" / "c01-ba
 
 locked = Workload(LockedCounter, Counter(), COUNTING, name="locked")
 lossy = [Workload(LossyCounter, Counter(), COUNTING, name="lossy")]
-SHOWN_BY_A_LOST_UPDATE = {"lost update", "stale read"}  # chance decides which of its answers gives it away
 HERE = "tests.test_stress_command_line"
 
 
@@ -229,7 +228,7 @@ class TestRun:
         assert main(words) == 1
         out = capsys.readouterr().out
         headline = next(line for line in out.splitlines() if line.startswith("NOT linearizable: "))
-        assert headline.removeprefix("NOT linearizable: ") in SHOWN_BY_A_LOST_UPDATE
+        assert headline.removeprefix("NOT linearizable: ") in LOST_INCREMENTS
         assert "python -m stress replay stress-failure.jsonl" in out
         assert ":locked" not in out  # it stops at the first that is wrong
         assert "<!doctype html>" in (elsewhere / "page.html").read_text()
@@ -245,7 +244,7 @@ class TestRun:
         good, bad = (json.loads(line) for line in capsys.readouterr().out.splitlines())
         assert (good["verdict"], good["found"], good["history"]) == ("linearizable", None, None)
         assert (bad["verdict"], bad["history"]) == ("illegal", "kept.jsonl")
-        assert bad["found"] in SHOWN_BY_A_LOST_UPDATE
+        assert bad["found"] in LOST_INCREMENTS
         assert bad["sentence"].endswith(".")
         assert good["rounds"] == 400
         assert 0 < good["overlap"] <= 1

@@ -145,6 +145,13 @@ class SharingMap(LockedMap):
 
 
 COUNTING = [("increment",), ("value",)]
+LOST_INCREMENTS = {
+    "lost update": "increment() -> ",
+    "stale read": "was right once but no longer when it was called",
+    "impossible answer": " -> ",
+}
+"""How a report may name that a counter has lost increments, and what it says then. Chance decides which answer gives it
+away, and whether other losses in the same window hide what that answer lacks."""
 FILTER, WHO = one_of("a.b", "*.b"), one_of("x", "y")
 MATCHING = [("subscribe", FILTER, WHO), ("unsubscribe", FILTER, WHO), ("match", "a.b")]
 MAPPING = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b")), ("pop", one_of("a", "b"), None)]
@@ -172,17 +179,10 @@ class TestBroken:
         self.tells_of_a_lost_increment(outcome)
 
     def tells_of_a_lost_increment(self, outcome: stress.Outcome) -> None:
-        """Chance decides which of its answers gives it away, and whether other losses in the same window hide what
-        that answer lacks.
-        """
         name, sentence = found(outcome)
-        told = {
-            "lost update": "increment() -> ",
-            "stale read": "was right once but no longer when it was called",
-            "impossible answer": " -> ",
-        }
-        assert name in told
-        assert told[name] in sentence
+
+        assert name in LOST_INCREMENTS
+        assert LOST_INCREMENTS[name] in sentence
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_a_matcher_that_reads_its_tables_at_two_moments(self, seed: int) -> None:
