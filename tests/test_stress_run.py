@@ -166,6 +166,17 @@ def found(outcome: Outcome) -> tuple[str, str]:
     return report.diagnosis.shape.name, report.diagnosis.shape.sentence
 
 
+def sentence_about(fault: str, seed: int, make: Callable[[], Any], spec: stress.Spec, operations: list[Any]) -> str:
+    """Run until a report names the fault so. It does in nine of ten runs; in the others there is another true story, as
+    that some other call looks wrong beside what the wrong one has told.
+    """
+    for number in range(10):
+        name, sentence = found(stress.run(make, spec, operations, duration=60, seed=seed + 100 * number))
+        if name == fault:
+            return sentence
+    raise AssertionError(f"ten times wrong, and never a {fault}")
+
+
 class TestBroken:
     """Each is found in seconds; the limit is what users would still wait for on a busy machine."""
 
@@ -186,13 +197,10 @@ class TestBroken:
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_a_matcher_that_reads_its_tables_at_two_moments(self, seed: int) -> None:
-        outcome = stress.run(TornMatcher, Subscriptions(), MATCHING, duration=60, seed=seed)
+        sentence = sentence_about("torn match", seed, TornMatcher, Subscriptions(), MATCHING)
 
-        name, sentence = found(outcome)
-        assert name in {"torn match", "stale read"}  # what it saw in part may have been the whole truth a while before
         assert "match('a.b') -> " in sentence
-        if name == "torn match":
-            assert "subscribe(" in sentence
+        assert "subscribe(" in sentence
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_a_cache_that_is_emptied_too_late(self, seed: int) -> None:
@@ -202,14 +210,9 @@ class TestBroken:
         assert name in {"stale read", "resurrected key", "lost update", "impossible answer"}
 
     def test_a_snapshot_that_goes_on_changing(self) -> None:
-        outcome = stress.run(SharingMap, Map(), [*MAPPING, ("snapshot",)], duration=30, seed=1)
+        sentence = sentence_about("snapshot changed", 1, SharingMap, Map(), [*MAPPING, ("snapshot",)])
 
-        name, sentence = found(outcome)
-        if name == "snapshot changed":
-            assert "was read twice" in sentence or "holds what was true only after it had returned" in sentence
-        else:  # both readings came after the change, and beside what they tell some other call may look wrong
-            assert name in {"stale read", "lost update"}
-            assert sentence.endswith(("had returned by then.", "fits only if that call had never happened."))
+        assert "was read twice" in sentence or "holds what was true only after it had returned" in sentence
 
 
 @pytest.mark.parametrize(
