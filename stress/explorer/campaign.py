@@ -36,7 +36,7 @@ __all__ = ["PARTS", "Exploration", "Plan", "explore", "matrix"]
 PARTS: Final = ("pairs", "stops", "triples", "random")
 _COUNTS: Final = ("bounded", *PARTS, *(f"{part} executions" for part in PARTS))
 _MOST_REDUCED: Final = 13_000
-"""Executions that a pair may take by partial order reduction. One pair in twenty-five needs more, many of them over a
+"""Executions that a pair may take by partial order reduction. One pair in twenty needs more, many of them over a
 hundred thousand."""
 _MOST_REDUCED_IN_TIME: Final = 600
 """The same where time is limited, so that it suffices for more pairs."""
