@@ -1,13 +1,13 @@
 """Tail: how long single matches take while others subscribe in a burst.
 
 On the clock that is the match, and whatever keeps its thread waiting meanwhile: the operating system, which gives the
-processor to somebody else, and collections, which stop all threads. So each match is also timed on its thread's
-processor clock, which stands still while the thread waits, and the same is done with a match that does nothing, whose
-longest is what the machine and the interpreter take.
+processor to somebody else, and collections, for which all threads stop. So the same is measured without collections,
+and with a match that does nothing, whose longest is what the machine and the interpreter take.
 """
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,6 @@ from subtrie import SubscriptionTrie
 
 READERS = 2
 QUANTILES = {"median": 0.5, "99 %": 0.99, "99.9 %": 0.999, "longest": 1.0}
-FIGURES = [*QUANTILES, "longest on the processor"]
 
 
 class Idle(SubscriptionTrie):
@@ -41,44 +40,47 @@ def _groups(quick: bool) -> Iterator[Group]:
     group: Group = []
     for entrant in (TRIE, UNDER_LOCK, LOCKED):
         verify(entrant, filled(entrant, filters), filters, throughput_topics(filters, 50))
-    for entrant in (TRIE, UNDER_LOCK, LOCKED, IDLE):
-        latencies = OneRun(partial(_figures, entrant, filters, burst))
-        group += [Contender(f"{entrant.name}: {name}", latencies.next, 1) for name in FIGURES]
+    for entrant, named, collecting in (
+        (TRIE, TRIE.name, True),
+        (TRIE, f"{TRIE.name}, no collections", False),
+        (UNDER_LOCK, UNDER_LOCK.name, True),
+        (LOCKED, LOCKED.name, True),
+        (IDLE, IDLE.name, True),
+        (IDLE, f"{IDLE.name}, no collections", False),
+    ):
+        latencies = OneRun(partial(_quantiles, entrant, filters, burst, collecting))
+        group += [Contender(f"{named}: {name}", latencies.next, 1) for name in QUANTILES]
     yield group
 
 
-def _figures(entrant: Entrant, filters: Sequence[str], burst: int) -> list[float]:
-    """Return quantiles of the seconds that a match takes while one thread subscribes so many filters, and
-    the most that one took of a processor."""
+def _quantiles(entrant: Entrant, filters: Sequence[str], burst: int, collecting: bool) -> list[float]:
+    """Return quantiles of the seconds that a match takes while one thread subscribes so many filters."""
     matcher = filled(entrant, filters)
     together, done = Barrier(READERS + 1), Event()
-    with ThreadPoolExecutor(READERS + 1) as pool:
-        readers = [pool.submit(_read, matcher, filters, together, done, seed) for seed in range(READERS)]
-        writer = pool.submit(_write, matcher, burst, together, done)
-        check(writer.result() == burst, f"{entrant.name}: a subscription was there already")
-        latencies = [reader.result() for reader in readers]
-    seconds = sorted(second for each, _ in latencies for second in each)
-    quantiles = [seconds[min(int(share * len(seconds)), len(seconds) - 1)] for share in QUANTILES.values()]
-    return [*quantiles, max(on_processor for _, on_processor in latencies)]
+    if not collecting:
+        gc.disable()
+    try:
+        with ThreadPoolExecutor(READERS + 1) as pool:
+            readers = [pool.submit(_read, matcher, filters, together, done, seed) for seed in range(READERS)]
+            writer = pool.submit(_write, matcher, burst, together, done)
+            check(writer.result() == burst, f"{entrant.name}: a subscription was there already")
+            seconds = sorted(second for reader in readers for second in reader.result())
+    finally:
+        gc.enable()
+    return [seconds[min(int(share * len(seconds)), len(seconds) - 1)] for share in QUANTILES.values()]
 
 
-def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> tuple[list[float], float]:
-    """Return the seconds that each match took, and the most that one took of a processor."""
+def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> list[float]:
     topics = throughput_topics(filters, 1_000, seed)
-    match, clock, processor_clock = matcher.match, time.perf_counter, time.thread_time
+    match, clock = matcher.match, time.perf_counter
     seconds: list[float] = []
-    longest = 0.0
     together.wait()
     while not (seconds and done.is_set()):
         for topic in topics:
-            processor_start = processor_clock()
             start = clock()
             match(topic)
             seconds.append(clock() - start)
-            on_processor = processor_clock() - processor_start
-            if on_processor > longest:
-                longest = on_processor
-    return seconds, longest
+    return seconds
 
 
 def _write(matcher: Any, burst: int, together: Barrier, done: Event) -> int:
