@@ -23,8 +23,8 @@ from typing import Any
 from sortedcontainers import SortedKeyList
 
 from stress.components import Component, components
-from stress.history import History, Operation
-from stress.origins import first_without_origin, until_returned
+from stress.history import History, Operation, until
+from stress.origins import first_without_origin
 from stress.search import Finding, Search, segments
 from stress.spec import Element, Spec, State
 
@@ -211,7 +211,8 @@ def _failure(search: Search, part: Component, finding: Finding) -> Failure:
 
 def _unexplained(part: Component, last: Operation) -> Failure:
     """The failure whose last return shows what nobody had brought."""
-    operations = until_returned(part.operations, last)
+    assert last.returned is not None
+    operations = tuple(until(part.operations, last.returned))
     elements = None if part.elements is None else tuple(part.elements)
     return Failure(operations, tuple(part.starts), elements, part.projected, len(segments(operations)) - 1, ())
 

@@ -31,6 +31,7 @@ __all__ = [
     "overlapping",
     "renumbered",
     "show",
+    "until",
 ]
 
 Time = int | float
@@ -219,3 +220,12 @@ def renumbered(operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """The operations in the order of their calls, with ids 0, 1, 2 and so on."""
     ordered = sorted(operations, key=lambda operation: operation.call)
     return tuple(operation._replace(id=number) for number, operation in enumerate(ordered))
+
+
+def until(operations: Iterable[Operation], moment: Time) -> list[Operation]:
+    """What could be known at `moment`: later calls are gone, and what returned later is pending."""
+    return [
+        each if each.returned is not None and each.returned <= moment else each._replace(returned=None, result=UNSEEN)
+        for each in operations
+        if each.call <= moment
+    ]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from stress.history import UNSEEN, Operation
+from stress.history import Operation
 from stress.spec import EVERYTHING, Spec, State
 
-__all__ = ["first_without_origin", "until_returned"]
+__all__ = ["first_without_origin"]
 
 
 def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Operation | None:
@@ -29,14 +29,3 @@ def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Se
         else:
             known.update(brought)
     return None
-
-
-def until_returned(operations: Sequence[Operation], last: Operation) -> tuple[Operation, ...]:
-    """What was known when `last` returned: later calls are gone, and what returned later is pending."""
-    moment = last.returned
-    assert moment is not None
-    return tuple(
-        each if each.returned is not None and each.returned <= moment else each._replace(returned=None, result=UNSEEN)
-        for each in operations
-        if each.call <= moment
-    )

@@ -20,12 +20,12 @@ from sortedcontainers import SortedList
 
 from stress.check import Failure, refute
 from stress.components import Component
-from stress.history import UNSEEN, Operation
+from stress.history import Operation, until
 from stress.origins import first_without_origin
 from stress.search import Search, segments
 from stress.spec import Element, Spec, State
 
-__all__ = ["Stretch", "Window", "illegal", "minimise", "until"]
+__all__ = ["Stretch", "Window", "illegal", "minimise"]
 
 _STEPS = 200_000
 _SECONDS = 5.0
@@ -104,16 +104,6 @@ def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
         if finding is not None and not finding.linearizable:
             return True
     return False
-
-
-def until(operations: Sequence[Operation], moment: float) -> list[Operation]:
-    """What could be known at `moment`: later calls are gone, and what returned later is pending."""
-    known = []
-    for operation in operations:
-        if operation.call < moment:
-            late = operation.returned is None or operation.returned > moment
-            known.append(operation._replace(returned=None, result=UNSEEN) if late else operation)
-    return known
 
 
 def minimise(failure: Failure, spec: Spec, originals: Sequence[Operation]) -> Window:

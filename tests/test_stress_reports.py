@@ -161,6 +161,14 @@ class TestShrinking:
         ]
         assert window.starts == (1,)
 
+    def test_what_is_called_at_the_tick_of_a_return_explains_it_here_too(self) -> None:
+        rows = [(0, 1, 5, "read", (), 3), (1, 5, 30, "write", (3,), None), (0, 10, 11, "read", (), 9)]
+
+        explained = report(Register(), *rows)
+
+        assert explained.diagnosis is not None
+        assert explained.diagnosis.window.culprit.result == 9
+
     def test_a_wrong_element_is_shown_alone(self) -> None:
         """`items` joins all keys; what it says about the one that is wrong is enough."""
         puts = [(0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(6)]
