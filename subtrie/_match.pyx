@@ -358,11 +358,13 @@ cdef inline uint64_t *_room_for(Buffer *buffer, Py_ssize_t more) noexcept nogil:
 # ---------------------------------------------------------------------------------------------------------- traversal
 
 cdef enum:
-    THROUGH = 0
-    PENDING = 1
-    NO_MEMORY = 2
-    ENOUGH = 3          # one branch is found, and one is all that was wanted
     NOTED = 3           # what `seen` holds for an I-node
+
+cdef enum:              # how a traversal goes on or ends
+    THROUGH
+    PENDING
+    NO_MEMORY
+    ENOUGH              # one branch is found, and one is all that was wanted
 
 
 cdef inline PyObject *_note(Scratch *s, PyObject *inode, uint64_t positions) noexcept nogil:

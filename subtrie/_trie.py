@@ -347,6 +347,7 @@ class SubscriptionTrie(Matchable):
         """Return the number of distinct subscribers that `match` would return. No group's turn is taken."""
         return len(match(self, topic, False))
 
+    # Where a default is a name, the compiled method has no signature that `inspect` could read.
     def entries(self, topic: str, *, merge: str = "all") -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
 
