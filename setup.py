@@ -26,6 +26,7 @@ MODULES = {
     "ctrie._set": "ctrie/_set.py",
     "subtrie._subscribers": "subtrie/_subscribers.py",
     "subtrie._groups": "subtrie/_groups.py",
+    "subtrie._text_node": "subtrie/_text_node.pyx",
     "subtrie._branch": "subtrie/_branch.py",
     "subtrie._matching": "subtrie/_matching.py",
     "subtrie._cache": "subtrie/_cache.py",

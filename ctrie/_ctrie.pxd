@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Slot
-from ctrie._nodes cimport Edit, INode, Root, Rooted, SNode
+from ctrie._nodes cimport Edit, INode, Pair, Root, Rooted, SNode
 
 cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
 cdef object _ABSENT, _MASK64
@@ -18,9 +18,10 @@ cdef class MapEdit(Edit):
     cdef SNode expected
     cdef object equal
 
+    @cython.locals(pair=Pair)
     cdef bint same(self, SNode sn) except -1
     cdef SNode create(self)
-    @cython.locals(mode=int)
+    @cython.locals(mode=int, pair=Pair)
     cdef SNode change(self, SNode sn)
 
 

@@ -18,6 +18,7 @@ from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, pairs_of
 if not cython.compiled:
     from ctrie._nodes import (
         Edit,
+        Pair,
         Root,
         Rooted,
         SNode,
@@ -31,7 +32,7 @@ if not cython.compiled:
         freeze_root,
         is_empty,
         mix,
-        new_snode,
+        new_pair,
         put_quickly,
     )
     from ctrie._slot import Slot, compare_and_set, initialise, load
@@ -40,6 +41,7 @@ else:
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
     from cython.cimports.ctrie._nodes import (
         Edit,
+        Pair,
         Root,
         Rooted,
         SNode,
@@ -51,7 +53,7 @@ else:
         freeze_root,
         is_empty,
         mix,
-        new_snode,
+        new_pair,
     )
 
 from ctrie._nodes import check_level, differences, parts, shape, snodes
@@ -85,15 +87,17 @@ class MapEdit(Edit):
     def same(self, sn: SNode) -> bool:
         if self.settled:
             return False  # only clearing tombs away: no need to trouble the user's __eq__ again
-        return sn.key is self.key or self.agree(sn.key, self.key, self.equal)
+        pair: Pair = sn  # type: ignore[assignment]
+        return pair.key is self.key or self.agree(pair.key, self.key, self.equal)
 
     def create(self) -> SNode | None:
-        return new_snode(self.key, self.hash, self.value) if self.mode <= PUT_IF_ABSENT else None
+        return new_pair(self.key, self.hash, self.value) if self.mode <= PUT_IF_ABSENT else None
 
     def change(self, sn: SNode) -> SNode | None:
         mode = self.mode
         if mode in (PUT, REPLACE) or (mode == REPLACE_SAME and sn is self.expected):
-            return new_snode(sn.key, self.hash, self.value)  # as in a dict, the first key object stays
+            pair: Pair = sn  # type: ignore[assignment]
+            return new_pair(pair.key, self.hash, self.value)  # as in a dict, the first key object stays
         if mode == REMOVE or (mode == REMOVE_SAME and sn is self.expected):
             return None
         return sn
@@ -301,8 +305,9 @@ class Ctrie(Rooted):
             making = self._creations_root()
             announced = edit_trie(making, self._map_edit(PUT_IF_ABSENT, key, hash, mine, None))
             if announced is not None:
-                announced.value.wait(key)
-                self._take_back(making, REMOVE_SAME, announced.key, hash, announced)  # who announced it may be gone
+                pair: Pair = announced  # type: ignore[assignment]
+                pair.value.wait(key)
+                self._take_back(making, REMOVE_SAME, pair.key, hash, pair)  # who announced it may be gone
                 continue
             try:
                 # An earlier creation may have ended between our look and our announcement.
@@ -362,8 +367,9 @@ class Ctrie(Rooted):
             sn = first_snode(self._root)
             if sn is None:
                 raise KeyError("popitem(): the Ctrie is empty")
-            if self._edit_hashed(REMOVE_SAME, sn.key, sn.hash, None, sn) is sn:
-                return sn.key, sn.value
+            pair: Pair = sn  # type: ignore[assignment]
+            if self._edit_hashed(REMOVE_SAME, pair.key, pair.hash, None, pair) is pair:
+                return pair.key, pair.value
 
     def clear(self) -> None:
         """Remove everything, at one instant. O(1), lock-free."""

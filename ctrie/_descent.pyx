@@ -15,8 +15,8 @@ from ctrie._arrays cimport inserted, popcount, replaced
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
 from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    CNode, INode, LNode, MainNode, Root, Rooted, SNode, TNode, cnode_from, gcas_complete, new_snode, rdcss_read_root,
-    same_key
+    CNode, INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, cnode_from, gcas_complete, new_pair,
+    rdcss_read_root, same_key
 )
 
 cdef extern from *:
@@ -36,18 +36,18 @@ cdef extern from *:
     PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i) nogil
     uint32_t CTRIE_BITMAP(PyObject *cn) nogil
     uint64_t CTRIE_HASH(PyObject *sn) nogil
-    PyObject *CTRIE_KEY(PyObject *sn) nogil
+    PyObject *CTRIE_KEY(PyObject *pair) nogil
     PyObject *CTRIE_VALUE(PyObject *sn) nogil
     PyObject **CTRIE_ARRAY_FIELD(PyObject *cn) nogil
     PyObject **CTRIE_GEN_FIELD(PyObject *cn) nogil
     PyObject *Py_None
-    PyObject **CTRIE_KEY_FIELD "&CTRIE_KEY" (PyObject *sn) nogil
+    PyObject **CTRIE_KEY_FIELD "&CTRIE_KEY" (PyObject *pair) nogil
     PyObject **CTRIE_VALUE_FIELD "&CTRIE_VALUE" (PyObject *sn) nogil
     void PyObject_GC_UnTrack(PyObject *o)
 
 cdef PyTypeObject *INODE = <PyTypeObject *>INode
 cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
-cdef PyTypeObject *SNODE = <PyTypeObject *>SNode
+cdef PyTypeObject *PAIR = <PyTypeObject *>Pair
 
 
 cdef int help_pending(Root root, PyObject *inode, PyObject *main) except -1:
@@ -141,7 +141,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     cdef Py_ssize_t pos
     cdef bint there
     cdef CNode cn, new
-    cdef SNode sn
+    cdef Pair pair
     pin()
     node = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if not CTRIE_IS(node, INODE):
@@ -174,12 +174,11 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     cn = <CNode>main
     unpin()
     if there:
-        sn = <SNode>cn.array[pos]
-        sn = new_snode(sn.key, hash, value)
-        new = cnode_from(cn, sn, cn.bitmap, replaced(cn.array, pos, sn), inode.gen)
+        pair = new_pair((<Pair>cn.array[pos]).key, hash, value)
+        new = cnode_from(cn, pair, cn.bitmap, replaced(cn.array, pos, pair), inode.gen)
     elif cn.gen is inode.gen:
-        sn = new_snode(key, hash, value)
-        new = cnode_from(cn, sn, cn.bitmap | flag, inserted(cn.array, pos, sn), inode.gen)
+        pair = new_pair(key, hash, value)
+        new = cnode_from(cn, pair, cn.bitmap | flag, inserted(cn.array, pos, pair), inode.gen)
     else:
         return False
     return _gcas_at_rest(trie, inode, cn, new)
@@ -211,7 +210,7 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
     if end == NULL:
         unpin()
         return default
-    if CTRIE_IS(end, SNODE):
+    if CTRIE_IS(end, PAIR):
         if CTRIE_HASH(end) != hash:
             unpin()
             return default
@@ -228,7 +227,7 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
 
 # --------------------------------------------------------------------------------------------------- nodes, recycled
 
-cdef recycled cnodes, leaves
+cdef recycled cnodes, pairs
 
 
 cdef PyObject *make_cnode(PyTypeObject *type, Py_ssize_t size) except NULL:
@@ -243,16 +242,16 @@ cdef void drop_cnode(PyObject *cn) noexcept:
     recycle_give(&cnodes, cn)
 
 
-cdef PyObject *make_snode(PyTypeObject *type, Py_ssize_t size) except NULL:
-    return recycle_take(&leaves, type)
+cdef PyObject *make_pair(PyTypeObject *type, Py_ssize_t size) except NULL:
+    return recycle_take(&pairs, type)
 
 
-cdef void drop_snode(PyObject *sn) noexcept:
-    PyObject_GC_UnTrack(sn)
-    drop_reference(CTRIE_KEY_FIELD(sn))
-    drop_reference(CTRIE_VALUE_FIELD(sn))
-    recycle_give(&leaves, sn)
+cdef void drop_pair(PyObject *pair) noexcept:
+    PyObject_GC_UnTrack(pair)
+    drop_reference(CTRIE_KEY_FIELD(pair))
+    drop_reference(CTRIE_VALUE_FIELD(pair))
+    recycle_give(&pairs, pair)
 
 
 recycle(&cnodes, <PyObject *>CNode, drop_cnode, make_cnode)
-recycle(&leaves, <PyObject *>SNode, drop_snode, make_snode)
+recycle(&pairs, <PyObject *>Pair, drop_pair, make_pair)

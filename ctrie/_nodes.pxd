@@ -13,7 +13,7 @@ cdef extern from *:
     #define CTRIE_ENTRIES(ln) (((struct __pyx_obj_5ctrie_6_nodes_LNode *)(ln))->entries)
     #define CTRIE_TOMB(tn) ((PyObject *)((struct __pyx_obj_5ctrie_6_nodes_TNode *)(tn))->sn)
     #define CTRIE_HASH(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->hash)
-    #define CTRIE_KEY(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->key)
+    #define CTRIE_KEY(pair) (((struct __pyx_obj_5ctrie_6_nodes_Pair *)(pair))->key)
     #define CTRIE_VALUE(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->value)
     #define CTRIE_ARRAY_FIELD(cn) (&((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->array)
     #define CTRIE_GEN_FIELD(cn) ((PyObject **)&((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->gen)
@@ -50,12 +50,18 @@ cdef class Edit
 
 
 cdef class SNode:
-    cdef readonly object key
     cdef readonly uint64_t hash
     cdef readonly object value
 
+    cdef bint is_for(self, object key, object equal) except -1
     cdef SNode renewed(self, Root root, Gen gen)
     cdef SNode without_level(self, Edit edit, SNode last)
+
+
+cdef class Pair(SNode):
+    cdef readonly object key
+
+    cdef bint is_for(self, object key, object equal) except -1
 
 
 cdef class CNode(MainNode):
@@ -88,8 +94,8 @@ cdef class RDCSSDescriptor(Slot):
 
 @cython.locals(inode=INode)
 cdef INode new_inode(MainNode main, Gen gen)
-@cython.locals(sn=SNode)
-cdef SNode new_snode(object key, uint64_t hash, object value)
+@cython.locals(pair=Pair)
+cdef Pair new_pair(object key, uint64_t hash, object value)
 @cython.locals(cn=CNode)
 cdef CNode new_cnode(uint32_t bitmap, tuple array, Gen gen)
 @cython.locals(cn=CNode)

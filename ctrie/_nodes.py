@@ -14,8 +14,8 @@ whose names are kept. A key's 64-bit hash is read W = 5 bits at a time; each gro
     where a whole nested level has emptied, and waits for somebody to take it into the parent. A nested level that is
     left with one S-node is tombed only where what leads there asks for it (`Edit.rolls_up`).
   - L-node: S-nodes whose 64 hash bits all agree.
-* S-node: a key with its hash and value. A subclass may lead on to the I-node of a nested trie (a *level*); the
-  engine below walks such levels, and `subtrie` is built on that.
+* S-node: a key with its hash and value. A map's is a *pair*. Another subclass may lead on to the I-node of a nested
+  trie (a *level*); the engine below walks such levels, and `subtrie` is built on that.
 
 GCAS, "generation compare-and-set", changes an I-node's main node only if the root is still of the I-node's
 generation. The new main names the old one in `prev` and is put in place (*pending*); then the root is read, and the
@@ -106,12 +106,15 @@ class INode(Slot):
 
 
 class SNode:
-    """A key, its mixed hash, and its value."""
+    """A key, its mixed hash, and its value. How the key is kept is a subclass's affair."""
 
-    __slots__ = ("hash", "key", "value")
-    key: Any
+    __slots__ = ("hash", "value")
     hash: int
     value: Any
+
+    def is_for(self, key: Any, equal: Callable[[Any, Any], Any] | None) -> bool:
+        """Tell whether this is the S-node of `key`, which has its hash."""
+        raise NotImplementedError
 
     def renewed(self, root: Root, gen: Gen) -> SNode:
         """Return this S-node with the level that it leads to, if any, copied into `gen`."""
@@ -121,6 +124,18 @@ class SNode:
         """Return what takes the place of this S-node now that the level of `edit.inode` is tombed: this S-node if it
         does not lead there. `last` is the S-node that was left in the level, if any."""
         return self
+
+
+class Pair(SNode):
+    """The S-node of a map: its key is any object."""
+
+    __slots__ = ("key",)
+    key: Any
+
+    def is_for(self, key: Any, equal: Callable[[Any, Any], Any] | None) -> bool:
+        if self.key is key:
+            return True
+        return bool(self.key == key) if equal is None else bool(equal(self.key, key))
 
 
 class CNode(MainNode):
@@ -183,13 +198,13 @@ def new_inode(main: MainNode, gen: Gen) -> INode:
     return inode
 
 
-def new_snode(key: object, hash: int, value: object) -> SNode:
-    sn: SNode = SNode.__new__(SNode)
-    sn.key = key
-    sn.hash = hash
-    sn.value = value
-    untrack(sn, key, value)
-    return sn
+def new_pair(key: object, hash: int, value: object) -> Pair:
+    pair: Pair = Pair.__new__(Pair)
+    pair.key = key
+    pair.hash = hash
+    pair.value = value
+    untrack(pair, key, value)
+    return pair
 
 
 def new_cnode(bitmap: int, array: tuple[Any, ...], gen: Gen) -> CNode:
@@ -440,11 +455,7 @@ def branches(root: Root, inode: INode) -> tuple[Any, ...]:
 
 def same_key(sn: SNode, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> bool:
     """As a dict compares: hashes first, then identity, then equality (the trie's own, if it was given one)."""
-    if sn.hash != hash:
-        return False
-    if sn.key is key:
-        return True
-    return bool(sn.key == key) if equal is None else bool(equal(sn.key, key))
+    return sn.hash == hash and sn.is_for(key, equal)
 
 
 def find(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
@@ -919,8 +930,8 @@ def check_level(root: Root, first: INode | None = None) -> list[Any]:
                 continue
             sn: SNode = child
             known = (1 << lev) - 1 if lev < 64 else _MASK64
-            assert not (sn.hash ^ path) & known, f"I4: {sn.key!r} is off the path of its hash"
-            assert group < 0 or sn.hash >> lev & BRANCH_MASK == group, f"I4: {sn.key!r} is in branch {group}"
+            assert not (sn.hash ^ path) & known, f"I4: {child.key!r} is off the path of its hash"
+            assert group < 0 or sn.hash >> lev & BRANCH_MASK == group, f"I4: {child.key!r} is in branch {group}"
             found.append(sn)
     return found
 

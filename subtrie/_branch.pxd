@@ -4,6 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Edit, Gen, INode, Root, SNode
 from subtrie._subscribers cimport Entry
+from subtrie._text_node cimport TextNode
 
 cdef extern from *:
     # For borrowed traversal; see ctrie/_nodes.pxd.
@@ -13,13 +14,13 @@ cdef extern from *:
     """
 
 
-cdef class Branch(SNode):
+cdef class Branch(TextNode):
     cdef readonly INode next
     cdef readonly uint64_t alone
 
     @cython.locals(level=INode)
     cdef SNode renewed(self, Root root, Gen gen)
-    @cython.locals(filter_edit=FilterEdit, branch=Branch)
+    @cython.locals(filter_edit=FilterEdit, branch=Branch, chain=Branch)
     cdef SNode without_level(self, Edit edit, SNode last)
 
 
@@ -28,15 +29,14 @@ cdef class Chain(Branch):
 
 
 @cython.locals(entry=Entry)
-cdef Branch _filled(Branch branch, str key, uint64_t hash, object subscribers, INode next)
+cdef Branch _filled(Branch branch, uint64_t hash, object subscribers, INode next)
+@cython.locals(branch=Branch)
 cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
 @cython.locals(copy=Branch)
 cdef Branch changed_branch(Branch branch, object subscribers, INode next)
 cpdef object subscribers_of(Branch branch)
 cpdef bint is_wanted(Branch branch) except -1
 cpdef tuple words_in(Branch branch, str separator)
-@cython.locals(text=str)
-cdef bint begins(Branch branch, str word, str separator) except -1
 
 
 @cython.no_gc

@@ -40,6 +40,7 @@ if not cython.compiled:
     from ctrie._slot import untrack
     from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
+    from subtrie._text_node import TextNode, copy_key, key_begins, set_key
 else:
     from cython.cimports.ctrie._native import untrack
     from cython.cimports.ctrie._nodes import (
@@ -56,9 +57,10 @@ else:
     )
     from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
+    from cython.cimports.subtrie._text_node import TextNode, copy_key, key_begins, set_key
 
 
-class Branch(SNode):
+class Branch(TextNode):
     """A word of a filter (`key`), who is subscribed to what ends with it, and where longer ones go on."""
 
     __slots__ = ("alone", "next")
@@ -81,7 +83,9 @@ class Branch(SNode):
         filter_edit: FilterEdit = edit  # type: ignore[assignment]
         branch: Branch = last  # type: ignore[assignment]
         joined = filter_edit.separator.join((self.key, branch.key))
-        return _filled(Chain.__new__(Chain), joined, self.hash, subscribers_of(branch), branch.next)
+        chain: Branch = Chain.__new__(Chain)
+        set_key(chain, joined)
+        return _filled(chain, self.hash, subscribers_of(branch), branch.next)
 
 
 class Chain(Branch):
@@ -90,8 +94,7 @@ class Chain(Branch):
     __slots__ = ()
 
 
-def _filled(branch: Branch, key: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
-    branch.key = key
+def _filled(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> Branch:
     branch.hash = hash
     branch.value = subscribers
     branch.alone = 0
@@ -118,28 +121,21 @@ def is_wanted(branch: Branch) -> bool:
 
 def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of one word or more; `hash` is the first one's."""
-    if len(words) == 1:
-        return _filled(Branch.__new__(Branch), words[0], hash, subscribers, next)
-    return _filled(Chain.__new__(Chain), separator.join(words), hash, subscribers, next)
+    branch: Branch = Branch.__new__(Branch) if len(words) == 1 else Chain.__new__(Chain)
+    set_key(branch, words[0] if len(words) == 1 else separator.join(words))
+    return _filled(branch, hash, subscribers, next)
 
 
 def changed_branch(branch: Branch, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of the same words."""
     copy: Branch = Chain.__new__(Chain) if isinstance(branch, Chain) else Branch.__new__(Branch)
-    return _filled(copy, branch.key, branch.hash, subscribers, next)
+    copy_key(copy, branch)
+    return _filled(copy, branch.hash, subscribers, next)
 
 
 def words_in(branch: Branch, separator: str) -> tuple[str, ...]:
     """Return the words of a branch."""
     return tuple(branch.key.split(separator)) if isinstance(branch, Chain) else (branch.key,)
-
-
-def begins(branch: Branch, word: str, separator: str) -> bool:
-    """Tell whether `word` is the first word of a branch."""
-    if isinstance(branch, Chain):
-        text: str = branch.key
-        return text.startswith(word) and text.startswith(separator, len(word))
-    return bool(branch.key == word)
 
 
 class FilterEdit(Edit):
@@ -183,7 +179,7 @@ class FilterEdit(Edit):
         if self.depth == len(self.words):
             return False  # only clearing tombs away, and gone as far as the filter does
         branch: Branch = sn  # type: ignore[assignment]
-        return begins(branch, self.words[self.depth], self.separator)
+        return key_begins(branch, self.words[self.depth], self.separator)
 
     def below(self, sn: SNode) -> INode | None:
         branch: Branch = sn  # type: ignore[assignment]

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Slot
-from ctrie._nodes cimport Edit, Rooted, SNode
+from ctrie._nodes cimport Edit, Pair, Rooted, SNode
 from subtrie._subscribers cimport Entry
 
 cdef object PENDING, TOUCHED, SETTLED
@@ -20,9 +20,10 @@ cdef class IndexEdit(Edit):
     cdef Filing filing
     cdef bint strike
 
+    @cython.locals(pair=Pair)
     cdef bint same(self, SNode sn) except -1
     cdef SNode create(self)
-    @cython.locals(filing=Filing, present=Entry)
+    @cython.locals(filing=Filing, pair=Pair, present=Entry)
     cdef SNode change(self, SNode sn)
 
 

@@ -35,13 +35,13 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._nodes import Edit, Rooted, SNode, edit_trie, empty_root, find, freeze_root, new_snode
+    from ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, find, freeze_root, new_pair
     from ctrie._slot import Slot, compare_and_set, initialise, load, untrack
     from subtrie._subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 else:
     from cython.cimports.ctrie._descent import find
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, untrack
-    from cython.cimports.ctrie._nodes import Edit, Rooted, SNode, edit_trie, empty_root, freeze_root, new_snode
+    from cython.cimports.ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair
     from cython.cimports.subtrie._subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 
 from ctrie._nodes import check_level, snodes
@@ -71,20 +71,22 @@ class IndexEdit(Edit):
     def same(self, sn: SNode) -> bool:
         if self.settled:
             return False  # only clearing tombs away: no need to trouble the user's __eq__ again
-        return sn.key is self.subscriber or self.agree(sn.key, self.subscriber, self.equal)
+        pair: Pair = sn  # type: ignore[assignment]
+        return pair.key is self.subscriber or self.agree(pair.key, self.subscriber, self.equal)
 
     def create(self) -> SNode | None:
-        return None if self.strike else new_snode(self.subscriber, self.hash, self.filing)
+        return None if self.strike else new_pair(self.subscriber, self.hash, self.filing)
 
     def change(self, sn: SNode) -> SNode | None:
         filing = self.filing
-        present = find_entry(sn.value, filing.subscriber, filing.hash)
+        pair: Pair = sn  # type: ignore[assignment]
+        present = find_entry(pair.value, filing.subscriber, filing.hash)
         if not self.strike:
-            return new_snode(sn.key, self.hash, with_entry(sn.value, filing, present))
+            return new_pair(pair.key, self.hash, with_entry(pair.value, filing, present))
         if present is not filing:
             return sn
-        left = without_entry(sn.value, filing)
-        return None if left is None else new_snode(sn.key, self.hash, left)
+        left = without_entry(pair.value, filing)
+        return None if left is None else new_pair(pair.key, self.hash, left)
 
 
 class Index(Rooted):

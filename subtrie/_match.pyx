@@ -25,9 +25,10 @@ from subtrie._cache cimport MOST_SEEN, STRIPES, WAYS, Cache, Remembered, Table, 
 from subtrie._groups cimport Shared
 from subtrie._matching cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
 from subtrie._subscribers cimport Entry, SetNode
+from subtrie._text_node cimport characters, packed_characters, packed_text
 from subtrie._words cimport (
-    MANY_WORDS, ONE_WORD, repeated, word, word_begins, word_end, word_is_part, word_is_string, word_is_word, word_of_string,
-    word_rules, word_secret, words_split
+    MANY_WORDS, ONE_WORD, character_at, repeated, word, word_begins, word_end, word_is_part, word_is_string, word_is_word,
+    word_of_string, word_rules, word_secret, words_split
 )
 
 from subtrie._matching import distinct_among, distinct_subscribers
@@ -104,8 +105,6 @@ cdef extern from *:
     void prefetch(const void *node) nogil
     const char *ascii_of "(const char *)PyUnicode_1BYTE_DATA" (object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
-    Py_UCS4 PyUnicode_READ_CHAR(PyObject *text, Py_ssize_t at) nogil
-    Py_ssize_t length_of "PyUnicode_GET_LENGTH" (PyObject *text) nogil
     object ascii_word(const word *w)
     PyObject *Py_None
     uint32_t CTRIE_BITMAP(PyObject *cn) nogil
@@ -113,7 +112,7 @@ cdef extern from *:
     PyObject *CTRIE_ENTRIES(PyObject *ln) nogil
     PyObject *CTRIE_TOMB(PyObject *tn) nogil
     uint64_t CTRIE_HASH(PyObject *sn) nogil
-    PyObject *CTRIE_KEY(PyObject *sn) nogil
+    const packed_text *SUBTRIE_TEXT(PyObject *branch) nogil
     PyObject *CTRIE_VALUE(PyObject *sn) nogil
     PyObject *SUBTRIE_NEXT(PyObject *branch) nogil
     uint64_t SUBTRIE_ALONE(PyObject *branch) nogil
@@ -477,7 +476,7 @@ cdef inline int _visit(Scratch *s, PyObject *branch, Py_ssize_t end, uint64_t re
     cdef PyObject *next = SUBTRIE_NEXT(branch)
     cdef PyObject *main
     if SUBTRIE_IS(branch, CHAIN):
-        reached = _along(s, CTRIE_KEY(branch), end, reached)
+        reached = _along(s, SUBTRIE_TEXT(branch), end, reached)
     if not reached:
         return THROUGH
     if reached >> s.size & 1 and (SUBTRIE_ALONE(branch) or CTRIE_VALUE(branch) != Py_None):
@@ -494,25 +493,26 @@ cdef inline int _visit(Scratch *s, PyObject *branch, Py_ssize_t end, uint64_t re
     return NO_MEMORY if main == NULL else THROUGH
 
 
-cdef uint64_t _along(Scratch *s, PyObject *chain, Py_ssize_t at, uint64_t reached) noexcept nogil:
+cdef uint64_t _along(Scratch *s, const packed_text *text, Py_ssize_t at, uint64_t reached) noexcept nogil:
     """Return the positions after all words of a chain, given those after the first, which ends at `at`."""
-    cdef Py_ssize_t start, length = length_of(chain)
-    while at < length and reached:
+    cdef characters chain = packed_characters(text)
+    cdef Py_ssize_t start
+    while at < chain.length and reached:
         start = at + 1
-        at = word_end(chain, start, s.separator)
-        reached = _after_part(s, chain, start, at, reached)
+        at = word_end(&chain, start, s.separator)
+        reached = _after_part(s, &chain, start, at, reached)
     return reached
 
 
 cdef inline uint64_t _after_part(
-    Scratch *s, PyObject *chain, Py_ssize_t start, Py_ssize_t end, uint64_t positions
+    Scratch *s, const characters *chain, Py_ssize_t start, Py_ssize_t end, uint64_t positions
 ) noexcept nogil:
     cdef uint64_t after = 0, left = positions & (s.full >> 1)
     cdef int i
     if end - start == 1:
-        if PyUnicode_READ_CHAR(chain, start) == s.one:
+        if character_at(chain, start) == s.one:
             return _after_one(s, positions)
-        if PyUnicode_READ_CHAR(chain, start) == s.many:
+        if character_at(chain, start) == s.many:
             return _after_many(s, positions)
     while left:
         i = lowest_bit(left)
@@ -523,12 +523,7 @@ cdef inline uint64_t _after_part(
 
 
 cdef inline int _visit_if(Scratch *s, PyObject *branch, const word *w, uint64_t reached) noexcept nogil:
-    if CTRIE_HASH(branch) != w.hash:
-        return THROUGH
-    if SUBTRIE_IS(branch, CHAIN):
-        if not word_begins(w, CTRIE_KEY(branch), s.separator):
-            return THROUGH
-    elif not word_is_string(w, CTRIE_KEY(branch)):
+    if CTRIE_HASH(branch) != w.hash or not word_begins(w, SUBTRIE_TEXT(branch), s.separator):
         return THROUGH
     return _visit(s, branch, w.length, reached)
 

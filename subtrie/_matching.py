@@ -49,7 +49,8 @@ if not cython.compiled:
         rdcss_read_root,
     )
     from ctrie._slot import load
-    from subtrie._branch import Branch, Chain, begins, is_wanted, subscribers_of, words_in
+    from subtrie._branch import Branch, Chain, is_wanted, subscribers_of, words_in
+    from subtrie._text_node import key_begins
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
     from cython.cimports.ctrie._arrays import popcount
@@ -69,7 +70,8 @@ else:
         new_cnode,
         rdcss_read_root,
     )
-    from cython.cimports.subtrie._branch import Branch, Chain, begins, is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._branch import Branch, Chain, is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._text_node import key_begins
     from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
 
 RETRIES = 4
@@ -216,14 +218,14 @@ class Reading:
                 return None
             child = cn.array[popcount(cn.bitmap & (flag - 1))]
             if not isinstance(child, INode):
-                return child if child.hash == hash and begins(child, word, separator) else None
+                return child if child.hash == hash and key_begins(child, word, separator) else None
             inode = child
             lev += W
             main = gcas_read(self.root, inode)
             self.seen.append(inode)
             self.seen.append(main)
         for sn in branches(self.root, inode):
-            if sn.hash == hash and begins(sn, word, separator):
+            if sn.hash == hash and key_begins(sn, word, separator):
                 return sn  # type: ignore[no-any-return]
         return None
 

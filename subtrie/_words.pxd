@@ -2,6 +2,8 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
+from subtrie._text_node cimport characters, packed_text
+
 cdef extern from "words.h" nogil:
     ctypedef struct word:
         const char *data
@@ -14,9 +16,10 @@ cdef extern from "words.h" nogil:
     uint64_t MANY_WORDS "MANY_WORDS_GROUP"
     word word_of_string(PyObject *string)
     bint word_is_string(const word *w, PyObject *string)
-    Py_ssize_t word_end(PyObject *text, Py_ssize_t at, Py_UCS4 separator)
-    bint word_is_part(const word *w, PyObject *text, Py_ssize_t start, Py_ssize_t end)
-    bint word_begins(const word *w, PyObject *chain, Py_UCS4 separator)
+    Py_UCS4 character_at(const characters *text, Py_ssize_t at)
+    Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
+    bint word_is_part(const word *w, const characters *text, Py_ssize_t start, Py_ssize_t end)
+    bint word_begins(const word *w, const packed_text *text, Py_UCS4 separator)
     ctypedef struct word_rules:
         uint64_t separators
         uint64_t specials[8]

@@ -14,13 +14,7 @@
 #ifndef SUBTRIE_WORDS_H
 #define SUBTRIE_WORDS_H
 
-#include <Python.h>
-#include <stdint.h>
-#include <string.h>
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the first character of a text is taken for the lowest byte: not on this machine, where the interpreted twin serves"
-#endif
+#include "packed.h"
 
 enum { ONE_WORD_GROUP = 30, MANY_WORDS_GROUP = 31, GROUPS_MASK = 31, SHORT_WORD = 7 };
 
@@ -126,43 +120,38 @@ static inline int word_is_string(const word *w, PyObject *string)
             memcmp(PyUnicode_DATA(string), w->data, (size_t)(w->length * w->kind)) == 0);
 }
 
-/* The first character of `text` from `at` on that is `separator`, or the end. */
-static inline Py_ssize_t word_end(PyObject *text, Py_ssize_t at, Py_UCS4 separator)
+/* The first character of a text from `at` on that is `separator`, or the end. */
+static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
 {
-    int kind = PyUnicode_KIND(text);
-    const void *data = PyUnicode_DATA(text);
-    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-    while (at < length && PyUnicode_READ(kind, data, at) != separator) {
+    while (at < text->length && PyUnicode_READ(text->kind, text->data, at) != separator) {
         at++;
     }
     return at;
 }
 
-/* Whether a word is what `text` holds from `start` to `end`. */
-static inline int word_is_part(const word *w, PyObject *text, Py_ssize_t start, Py_ssize_t end)
+static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
 {
-    int kind = PyUnicode_KIND(text);
-    const char *data = (const char *)PyUnicode_DATA(text) + start * kind;
-    if (w->length != end - start) {
-        return 0;
-    }
-    if (w->kind == kind) {
-        return memcmp(data, w->data, (size_t)(w->length * kind)) == 0;
-    }
-    for (Py_ssize_t i = 0; i < w->length; i++) {
-        if (PyUnicode_READ(kind, data, i) != PyUnicode_READ(w->kind, w->data, i)) {
-            return 0;
-        }
-    }
-    return 1;
+    return PyUnicode_READ(text->kind, text->data, at);
 }
 
-/* Whether a chain (_branch.py) whose hash is a word's begins with that word. */
-static inline int word_begins(const word *w, PyObject *chain, Py_UCS4 separator)
+/* Whether a word is what a text holds from `start` to `end`. */
+static inline int word_is_part(const word *w, const characters *text, Py_ssize_t start, Py_ssize_t end)
 {
-    return !(w->hash & LONG_WORD) ||
-           (PyUnicode_GET_LENGTH(chain) > w->length && PyUnicode_READ_CHAR(chain, w->length) == separator &&
-            word_is_part(w, chain, 0, w->length));
+    characters part = {w->data, w->length, w->kind};
+    return w->length == end - start && characters_stand_at(text, start, &part);
+}
+
+/* Out of the way of short words, which need none of it. */
+__attribute__((noinline)) static int long_word_begins(const word *w, const packed_text *text, Py_UCS4 separator)
+{
+    characters c = packed_characters(text);
+    return word_is_part(w, &c, 0, w->length) && (c.length == w->length || character_at(&c, w->length) == separator);
+}
+
+/* Whether a word is the first one of a text whose first word has the same hash. */
+static inline int word_begins(const word *w, const packed_text *text, Py_UCS4 separator)
+{
+    return !(w->hash & LONG_WORD) || long_word_begins(w, text, separator);
 }
 
 static const uint64_t LOW_BITS = 0x7f7f7f7f7f7f7f7fu;

@@ -245,8 +245,8 @@ _MAPPING: Final = (
     ),
     _of_map(
         "popitem removes whatever is there by now",
-        "if self._edit_hashed(REMOVE_SAME, sn.key, sn.hash, None, sn) is sn:",
-        "if self._edit_hashed(REMOVE, sn.key, sn.hash, None, None) is not None:",
+        "if self._edit_hashed(REMOVE_SAME, pair.key, pair.hash, None, pair) is pair:",
+        "if self._edit_hashed(REMOVE, pair.key, pair.hash, None, None) is not None:",
         _CTRIE,
         shown_by=("one key", ((("popitem", ()),), (("__setitem__", ("a", 1001)),))),
     ),

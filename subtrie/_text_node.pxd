@@ -1,0 +1,29 @@
+# C types for _text_node.py.
+from ctrie._nodes cimport SNode
+
+cdef extern from "packed.h" nogil:
+    ctypedef struct packed_text:
+        pass
+    ctypedef struct characters:
+        const char *data
+        Py_ssize_t length
+        int kind
+
+    characters packed_characters(const packed_text *text)
+
+cdef extern from *:
+    # For borrowed traversal; see ctrie/_nodes.pxd.
+    """
+    #define SUBTRIE_TEXT(node) (&((struct __pyx_obj_7subtrie_10_text_node_TextNode *)(node))->text)
+    """
+
+
+cdef class TextNode(SNode):
+    cdef packed_text text
+
+    cdef bint is_for(self, object key, object equal) except -1
+
+
+cdef int set_key(TextNode node, str key) except -1
+cdef int copy_key(TextNode node, TextNode other) except -1
+cdef bint key_begins(TextNode node, str word, str separator) noexcept

@@ -1,0 +1,37 @@
+"""S-nodes whose keys are texts.
+
+This is the interpreted text; the compiled body (`_text_node.pyx`) keeps a text in the node itself, or in as few bytes
+as it takes (`packed.h`), and makes a string of it for whoever asks for the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ctrie._nodes import SNode
+
+
+class TextNode(SNode):
+    """An S-node whose key is a text: words, joined by a separator."""
+
+    __slots__ = ("key",)
+    key: str
+
+    def is_for(self, key: Any, equal: Callable[[Any, Any], Any] | None) -> bool:
+        return bool(self.key == key if equal is None else equal(self.key, key))
+
+
+def set_key(node: TextNode, key: str) -> None:
+    """Give a new node its key."""
+    node.key = key
+
+
+def copy_key(node: TextNode, other: TextNode) -> None:
+    """Give a new node the key of another one."""
+    node.key = other.key
+
+
+def key_begins(node: TextNode, word: str, separator: str) -> bool:
+    """Tell whether `word` is the first word of a node's key."""
+    return node.key == word or node.key.startswith(word + separator)

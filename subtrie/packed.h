@@ -1,0 +1,131 @@
+/* A text in eight bytes and as few more as it takes.
+ *
+ * A trie of a million filters has a million texts, most of them of a word or three. A string object takes 40 to 60 bytes
+ * beside the characters, which is more than all else that a subscription takes but its branch. Here up to seven one-byte
+ * characters stand in the field itself, after a byte that tells how many; longer texts stand on the heap, after four
+ * bytes that tell how many and of what kind. A packed text never changes.
+ */
+#ifndef SUBTRIE_PACKED_H
+#define SUBTRIE_PACKED_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the first character of a text is taken for the lowest byte: not on this machine, where the interpreted twin serves"
+#endif
+
+enum { IN_PLACE = 7 };
+
+typedef struct {
+    uint32_t size;              /* length << 2 | kind >> 1 */
+    char data[];
+} packed_far;
+
+typedef union {
+    unsigned char here[8];      /* length << 1 | 1, characters */
+    packed_far *far;            /* an even address, or NULL before there is a text */
+} packed_text;
+
+/* Characters that somebody else keeps. */
+typedef struct {
+    const char *data;
+    Py_ssize_t length;
+    int kind;                   /* bytes a character: 1, 2, 4 */
+} characters;
+
+static inline characters characters_of(PyObject *string)
+{
+    return (characters){PyUnicode_DATA(string), PyUnicode_GET_LENGTH(string), PyUnicode_KIND(string)};
+}
+
+static inline int packed_is_here(const packed_text *text) { return text->here[0] & 1; }
+
+static inline characters packed_characters(const packed_text *text)
+{
+    if (packed_is_here(text)) {
+        return (characters){(const char *)text->here + 1, text->here[0] >> 1, 1};
+    }
+    uint32_t size = text->far->size, kind = (size & 3) << 1;
+    return (characters){text->far->data, size >> 2, kind ? (int)kind : 1};
+}
+
+static inline int packed_set(packed_text *text, PyObject *string)
+{
+    characters c = characters_of(string);
+    if (c.kind == 1 && c.length <= IN_PLACE) {
+        text->here[0] = (unsigned char)(c.length << 1 | 1);
+        memcpy(text->here + 1, c.data, (size_t)c.length);
+        return 0;
+    }
+    packed_far *far = c.length < 1 << 30 ? PyMem_Malloc(sizeof(packed_far) + (size_t)(c.length * c.kind)) : NULL;
+    if (far == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    far->size = (uint32_t)c.length << 2 | (uint32_t)c.kind >> 1;
+    memcpy(far->data, c.data, (size_t)(c.length * c.kind));
+    text->far = far;
+    return 0;
+}
+
+static inline int packed_copy(packed_text *text, const packed_text *other)
+{
+    if (packed_is_here(other)) {
+        *text = *other;
+        return 0;
+    }
+    characters c = packed_characters(other);
+    size_t size = sizeof(packed_far) + (size_t)(c.length * c.kind);
+    text->far = PyMem_Malloc(size);
+    if (text->far == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(text->far, other->far, size);
+    return 0;
+}
+
+static inline void packed_free(packed_text *text)
+{
+    if (!packed_is_here(text)) {
+        PyMem_Free(text->far);
+    }
+}
+
+static inline PyObject *packed_string(const packed_text *text)
+{
+    if (text->far == NULL) {
+        return PyUnicode_New(0, 0);
+    }
+    characters c = packed_characters(text);
+    return PyUnicode_FromKindAndData(c.kind, c.data, c.length);
+}
+
+/* Whether `part` stands in a text at `at`. */
+static inline int characters_stand_at(const characters *text, Py_ssize_t at, const characters *part)
+{
+    if (text->length - at < part->length) {
+        return 0;
+    }
+    const char *there = text->data + at * text->kind;
+    if (text->kind == part->kind) {
+        return memcmp(there, part->data, (size_t)(part->length * part->kind)) == 0;
+    }
+    for (Py_ssize_t i = 0; i < part->length; i++) {
+        if (PyUnicode_READ(text->kind, there, i) != PyUnicode_READ(part->kind, part->data, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether `word` is the first word of a text. */
+static inline int packed_begins(const packed_text *text, PyObject *word, PyObject *separator)
+{
+    characters c = packed_characters(text), w = characters_of(word), s = characters_of(separator);
+    return characters_stand_at(&c, 0, &w) && (c.length == w.length || characters_stand_at(&c, w.length, &s));
+}
+
+#endif /* SUBTRIE_PACKED_H */
