@@ -10,6 +10,7 @@ speed or clarity:
   Wing's locality);
 * `project` lets it refute a history by looking at one element alone;
 * `shows`, `brings` and `content` let it refute an answer that shows what nobody had brought by then;
+* `glance` proposes a narrower object or a small refutation, where the search for either is hopeless;
 * `successors` is for operations with several possible outcomes, or with none (a lock that is taken cannot be
   acquired);
 * `normalise` says what of a raw answer counts; `read_event` reads the events of other tools' histories, and
@@ -18,14 +19,14 @@ speed or clarity:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from stress.history import UNSEEN, Operation, freeze, show
 
-__all__ = ["EVERYTHING", "Element", "FrozenMap", "PerKey", "Spec", "State"]
+__all__ = ["EVERYTHING", "Element", "Excerpt", "FrozenMap", "PerKey", "Spec", "State"]
 
 State = Hashable
 Element = Hashable
@@ -138,6 +139,12 @@ class Spec:
         """What is in the object in `state`, in the words of `shows` and `brings`."""
         return ()
 
+    def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
+        """What can be seen without a search, where one is hopeless: a narrower object, which allows nothing that this
+        one does not, and with which the search is quick; or an excerpt that may have no linearization.
+        """
+        return None
+
     def normalise(self, op: str, result: Any) -> Hashable:
         """What of a raw answer counts, as an immutable value (`match` may answer in any order, say)."""
         return freeze(result)
@@ -207,6 +214,15 @@ class Spec:
         if invoked is UNSEEN or most == given or (invoked is None and least <= given):
             return ()
         return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
+
+
+class Excerpt(NamedTuple):
+    """What the operations of a history say about some elements alone, in the words of the same spec: it has a
+    linearization whenever the history has one.
+    """
+
+    elements: Collection[Element]
+    operations: Sequence[Operation]
 
 
 @cache

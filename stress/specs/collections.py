@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, Spec, State
+from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
+from stress.specs import fifo
 
 __all__ = ["Counter", "Queue", "Set"]
 
@@ -198,6 +199,39 @@ class Queue(Spec):
             return operation if element is None or None not in universe else None
         return operation if isinstance(result, Raised) or element in self.elements(operation) else None
 
+    def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
+        """The order in which the values went through, as the times of their puts and gets tell it (`fifo`)."""
+        passages = self._passages(operations, start)
+        if passages is None:
+            return None
+        found = fifo.read_off(passages, _gets_of_nothing(operations))
+        if not isinstance(found, fifo.Contradiction):
+            return _QueueInOrder(found, len(start))
+        universe = {each.value for each in passages}
+        said = (self._said_of(operation, found.values, universe) for operation in operations)
+        return Excerpt(found.values, [operation for operation in said if operation is not None])
+
+    def _passages(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> list[fifo.Passage] | None:
+        """How the values came and went; None if a value came twice, or is None, which a get may not have found."""
+        puts = {each.args[0]: each for each in operations if each.op in _PUT}
+        gets = {each.result: each for each in operations if each.op in _GET}
+        values = dict.fromkeys([*start, *puts])
+        if len(values) < len(start) + sum(each.op in _PUT for each in operations) or None in values:
+            return None
+        first = min((each.call for each in operations), default=0)
+        passages = [
+            fifo.Passage(value, puts.get(value), gets.get(value), first - 1 - len(start) + place)
+            for place, value in enumerate(values)
+        ]
+        return [each for each in passages if each.got or each.put is None or not each.put.pending]
+
+    def _said_of(
+        self, operation: Operation, values: Iterable[Element], universe: Collection[Element]
+    ) -> Operation | None:
+        """What an operation says about a queue of these values, which may have had others among them."""
+        said = (self.project(operation, value, universe) for value in values)
+        return next((each for each in said if each is not None), None)
+
     def shows(self, operation: Operation) -> Iterable[Hashable]:
         return self.elements(operation) if operation.op in _GET else ()
 
@@ -208,6 +242,37 @@ class Queue(Spec):
 
     def content(self, state: tuple[Hashable, ...]) -> Collection[Hashable]:
         return state
+
+
+def _is_nothing(result: Hashable) -> bool:
+    return result is None or isinstance(result, Raised)
+
+
+def _gets_of_nothing(operations: Iterable[Operation]) -> Iterator[Operation]:
+    return (each for each in operations if each.op in _GET and _is_nothing(each.result))
+
+
+class _QueueInOrder(Queue):
+    """A queue through which values go in one certain order, each once. It allows what a queue allows, and no more; its
+    states are how many values were put in and got out.
+    """
+
+    def __init__(self, order: Sequence[Hashable], present: int) -> None:
+        self.initial: tuple[Hashable, ...] = (present, 0)
+        self._place = {value: place for place, value in enumerate(order)}
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        put, got = state
+        if op in _PUT:
+            return ((put + 1, got),) if self._place.get(args[0]) == put and result in (None, UNSEEN) else ()
+        if op in self.read_only:
+            return (state,) if result in (UNSEEN, put - got) else ()
+        if put == got:
+            return (state,) if result is UNSEEN or _is_nothing(result) else ()
+        return ((put, got + 1),) if result is UNSEEN or self._place.get(result) == got else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op in self.read_only or (op in _GET and _is_nothing(result))
 
 
 class Counter(Spec):

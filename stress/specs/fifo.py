@@ -1,0 +1,120 @@
+"""The order in which values went through a queue, read off the times at which they were put in and got out.
+
+To search for it is hopeless: in which order puts took effect that overlap shows only when their values are got, long
+afterwards. If no value was put in twice, there is no need to search. One value goes *before* another if its put
+returned before the other's was called, or its get before the other's was called, or its get before the other's put was
+called, or if it was got and the other was not. If any order at all agrees with that, the operations have a
+linearization but for gets that found nothing; if none does, then because of two values that contradict each other. And
+a get cannot have found nothing while one value after the other was certainly there (after Henzinger, Sezgin and
+Vafeiadis, *Aspect-Oriented Linearizability Proofs*, CONCUR 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Final
+
+from stress.history import Operation, Time
+
+__all__ = ["Contradiction", "Passage", "read_off"]
+
+_EVER: Final = float("inf")
+
+
+@dataclass(eq=False)
+class Passage:
+    """One value: how it came in (None: it was there at `start`) and went out (None: nobody is known to have got it)."""
+
+    value: Hashable
+    put: Operation | None
+    got: Operation | None
+    start: Time
+    is_placed: bool = False
+    put_called: Time = field(init=False)
+    put_returned: Time = field(init=False)
+    got_called: Time = field(init=False)
+    got_returned: Time = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.put_called, self.put_returned = _times(self.put) if self.put else (self.start, self.start)
+        self.got_called, self.got_returned = _times(self.got) if self.got else (_EVER, _EVER)
+
+
+def _times(operation: Operation) -> tuple[Time, Time]:
+    return operation.call, _EVER if operation.returned is None else operation.returned
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Values that have no linearization, looked at alone."""
+
+    values: tuple[Hashable, ...]
+
+
+def read_off(passages: Sequence[Passage], gets_of_nothing: Iterable[Operation]) -> list[Hashable] | Contradiction:
+    """The values in an order in which they may have gone through."""
+    order = _in_order(passages)
+    return order if isinstance(order, Contradiction) else _overlooked(passages, gets_of_nothing) or order
+
+
+def _in_order(passages: Sequence[Passage]) -> list[Hashable] | Contradiction:
+    """The values in an order that agrees with the times. O(n log n) for few threads."""
+    got = sorted((each for each in passages if each.got), key=attrgetter("got_called"))
+    puts = _FirstLeft(sorted(passages, key=attrgetter("put_returned")))
+    gets = _FirstLeft(sorted(got, key=attrgetter("got_returned")))
+    order: list[Hashable] = []
+    running: list[Passage] = []  # those left whose get was called before the first return of a get that is left
+    seen = 0
+    while len(order) < len(got):
+        first_put, first_got = puts.find(), gets.find()
+        while seen < len(got) and got[seen].got_called <= first_got.got_returned:
+            running.append(got[seen])
+            seen += 1
+        bound = min(first_put.put_returned, first_got.got_returned)
+        following = next((each for each in running if each.put_called <= bound), None)
+        if following is None:
+            return Contradiction((first_put.value, first_got.value))
+        following.is_placed = True
+        running.remove(following)
+        order.append(following.value)
+    left = sorted((each for each in passages if not each.got), key=attrgetter("put_called"))
+    return order + [each.value for each in left]
+
+
+class _FirstLeft:
+    """The first of some passages that has no place yet."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages, self._at = passages, 0
+
+    def find(self) -> Passage:
+        while self._passages[self._at].is_placed:
+            self._at += 1
+        return self._passages[self._at]
+
+
+def _overlooked(passages: Iterable[Passage], gets_of_nothing: Iterable[Operation]) -> Contradiction | None:
+    """The values that a get overlooked which found nothing although one or another of them was there all the time."""
+    there = sorted((each for each in passages if each.put_returned < each.got_called), key=attrgetter("put_returned"))
+    gets = sorted((each for each in gets_of_nothing if not each.pending), key=attrgetter("call"))
+    together: list[Passage] = []  # of which each was there before the last one of those before it went
+    gone, at = -_EVER, 0
+    for get in gets:
+        assert get.returned is not None
+        while at < len(there) and there[at].put_returned < get.call:
+            if there[at].put_returned >= gone:
+                together, gone = [], -_EVER
+            together.append(there[at])
+            gone = max(gone, there[at].got_called)
+            at += 1
+        ahead = at
+        until, last = gone, list[Passage]()
+        while until <= get.returned and ahead < len(there) and there[ahead].put_returned < until:
+            last.append(there[ahead])
+            until = max(until, there[ahead].got_called)
+            ahead += 1
+        if until > get.returned:
+            return Contradiction(tuple(each.value for each in [*together, *last] if each.got_called > get.call))
+    return None
