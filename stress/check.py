@@ -11,16 +11,19 @@ The parts of the method, each sound by itself:
    nothing.
 4. A glance: for such a part some specifications know a narrower object, with which the search is quick and what it
    finds a proof, or which few elements may refute it.
-5. Budgets: a history that cannot be decided in so many steps or seconds is `UNKNOWN`, never `LINEARIZABLE`.
+5. Budgets: a history that cannot be decided in so many steps or seconds, or in so much memory, is `UNKNOWN`, never
+   `LINEARIZABLE`.
 """
 
 from __future__ import annotations
 
+import resource
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from sortedcontainers import SortedKeyList
 
@@ -30,7 +33,10 @@ from stress.origins import first_without_origin
 from stress.search import Finding, Search, segments
 from stress.spec import Element, Excerpt, Spec, State
 
-__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "projections"]
+__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "peak_megabytes", "projections"]
+
+_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
+"""Of what `getrusage` tells."""
 
 
 class Verdict(Enum):
@@ -43,12 +49,13 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a judgement may cost: steps of the search (about a million a second; memory grows with them),
-    and seconds.
+    """How much a judgement may cost: steps of the search (about a million a second), seconds, and by how many
+    megabytes this process may grow beyond the most that it ever had (a step may take half a kilobyte).
     """
 
     steps: int = 10_000_000
     seconds: float = 120.0
+    megabytes: float = 1_000.0
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,8 @@ class Judgement:
     steps: int
     seconds: float
     failure: Failure | None = field(default=None, repr=False)
+    spent: str = ""
+    """What of the budget was used up, if the verdict is `UNKNOWN`."""
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.LINEARIZABLE
@@ -115,7 +124,8 @@ def check(
     parts = components(operations, spec, [spec.initial] if starts is None else list(starts))
     turns = _Turns(spec, budget or Budget(), began)
     verdict, failure = turns.take([(Search(part.operations, spec, part.starts), part) for part in parts])
-    return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure)
+    spent = turns.spent() if verdict is Verdict.UNKNOWN else ""
+    return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure, spent)
 
 
 def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
@@ -128,6 +138,11 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
     return finding.linearizable
 
 
+def peak_megabytes() -> float:
+    """The most memory that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNITS_A_MEGABYTE
+
+
 class _Turns:
     """Takes turns among searches, the shortest share first, and stops at the first part without a
     linearization.
@@ -136,6 +151,7 @@ class _Turns:
     def __init__(self, spec: Spec, budget: Budget, began: float) -> None:
         self._spec, self._budget = spec, budget
         self._deadline = began + budget.seconds
+        self._most_megabytes = peak_megabytes() + budget.megabytes
         self._queue: SortedKeyList = SortedKeyList(
             key=lambda each: (each[0].share, len(each[0].operations), each[0].number)
         )
@@ -147,7 +163,7 @@ class _Turns:
         self._queue.update(searches)
         self._unproved = len(searches)
         while self._unproved:
-            if self._is_spent():
+            if self.spent():
                 return Verdict.UNKNOWN, None
             search, part = next(self._refuters, None) or self._queue.pop(0)
             failure = self._turn(search, part)
@@ -155,15 +171,24 @@ class _Turns:
                 return Verdict.ILLEGAL, failure
         return Verdict.LINEARIZABLE, None
 
-    def _is_spent(self) -> bool:
-        return self.steps >= self._budget.steps or time.monotonic() >= self._deadline
+    def spent(self) -> str:
+        """What of the budget is used up; empty if nothing is."""
+        if self.steps >= self._budget.steps:
+            return f"{self._budget.steps:,} steps"
+        return self._spent_meanwhile()
+
+    def _spent_meanwhile(self) -> str:
+        """The same, of what is to be looked at during a turn."""
+        if time.monotonic() >= self._deadline:
+            return f"{self._budget.seconds:,g} seconds"
+        return f"{self._budget.megabytes:,g} MB" if peak_megabytes() >= self._most_megabytes else ""
 
     def _turn(self, search: Search, part: Component) -> Failure | None:
         """Let one search go on for its share, or for what is left of the budget; why the history is refuted,
         if it is.
         """
         before = search.steps
-        finding = search.advance(min(search.share, self._budget.steps - self.steps), self._deadline)
+        finding = search.advance(min(search.share, self._budget.steps - self.steps), self._spent_meanwhile)
         self.steps += search.steps - before
         if finding is not None:
             self._unproved -= search.proves
@@ -184,7 +209,7 @@ class _Turns:
     def _is_found_in(self, narrower: Spec, part: Component, share: int) -> bool:
         """Whether a narrower object than the one that is judged explains a part."""
         quick = Search(part.operations, narrower, [narrower.initial])
-        finding = quick.advance(min(4 * share, self._budget.steps - self.steps), self._deadline)
+        finding = quick.advance(min(4 * share, self._budget.steps - self.steps), self._spent_meanwhile)
         self.steps += quick.steps
         return finding is not None and finding.linearizable
 

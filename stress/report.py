@@ -73,7 +73,7 @@ class Report:
             return self.diagnosis.shape.sentence
         if self.judgement.verdict is Verdict.UNKNOWN:
             return (
-                f"Not decided within {self.judgement.steps:,} steps: that says nothing, good or bad. "
+                f"Not decided within {self.judgement.spent}: that says nothing, good or bad. "
                 "Raise the budget, or record fewer overlapping operations."
             )
         return "Some order of the operations respects real time and is what the specification allows."

@@ -8,9 +8,8 @@ only if what it yielded leads nowhere.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict, deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
@@ -66,6 +65,10 @@ class _Crossing:
     found: set[State] = field(default_factory=set)
 
 
+def _never() -> bool:
+    return False
+
+
 class Search:
     """The search through the operations of one component. Call `advance` until it returns a finding."""
 
@@ -92,13 +95,13 @@ class Search:
         self.number = next(self._numbers)
         self._walk = self._find()
 
-    def advance(self, steps: int | None = None, deadline: float = float("inf")) -> Finding | None:
-        """Search on for about so many steps (by default `share`) until `deadline` at the latest, by
-        `time.monotonic`; None if that did not decide.
+    def advance(self, steps: int | None = None, is_over: Callable[[], object] = _never) -> Finding | None:
+        """Search on for about so many steps (by default `share`), or until it `is_over`, which is asked every few
+        hundred steps; None if that did not decide.
         """
         stop_at = self.steps + (self.share if steps is None else steps)
         try:
-            while self.steps < stop_at and time.monotonic() < deadline:
+            while self.steps < stop_at and not is_over():
                 next(self._walk)
         except StopIteration as end:
             finding: Finding = end.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 import time
 from random import Random
 from typing import Any
@@ -32,6 +33,7 @@ from stress.components import Component, components
 from stress.origins import first_without_origin
 from stress.search import segments
 from stress.segment import Segment
+from tests.scripts import run_script
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -391,6 +393,27 @@ class TestBudget:
 
         assert judgement.verdict is Verdict.UNKNOWN
         assert judgement.steps < 21_000
+
+    def test_too_little_memory_ends_in_unknown(self) -> None:
+        """In a process of its own: what this one has had before does not count."""
+        script = """
+            from stress import Budget, Operation, Queue, check
+            from stress.check import peak_megabytes
+
+            puts = [Operation(at, at, at, 1_000 + at, "enqueue", (at % 9,), None) for at in range(22)]
+            gets = [Operation(22 + at, 22, 2_000 + at, 2_000 + at, "dequeue", (), 0) for at in range(3)]
+            before = peak_megabytes()
+            judgement = check([*puts, *gets], Queue(), budget=Budget(megabytes=50))
+            print(judgement.verdict.name, judgement.spent, judgement.steps < 5_000_000, peak_megabytes() - before < 100)
+        """
+        assert run_script(textwrap.dedent(script)) == (0, "UNKNOWN 50 MB True True\n", "")
+
+    def test_what_was_spent_is_told(self) -> None:
+        by_steps, by_time = Budget(steps=10_000), Budget(seconds=0)
+
+        assert check(history(*HARD), Queue(), budget=by_steps).spent == "10,000 steps"
+        assert check(history(*HARD), Queue(), budget=by_time).spent == "0 seconds"
+        assert check(history(), Queue()).spent == ""
 
     def test_the_clock_is_read_during_a_turn_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """By a clock that goes on by a second whenever somebody looks at it."""
