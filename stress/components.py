@@ -21,7 +21,7 @@ __all__ = ["Component", "components"]
 @dataclass
 class Component:
     """Operations that only touch `elements`. `elements` is None if the history was not split. `projected`
-    operations are what the recorded ones say about the one element in `elements`.
+    operations are what the recorded ones say about these `elements` alone.
     """
 
     operations: list[Operation]

@@ -10,9 +10,9 @@ from stress.explain import Diagnosis, Partial
 from stress.history import Operation
 from stress.report import Report, Steps
 from stress.shrink import Window
-from stress.spec import Spec
+from stress.spec import Element, Spec
 
-__all__ = ["render", "render_outcome", "render_window"]
+__all__ = ["enumerated", "render", "render_outcome", "render_window"]
 
 _MOST_ROWS = 60
 _MOST_PARTIALS = 3
@@ -44,12 +44,21 @@ def _window(report: Report, diagnosis: Diagnosis) -> Iterator[str]:
     starts = " or ".join(dict.fromkeys(report.spec.describe(state) for state in window.starts[:4]))
     about = ""
     if window.projected and window.elements:
-        about = f", only as far as {window.elements[0]!r} goes"
+        about = f", only as far as {enumerated(window.elements)}"
     yield f"The crucial window: {len(window.operations)} of {len(report.history)} operations{about}"
     yield f"  state before it: {starts}"
     yield ""
     yield from (f"  {line}" for line in render_window(window))
     yield ""
+
+
+def enumerated(elements: Sequence[Element]) -> str:
+    """The elements, or the first ones and how many others, with a verb."""
+    if len(elements) == 1:
+        return f"{elements[0]!r} goes"
+    named = [repr(each) for each in elements[: 3 if len(elements) > 4 else 4]]
+    last = f"{len(elements) - len(named)} others" if len(elements) > len(named) else named.pop()
+    return f"{', '.join(named)} and {last} go"
 
 
 def render_window(window: Window) -> Iterator[str]:

@@ -48,7 +48,7 @@ class Window:
     `culprit` is the operation whose return is one too many: without it, there is a linearization. `before` are the
     stretches that lead up to the window, the latest last; `after` is what was recorded from the beginning of the window
     on, also after the culprit. `projected` says that operations are what the recorded ones (`originals`, by id) say
-    about the one element in `elements`.
+    about these `elements` alone.
     """
 
     operations: tuple[Operation, ...]

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from stress import UNSEEN, Budget, Operation, Queue, Raised, Register, Verdict, check
+from stress import UNSEEN, Budget, History, Operation, Queue, Raised, Register, Verdict, check
 from stress.check import is_linearizable
+from stress.report import report_on
+from stress.report_text import enumerated, render
 from stress.spec import Excerpt, Spec
 
 FEW_STEPS = Budget(steps=100_000)
@@ -108,6 +110,26 @@ class TestWrongOnes:
     def test_two_that_were_got_in_the_wrong_order(self) -> None:
         first, later = 1_000, 1_150
         assert self.refuted_by((5_000, 5_001, "dequeue", later), (5_002, 5_003, "dequeue", first)) == {first, later}
+
+    def test_the_report_is_on_these_alone(self) -> None:
+        operations = history(*OVERLAPPING, (5_000, 5_001, "dequeue", 1_150), (5_002, 5_003, "dequeue", 1_000))
+        recording = History(tuple(operations))
+
+        text = render(report_on(recording, Queue(), check(recording, Queue())))
+
+        assert "3 of 202 operations, only as far as 1000 and 1150 go\n" in text
+
+    @pytest.mark.parametrize(
+        ("elements", "told"),
+        [
+            ([1], "1 goes"),
+            ([1, 2], "1 and 2 go"),
+            ([1, 2, 3, 4], "1, 2, 3 and 4 go"),
+            (range(9), "0, 1, 2 and 6 others go"),
+        ],
+    )
+    def test_the_report_names_a_few(self, elements: Sequence[int], told: str) -> None:
+        assert enumerated(elements) == told
 
     def test_one_that_was_lost(self) -> None:
         assert self.refuted_by((5_000, 5_001, "dequeue", 1_150)) == {1_000, 1_150}
