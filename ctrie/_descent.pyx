@@ -15,8 +15,8 @@ from ctrie._arrays cimport inserted, popcount, replaced
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
 from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    CNode, INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, cnode_from, gcas_complete, new_pair,
-    rdcss_read_root, same_key
+    CNode, INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, W, cnode_from, gcas_complete, new_cnode, new_inode,
+    new_pair, rdcss_read_root, same_key, two_snodes
 )
 
 cdef extern from *:
@@ -131,17 +131,19 @@ cdef bint _same_without_python(PyObject *stored, object key, object equal) noexc
 
 
 cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value) except -1:
-    """Store `value` where that takes no more than one new C-node: the key is there, or its branch is free, all in the
-    root's generation. False: nothing was done, and `edit_trie` has to do it. The same GCAS, without an Edit."""
+    """Store `value` where that takes no more than one GCAS: the key is there, or its branch is free or another key's
+    with another hash, all in the root's generation. False: nothing was done, and `edit_trie` has to do it, which would
+    make the same GCAS, but by way of an Edit."""
     cdef PyObject *node
     cdef PyObject *main
     cdef PyObject *gen
     cdef uint32_t bitmap, flag
     cdef int lev = 0
     cdef Py_ssize_t pos
-    cdef bint there
+    cdef bint there, other = False
     cdef CNode cn, new
     cdef Pair pair
+    cdef INode both
     pin()
     node = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if not CTRIE_IS(node, INODE):
@@ -164,23 +166,26 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
             unpin()
             return False
         lev += 5
-    if there and (
-        CTRIE_HASH(CTRIE_CHILD(main, pos)) != hash
-        or not _same_without_python(CTRIE_KEY(CTRIE_CHILD(main, pos)), key, equal)
-    ):
-        unpin()
-        return False
+    if there:
+        other = CTRIE_HASH(CTRIE_CHILD(main, pos)) != hash
+        if not other and not _same_without_python(CTRIE_KEY(CTRIE_CHILD(main, pos)), key, equal):
+            unpin()
+            return False
     inode = <INode>node
     cn = <CNode>main
     unpin()
-    if there:
+    if there and not other:
         pair = new_pair((<Pair>cn.array[pos]).key, hash, value)
         new = cnode_from(cn, pair, cn.bitmap, replaced(cn.array, pos, pair), inode.gen)
-    elif cn.gen is inode.gen:
+    elif cn.gen is not inode.gen:
+        return False
+    elif other:
+        pair = new_pair(key, hash, value)
+        both = new_inode(two_snodes(<SNode>cn.array[pos], pair, lev + W, inode.gen), inode.gen)
+        new = new_cnode(cn.bitmap, replaced(cn.array, pos, both), inode.gen)
+    else:
         pair = new_pair(key, hash, value)
         new = cnode_from(cn, pair, cn.bitmap | flag, inserted(cn.array, pos, pair), inode.gen)
-    else:
-        return False
     return _gcas_at_rest(trie, inode, cn, new)
 
 
