@@ -22,7 +22,7 @@ from stress.explorer.switch_point import switch_point
 from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
 from stress.read import read_history
 from stress.record import Deferred, Stuck, record
-from stress.spec import EVERYTHING, FrozenMap, PerKey, Spec
+from stress.spec import EVERYTHING, Excerpt, FrozenMap, PerKey, Spec
 from stress.specs import (
     SPECS,
     Counter,
@@ -44,6 +44,7 @@ __all__ = [
     "Budget",
     "Counter",
     "Deferred",
+    "Excerpt",
     "Explored",
     "Failure",
     "FrozenMap",

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from stress import UNSEEN, Budget, History, Operation, Queue, Raised, Register, Verdict, check
+from stress import UNSEEN, Budget, Excerpt, History, Operation, Queue, Raised, Register, Verdict, check
 from stress.check import is_linearizable
 from stress.report import report_on
 from stress.report_text import enumerated, render
-from stress.spec import Excerpt, Spec
+from stress.spec import Spec
 
 FEW_STEPS = Budget(steps=100_000)
 
