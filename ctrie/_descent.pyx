@@ -15,8 +15,8 @@ from ctrie._arrays cimport inserted, popcount, replaced
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
 from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    CNode, INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, W, cnode_from, gcas_complete, new_cnode, new_inode,
-    new_pair, rdcss_read_root, same_key, two_snodes
+    CNode, Gen, INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, W, cnode_from, gcas_complete, new_cnode,
+    new_inode, new_pair, rdcss_read_root, same_key, two_snodes
 )
 
 cdef extern from *:
@@ -140,10 +140,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     cdef uint32_t bitmap, flag
     cdef int lev = 0
     cdef Py_ssize_t pos
-    cdef bint there, other = False
     cdef CNode cn, new
-    cdef Pair pair
-    cdef INode both
     pin()
     node = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if not CTRIE_IS(node, INODE):
@@ -158,35 +155,45 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
         bitmap = CTRIE_BITMAP(main)
         flag = <uint32_t>1 << ((hash >> lev) & 31)
         pos = popcount(bitmap & (flag - 1))
-        there = bitmap & flag != 0
-        if not there or not CTRIE_IS(CTRIE_CHILD(main, pos), INODE):
+        if not bitmap & flag or not CTRIE_IS(CTRIE_CHILD(main, pos), INODE):
             break
         node = CTRIE_CHILD(main, pos)
         if CTRIE_GEN(node) != gen:
             unpin()
             return False
         lev += 5
-    if there:
-        other = CTRIE_HASH(CTRIE_CHILD(main, pos)) != hash
-        if not other and not _same_without_python(CTRIE_KEY(CTRIE_CHILD(main, pos)), key, equal):
-            unpin()
-            return False
+    if (
+        bitmap & flag
+        and CTRIE_HASH(CTRIE_CHILD(main, pos)) == hash
+        and not _same_without_python(CTRIE_KEY(CTRIE_CHILD(main, pos)), key, equal)
+    ):
+        unpin()
+        return False
     inode = <INode>node
     cn = <CNode>main
     unpin()
-    if there and not other:
-        pair = new_pair((<Pair>cn.array[pos]).key, hash, value)
-        new = cnode_from(cn, pair, cn.bitmap, replaced(cn.array, pos, pair), inode.gen)
-    elif cn.gen is not inode.gen:
-        return False
-    elif other:
-        pair = new_pair(key, hash, value)
-        both = new_inode(two_snodes(<SNode>cn.array[pos], pair, lev + W, inode.gen), inode.gen)
-        new = new_cnode(cn.bitmap, replaced(cn.array, pos, both), inode.gen)
-    else:
-        pair = new_pair(key, hash, value)
-        new = cnode_from(cn, pair, cn.bitmap | flag, inserted(cn.array, pos, pair), inode.gen)
-    return _gcas_at_rest(trie, inode, cn, new)
+    new = _with_pair(cn, inode.gen, flag, pos, lev, key, hash, value)
+    return new is not None and _gcas_at_rest(trie, inode, cn, new)
+
+
+cdef CNode _with_pair(
+    CNode cn, Gen gen, uint32_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
+):
+    """Return `cn` with one pair more, or with another value for the one at `pos` if that has the hash; None where it
+    would have to be copied into `gen` first."""
+    cdef Pair there = <Pair>cn.array[pos] if cn.bitmap & flag else None
+    cdef Pair pair
+    cdef INode both
+    if there is not None and there.hash == hash:
+        pair = new_pair(there.key, hash, value)
+        return cnode_from(cn, pair, cn.bitmap, replaced(cn.array, pos, pair), gen)
+    if cn.gen is not gen:
+        return None
+    pair = new_pair(key, hash, value)
+    if there is None:
+        return cnode_from(cn, pair, cn.bitmap | flag, inserted(cn.array, pos, pair), gen)
+    both = new_inode(two_snodes(there, pair, lev + W, gen), gen)
+    return new_cnode(cn.bitmap, replaced(cn.array, pos, both), gen)
 
 
 cdef bint _gcas_at_rest(Rooted trie, INode inode, CNode old, CNode new) except -1:

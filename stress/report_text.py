@@ -54,11 +54,11 @@ def _window(report: Report, diagnosis: Diagnosis) -> Iterator[str]:
 
 def enumerated(elements: Sequence[Element]) -> str:
     """The elements, or the first ones and how many others, with a verb."""
-    if len(elements) == 1:
-        return f"{elements[0]!r} goes"
-    named = [repr(each) for each in elements[: 3 if len(elements) > 4 else 4]]
-    last = f"{len(elements) - len(named)} others" if len(elements) > len(named) else named.pop()
-    return f"{', '.join(named)} and {last} go"
+    named = [repr(each) for each in elements]
+    if len(named) > 4:
+        named[3:] = [f"{len(named) - 3} others"]
+    *first, last = named
+    return f"{', '.join(first)} and {last} go" if first else f"{last} goes"
 
 
 def render_window(window: Window) -> Iterator[str]:

@@ -27,8 +27,8 @@ from subtrie._matching cimport RETRIES, TRIAL, WORTH, Query, new_query, read_mat
 from subtrie._subscribers cimport Entry, SetNode
 from subtrie._text_node cimport characters, packed_characters, packed_text
 from subtrie._words cimport (
-    MANY_WORDS, ONE_WORD, character_at, repeated, word, word_begins, word_end, word_is_part, word_is_string, word_is_word,
-    word_of_string, word_rules, word_secret, words_split
+    MANY_WORDS, ONE_WORD, character_at, repeated, word, word_begins, word_end, word_is_part, word_is_word, word_of_string,
+    word_rules, word_secret, words_split
 )
 
 from subtrie._matching import distinct_among, distinct_subscribers
@@ -255,7 +255,8 @@ cdef inline void _set_item(tuple array, Py_ssize_t i, object item) noexcept:
 
 
 cdef bint _is(const word *w, PyObject *string) noexcept:
-    return w.hash == word_of_string(string).hash and word_is_string(w, string)
+    cdef word other = word_of_string(string)
+    return w.hash == other.hash and word_is_word(w, &other)
 
 
 cdef bint _settle_wildcards(Plan plan, word *w, bint last) noexcept:

@@ -51,24 +51,24 @@ static inline characters packed_characters(const packed_text *text)
     return (characters){text->far->data, size >> 2, kind ? (int)kind : 1};
 }
 
-static inline int packed_set(packed_text *text, PyObject *string)
+static inline int packed_keep(packed_text *text, characters c)
 {
-    characters c = characters_of(string);
     if (c.kind == 1 && c.length <= IN_PLACE) {
         text->here[0] = (unsigned char)(c.length << 1 | 1);
         memcpy(text->here + 1, c.data, (size_t)c.length);
         return 0;
     }
-    packed_far *far = c.length < 1 << 30 ? PyMem_Malloc(sizeof(packed_far) + (size_t)(c.length * c.kind)) : NULL;
-    if (far == NULL) {
+    text->far = c.length < 1 << 30 ? PyMem_Malloc(sizeof(packed_far) + (size_t)(c.length * c.kind)) : NULL;
+    if (text->far == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    far->size = (uint32_t)c.length << 2 | (uint32_t)c.kind >> 1;
-    memcpy(far->data, c.data, (size_t)(c.length * c.kind));
-    text->far = far;
+    text->far->size = (uint32_t)c.length << 2 | (uint32_t)c.kind >> 1;
+    memcpy(text->far->data, c.data, (size_t)(c.length * c.kind));
     return 0;
 }
+
+static inline int packed_set(packed_text *text, PyObject *string) { return packed_keep(text, characters_of(string)); }
 
 static inline int packed_copy(packed_text *text, const packed_text *other)
 {
@@ -76,15 +76,7 @@ static inline int packed_copy(packed_text *text, const packed_text *other)
         *text = *other;
         return 0;
     }
-    characters c = packed_characters(other);
-    size_t size = sizeof(packed_far) + (size_t)(c.length * c.kind);
-    text->far = PyMem_Malloc(size);
-    if (text->far == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(text->far, other->far, size);
-    return 0;
+    return packed_keep(text, packed_characters(other));
 }
 
 static inline void packed_free(packed_text *text)

@@ -112,26 +112,18 @@ static inline int word_is_word(const word *a, const word *b)
            (a->length == b->length && a->kind == b->kind && memcmp(a->data, b->data, (size_t)(a->length * a->kind)) == 0);
 }
 
-/* Whether a word and a string with the same hash are the same. */
-static inline int word_is_string(const word *w, PyObject *string)
+static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
 {
-    return !(w->hash & LONG_WORD) ||
-           (PyUnicode_GET_LENGTH(string) == w->length && (int)PyUnicode_KIND(string) == w->kind &&
-            memcmp(PyUnicode_DATA(string), w->data, (size_t)(w->length * w->kind)) == 0);
+    return PyUnicode_READ(text->kind, text->data, at);
 }
 
 /* The first character of a text from `at` on that is `separator`, or the end. */
 static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
 {
-    while (at < text->length && PyUnicode_READ(text->kind, text->data, at) != separator) {
+    while (at < text->length && character_at(text, at) != separator) {
         at++;
     }
     return at;
-}
-
-static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
-{
-    return PyUnicode_READ(text->kind, text->data, at);
 }
 
 /* Whether a word is what a text holds from `start` to `end`. */
