@@ -11,12 +11,13 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._arrays cimport inserted, popcount, replaced
+from ctrie._arrays cimport popcount
+from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode, Gen, branch_at, with_branch, with_other_branch
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
 from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    CNode, Gen, INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, W, cnode_from, gcas_complete, new_cnode,
-    new_inode, new_pair, rdcss_read_root, same_key, two_snodes
+    INode, LNode, Pair, Root, Rooted, SNode, TNode, W, gcas_complete, new_inode, new_pair, rdcss_read_root, same_key,
+    two_snodes
 )
 
 cdef extern from *:
@@ -33,13 +34,9 @@ cdef extern from *:
     bint same_by_their_type(PyObject *one, PyObject *other)
     bint CTRIE_IS(PyObject *node, PyTypeObject *type) nogil
     PyObject *CTRIE_GEN(PyObject *inode) nogil
-    PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i) nogil
-    uint32_t CTRIE_BITMAP(PyObject *cn) nogil
     uint64_t CTRIE_HASH(PyObject *sn) nogil
     PyObject *CTRIE_KEY(PyObject *pair) nogil
     PyObject *CTRIE_VALUE(PyObject *sn) nogil
-    PyObject **CTRIE_ARRAY_FIELD(PyObject *cn) nogil
-    PyObject **CTRIE_GEN_FIELD(PyObject *cn) nogil
     PyObject *Py_None
     PyObject **CTRIE_KEY_FIELD "&CTRIE_KEY" (PyObject *pair) nogil
     PyObject **CTRIE_VALUE_FIELD "&CTRIE_VALUE" (PyObject *sn) nogil
@@ -181,19 +178,19 @@ cdef CNode _with_pair(
 ):
     """Return `cn` with one pair more, or with another value for the one at `pos` if that has the hash; None where it
     would have to be copied into `gen` first."""
-    cdef Pair there = <Pair>cn.array[pos] if cn.bitmap & flag else None
+    cdef Pair there = <Pair>branch_at(cn, pos) if cn.bitmap & flag else None
     cdef Pair pair
     cdef INode both
     if there is not None and there.hash == hash:
         pair = new_pair(there.key, hash, value)
-        return cnode_from(cn, pair, cn.bitmap, replaced(cn.array, pos, pair), gen)
+        return with_other_branch(cn, pos, pair, gen)
     if cn.gen is not gen:
         return None
     pair = new_pair(key, hash, value)
     if there is None:
-        return cnode_from(cn, pair, cn.bitmap | flag, inserted(cn.array, pos, pair), gen)
+        return with_branch(cn, flag, pos, pair, gen)
     both = new_inode(two_snodes(there, pair, lev + W, gen), gen)
-    return new_cnode(cn.bitmap, replaced(cn.array, pos, both), gen)
+    return with_other_branch(cn, pos, both, gen)
 
 
 cdef bint _gcas_at_rest(Rooted trie, INode inode, CNode old, CNode new) except -1:
@@ -239,19 +236,7 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
 
 # --------------------------------------------------------------------------------------------------- nodes, recycled
 
-cdef recycled cnodes, pairs
-
-
-cdef PyObject *make_cnode(PyTypeObject *type, Py_ssize_t size) except NULL:
-    return recycle_take(&cnodes, type)
-
-
-cdef void drop_cnode(PyObject *cn) noexcept:
-    PyObject_GC_UnTrack(cn)
-    drop_reference(CTRIE_SLOT(cn))
-    drop_reference(CTRIE_ARRAY_FIELD(cn))
-    drop_reference(CTRIE_GEN_FIELD(cn))
-    recycle_give(&cnodes, cn)
+cdef recycled pairs
 
 
 cdef PyObject *make_pair(PyTypeObject *type, Py_ssize_t size) except NULL:
@@ -265,5 +250,4 @@ cdef void drop_pair(PyObject *pair) noexcept:
     recycle_give(&pairs, pair)
 
 
-recycle(&cnodes, <PyObject *>CNode, drop_cnode, make_cnode)
 recycle(&pairs, <PyObject *>Pair, drop_pair, make_pair)

@@ -59,18 +59,9 @@ cdef inline void initialise(Slot slot, object value):
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *o)
-    bint PyObject_GC_IsTracked(PyObject *o)
 
 
 cdef inline void untrack(object node, object one, object other) noexcept:
     # native.h says why.
     if never_tracked(<PyObject *>one) and never_tracked(<PyObject *>other):
         PyObject_GC_UnTrack(<PyObject *>node)
-
-
-cdef inline void untrack_branching(object cn, tuple array, object one, object other) noexcept:
-    # For a C-node whose branches are those of `one`, or `one` itself, and `other`: each is off the list for good or
-    # not at all, since nodes never change.
-    if not PyObject_GC_IsTracked(<PyObject *>one) and not PyObject_GC_IsTracked(<PyObject *>other):
-        PyObject_GC_UnTrack(<PyObject *>cn)
-        PyObject_GC_UnTrack(<PyObject *>array)

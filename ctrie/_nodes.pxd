@@ -2,21 +2,18 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
+from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._native cimport Slot
 
 cdef extern from *:
     # Views of nodes for borrowed traversal: no reference is counted, so the caller must be pinned.
     """
     #define CTRIE_GEN(inode) ((PyObject *)((struct __pyx_obj_5ctrie_6_nodes_INode *)(inode))->gen)
-    #define CTRIE_BITMAP(cn) (((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->bitmap)
-    #define CTRIE_CHILD(cn, i) PyTuple_GET_ITEM(((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->array, i)
     #define CTRIE_ENTRIES(ln) (((struct __pyx_obj_5ctrie_6_nodes_LNode *)(ln))->entries)
     #define CTRIE_TOMB(tn) ((PyObject *)((struct __pyx_obj_5ctrie_6_nodes_TNode *)(tn))->sn)
     #define CTRIE_HASH(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->hash)
     #define CTRIE_KEY(pair) (((struct __pyx_obj_5ctrie_6_nodes_Pair *)(pair))->key)
     #define CTRIE_VALUE(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->value)
-    #define CTRIE_ARRAY_FIELD(cn) (&((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->array)
-    #define CTRIE_GEN_FIELD(cn) ((PyObject **)&((struct __pyx_obj_5ctrie_6_nodes_CNode *)(cn))->gen)
     """
 
 
@@ -28,14 +25,6 @@ cdef int DONE, RESTART, AGAIN
 
 @cython.locals(h=uint64_t)
 cpdef uint64_t mix(uint64_t raw) noexcept
-
-
-cdef class Gen:
-    pass
-
-
-cdef class MainNode(Slot):
-    pass
 
 
 cdef class FailedNode:
@@ -64,12 +53,6 @@ cdef class Pair(SNode):
     cdef bint is_for(self, object key, object equal) except -1
 
 
-cdef class CNode(MainNode):
-    cdef uint32_t bitmap
-    cdef tuple array
-    cdef Gen gen
-
-
 cdef class LNode(MainNode):
     cdef tuple entries
 
@@ -96,10 +79,6 @@ cdef class RDCSSDescriptor(Slot):
 cdef INode new_inode(MainNode main, Gen gen)
 @cython.locals(pair=Pair)
 cdef Pair new_pair(object key, uint64_t hash, object value)
-@cython.locals(cn=CNode)
-cdef CNode new_cnode(uint32_t bitmap, tuple array, Gen gen)
-@cython.locals(cn=CNode)
-cdef CNode cnode_from(object one, object other, uint32_t bitmap, tuple array, Gen gen)
 @cython.locals(ln=LNode)
 cdef LNode new_lnode(tuple entries)
 @cython.locals(tn=TNode)
@@ -187,6 +166,7 @@ cdef class Edit:
 
 
 cdef SNode edit_trie(Root root, Edit edit)
+cdef object _clear_path(Root root, Edit edit)
 @cython.locals(main=MainNode, outcome=int)
 cdef int _attempt(Root root, Edit edit) except -1
 @cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, below=INode, new=SNode, left=CNode, changed=CNode)
@@ -194,7 +174,7 @@ cdef int _edit_cnode(Root root, Edit edit, CNode cn) except -1
 @cython.locals(sn=SNode, pos=Py_ssize_t, below=INode, new=SNode, added=SNode, changed=LNode)
 cdef int _edit_lnode(Root root, Edit edit, LNode ln) except -1
 cdef SNode _created(Edit edit)
-@cython.locals(added=SNode, full=CNode, grown=CNode)
+@cython.locals(added=SNode, full=CNode)
 cdef int _add_to_cnode(Root root, Edit edit, CNode cn, uint32_t flag, Py_ssize_t pos) except -1
 @cython.locals(added=SNode, full=CNode, both=INode)
 cdef int _split(Root root, Edit edit, CNode cn, Py_ssize_t pos) except -1
@@ -214,7 +194,7 @@ cdef MainNode _lnode_without_tomb(Edit edit, LNode ln, TNode tomb)
 
 @cython.locals(found=list, stack=list, sn=SNode, inode=INode, lev=int, path=uint64_t, known=uint64_t, main=MainNode)
 cpdef list check_level(Root root, INode first=*)
-@cython.locals(cn=CNode, ln=LNode)
+@cython.locals(cn=CNode, ln=LNode, held=tuple)
 cdef object _check_main(MainNode main, int lev, bint first_of_trie)
 @cython.locals(tn=TNode, cn=CNode, ln=LNode)
 cdef list _groups(MainNode main)

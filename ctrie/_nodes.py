@@ -53,10 +53,32 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced
-    from ctrie._slot import Slot, compare_and_set, initialise, load, untrack, untrack_branching
+    from ctrie._cnode import (
+        CNode,
+        Gen,
+        MainNode,
+        branch_at,
+        branches_of,
+        new_cnode,
+        with_branch,
+        with_other_branch,
+        without_branch,
+    )
+    from ctrie._slot import Slot, compare_and_set, initialise, load, untrack
 else:
     from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, untrack, untrack_branching
+    from cython.cimports.ctrie._cnode import (
+        CNode,
+        Gen,
+        MainNode,
+        branch_at,
+        branches_of,
+        new_cnode,
+        with_branch,
+        with_other_branch,
+        without_branch,
+    )
+    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, untrack
 
 # C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
@@ -76,19 +98,6 @@ def mix(raw: int) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------- nodes
-
-
-class Gen:
-    """A generation. It has no content: two of them are the same only if they are one object."""
-
-    __slots__ = ()
-
-
-class MainNode(Slot):
-    """What an I-node holds. Its own slot is `prev`: None once committed, else the main node that it displaces (a
-    pending GCAS) or a FailedNode (an aborted one)."""
-
-    __slots__ = ()
 
 
 class FailedNode:
@@ -136,15 +145,6 @@ class Pair(SNode):
         if self.key is key:
             return True
         return bool(self.key == key) if equal is None else bool(equal(self.key, key))
-
-
-class CNode(MainNode):
-    """Branches: bit i of `bitmap` tells whether there is one for hash group i; `array` holds them in that order."""
-
-    __slots__ = ("array", "bitmap", "gen")
-    bitmap: int
-    array: tuple[Any, ...]
-    gen: Gen
 
 
 class LNode(MainNode):
@@ -205,21 +205,6 @@ def new_pair(key: object, hash: int, value: object) -> Pair:
     pair.value = value
     untrack(pair, key, value)
     return pair
-
-
-def new_cnode(bitmap: int, array: tuple[Any, ...], gen: Gen) -> CNode:
-    cn: CNode = CNode.__new__(CNode)
-    cn.bitmap = bitmap
-    cn.array = array
-    cn.gen = gen
-    return cn
-
-
-def cnode_from(one: object, other: object, bitmap: int, array: tuple[Any, ...], gen: Gen) -> CNode:
-    """`new_cnode`, for branches that are those of C-node `one`, or `one` itself, and `other`."""
-    cn = new_cnode(bitmap, array, gen)
-    untrack_branching(cn, array, one, other)
-    return cn
 
 
 def new_lnode(entries: tuple[Any, ...]) -> LNode:
@@ -392,7 +377,7 @@ def renewed(root: Root, main: MainNode, gen: Gen) -> MainNode:
     """Copy a C-node or L-node so that every I-node it leads to is of generation `gen`."""
     if isinstance(main, CNode):
         cn: CNode = main
-        return new_cnode(cn.bitmap, _renewed_children(root, cn.array, gen), gen)
+        return new_cnode(cn.bitmap, _renewed_children(root, branches_of(cn), gen), gen)
     ln: LNode = main  # type: ignore[assignment]
     return new_lnode(_renewed_children(root, ln.entries, gen))
 
@@ -416,17 +401,17 @@ def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
     j = (y.hash >> lev) & BRANCH_MASK
     if i == j:
         return new_cnode(1 << i, (new_inode(two_snodes(x, y, lev + W, gen), gen),), gen)
-    return cnode_from(x, y, (1 << i) | (1 << j), (x, y) if i < j else (y, x), gen)
+    return new_cnode((1 << i) | (1 << j), (x, y) if i < j else (y, x), gen)
 
 
 def _contracted(cn: CNode, lev: int, first_of_trie: bool) -> MainNode:
     """I5: what to publish instead of `cn`, which has just lost a branch."""
-    size = len(cn.array)
+    size = popcount(cn.bitmap)
     if size > 1 or first_of_trie:
         return cn
     if size == 0:
         return new_tnode(None)
-    only = cn.array[0]
+    only = branch_at(cn, 0)
     if lev > 0 and isinstance(only, SNode):
         return new_tnode(only)
     return cn
@@ -445,7 +430,7 @@ def branches(root: Root, inode: INode) -> tuple[Any, ...]:
     main = gcas_read(root, inode)
     if isinstance(main, CNode):
         cn: CNode = main
-        return cn.array
+        return branches_of(cn)
     if isinstance(main, LNode):
         ln: LNode = main
         return ln.entries
@@ -477,7 +462,7 @@ def find_below(
             flag = 1 << ((hash >> lev) & BRANCH_MASK)
             if not cn.bitmap & flag:
                 return None
-            child = cn.array[popcount(cn.bitmap & (flag - 1))]
+            child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
             if isinstance(child, INode):
                 inode = child
                 lev += W
@@ -575,8 +560,8 @@ def _branch_pairs(older: CNode, newer: CNode) -> list[tuple[Any, Any]]:
     while both:
         flag = both & -both
         both ^= flag
-        x = older.array[popcount(older.bitmap & (flag - 1))] if older.bitmap & flag else None
-        y = newer.array[popcount(newer.bitmap & (flag - 1))] if newer.bitmap & flag else None
+        x = branch_at(older, popcount(older.bitmap & (flag - 1))) if older.bitmap & flag else None
+        y = branch_at(newer, popcount(newer.bitmap & (flag - 1))) if newer.bitmap & flag else None
         if x is not y:
             pairs.append((x, y))
     return pairs
@@ -707,8 +692,20 @@ def edit_trie(root: Root, edit: Edit) -> SNode | None:
     edit.asked = _NOTHING
     edit.said = None
     while _attempt(root, edit) == RESTART:
-        pass
+        if edit.settled:
+            _clear_path(root, edit)
+            break
     return edit.found
+
+
+def _clear_path(root: Root, edit: Edit) -> None:
+    """Clear away what tombs the change has left on its path. What is left where there is no memory for it does no harm,
+    and the next change on that path clears it away. Progress as `edit_trie`."""
+    try:
+        while _attempt(root, edit) == RESTART:
+            pass
+    except MemoryError:
+        return
 
 
 def _attempt(root: Root, edit: Edit) -> int:
@@ -739,7 +736,7 @@ def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
     pos = popcount(cn.bitmap & (flag - 1))
     if not cn.bitmap & flag:
         return _add_to_cnode(root, edit, cn, flag, pos)
-    child = cn.array[pos]
+    child = branch_at(cn, pos)
     if isinstance(child, INode):
         return _enter(root, edit, cn, child, False)
     sn: SNode = child
@@ -755,9 +752,9 @@ def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
     if new is sn:
         return DONE
     if new is None:
-        left = cnode_from(cn, None, cn.bitmap ^ flag, removed(cn.array, pos), edit.gen)
+        left = without_branch(cn, flag, pos, edit.gen)
         return _remove(root, edit, cn, _contracted(left, edit.lev, edit.parent is None))
-    changed = cnode_from(cn, new, cn.bitmap, replaced(cn.array, pos, new), edit.gen)
+    changed = with_other_branch(cn, pos, new, edit.gen)
     return _remove(root, edit, cn, changed) if edit.emptied else _commit(root, edit, cn, changed)
 
 
@@ -797,8 +794,7 @@ def _add_to_cnode(root: Root, edit: Edit, cn: CNode, flag: int, pos: int) -> int
     if added is None:
         return DONE
     full = _of_generation(root, edit, cn)
-    grown = cnode_from(full, added, cn.bitmap | flag, inserted(full.array, pos, added), edit.gen)
-    return _commit(root, edit, cn, grown)
+    return _commit(root, edit, cn, with_branch(full, flag, pos, added, edit.gen))
 
 
 def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
@@ -807,8 +803,8 @@ def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
     if added is None:
         return DONE
     full = _of_generation(root, edit, cn)
-    both = new_inode(two_snodes(full.array[pos], added, edit.lev + W, edit.gen), edit.gen)
-    return _commit(root, edit, cn, new_cnode(cn.bitmap, replaced(full.array, pos, both), edit.gen))
+    both = new_inode(two_snodes(branch_at(full, pos), added, edit.lev + W, edit.gen), edit.gen)
+    return _commit(root, edit, cn, with_other_branch(full, pos, both, edit.gen))
 
 
 def _of_generation(root: Root, edit: Edit, cn: CNode) -> CNode:
@@ -851,13 +847,13 @@ def _is_to_roll_up(edit: Edit, main: MainNode) -> bool:
     if edit.lev > 0 or edit.parent is None or not isinstance(main, CNode):
         return False
     cn: CNode = main
-    return len(cn.array) == 1 and isinstance(cn.array[0], SNode) and edit.rolls_up()
+    return popcount(cn.bitmap) == 1 and isinstance(branch_at(cn, 0), SNode) and edit.rolls_up()
 
 
 def _entomb_last(root: Root, edit: Edit, cn: CNode) -> None:
     # Committed: the level never gets another S-node, and whoever meets the tomb takes its last one into the level
     # above. Otherwise somebody else has changed the level. Either way the next walk finds what there is to do.
-    gcas(root, edit.inode, cn, new_tnode(cn.array[0]))
+    gcas(root, edit.inode, cn, new_tnode(branch_at(cn, 0)))
 
 
 def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
@@ -881,7 +877,7 @@ def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool)
     if not cn.bitmap & flag:
         return None
     pos = popcount(cn.bitmap & (flag - 1))
-    child = cn.array[pos]
+    child = branch_at(cn, pos)
     if child is edit.inode:
         new = tomb.sn
     elif isinstance(child, SNode):
@@ -891,10 +887,7 @@ def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool)
         return None
     if new is child:
         return None
-    if new is None:
-        left = new_cnode(cn.bitmap ^ flag, removed(cn.array, pos), edit.gen)
-    else:
-        left = new_cnode(cn.bitmap, replaced(cn.array, pos, new), edit.gen)
+    left = without_branch(cn, flag, pos, edit.gen) if new is None else with_other_branch(cn, pos, new, edit.gen)
     return _contracted(left, edit.parent_lev, first_of_trie)
 
 
@@ -939,10 +932,11 @@ def check_level(root: Root, first: INode | None = None) -> list[Any]:
 def _check_main(main: MainNode, lev: int, first_of_trie: bool) -> None:
     if isinstance(main, CNode):
         cn: CNode = main
-        assert popcount(cn.bitmap) == len(cn.array), f"I4: bitmap {cn.bitmap:b}, {len(cn.array)} branches"
+        held = branches_of(cn)
+        assert popcount(cn.bitmap) == len(held), f"I4: bitmap {cn.bitmap:b}, {len(held)} branches"
         assert isinstance(cn.gen, Gen), "every C-node has a generation"
-        alone = len(cn.array) == 1 and lev > 0 and isinstance(cn.array[0], SNode)
-        assert first_of_trie or not (alone or cn.array == ()), f"I5: a C-node at depth {lev} should have been tombed"
+        alone = len(held) == 1 and lev > 0 and isinstance(held[0], SNode)
+        assert first_of_trie or not (alone or held == ()), f"I5: a C-node at depth {lev} should have been tombed"
     elif isinstance(main, LNode):
         ln: LNode = main
         assert lev >= HASH_BITS, f"I4: an L-node at depth {lev}"

@@ -48,7 +48,6 @@ __all__ = [
     "initialise",
     "load",
     "untrack",
-    "untrack_branching",
 ]
 
 load = Slot.load
@@ -59,7 +58,3 @@ initialise = Slot.initialise
 def untrack(node: object, one: object, other: object) -> None:
     """The compiled twin takes a node that leads to `one` and `other` only off the garbage collector's list, if the
     collector tracks neither. Interpreted nodes have no such choice."""
-
-
-def untrack_branching(cn: object, array: tuple[Any, ...], one: object, other: object) -> None:
-    """The same for a C-node and its array, whose branches are those of `one`, or `one` itself, and `other`."""

@@ -2,7 +2,8 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._nodes cimport Edit, Gen, INode, Root, SNode
+from ctrie._cnode cimport Gen
+from ctrie._nodes cimport Edit, INode, Root, SNode
 from subtrie._subscribers cimport Entry
 from subtrie._text_node cimport TextNode
 

@@ -17,9 +17,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 from ctrie._arrays cimport popcount
+from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode
 from ctrie._native cimport CTRIE_SLOT, Slot, pin, slot_read, unpin
 from ctrie._descent cimport help_pending
-from ctrie._nodes cimport CNode, INode, LNode, MainNode, Root, SNode, freeze_root, rdcss_read_root
+from ctrie._nodes cimport INode, LNode, Root, SNode, freeze_root, rdcss_read_root
 from subtrie._branch cimport Chain
 from subtrie._cache cimport MOST_SEEN, STRIPES, WAYS, Cache, Remembered, Table, own_table, remember, wanted_place
 from subtrie._groups cimport Shared
@@ -107,8 +108,6 @@ cdef extern from *:
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     object ascii_word(const word *w)
     PyObject *Py_None
-    uint32_t CTRIE_BITMAP(PyObject *cn) nogil
-    PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i) nogil
     PyObject *CTRIE_ENTRIES(PyObject *ln) nogil
     PyObject *CTRIE_TOMB(PyObject *tn) nogil
     uint64_t CTRIE_HASH(PyObject *sn) nogil

@@ -2,7 +2,8 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._nodes cimport CNode, Gen, INode, MainNode, Root, SNode, TNode
+from ctrie._cnode cimport CNode, Gen, MainNode
+from ctrie._nodes cimport INode, Root, SNode, TNode
 from subtrie._branch cimport Branch
 
 cdef int RETRIES, TRIAL, WORTH

@@ -33,10 +33,9 @@ from subtrie.dialects import Dialect
 
 if not cython.compiled:
     from ctrie._arrays import popcount
+    from ctrie._cnode import CNode, Gen, branch_at, new_cnode
     from ctrie._nodes import (
         BRANCH_MASK,
-        CNode,
-        Gen,
         INode,
         Root,
         TNode,
@@ -45,7 +44,6 @@ if not cython.compiled:
         find_below,
         freeze_root,
         gcas_read,
-        new_cnode,
         rdcss_read_root,
     )
     from ctrie._slot import load
@@ -54,11 +52,10 @@ if not cython.compiled:
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
     from cython.cimports.ctrie._arrays import popcount
+    from cython.cimports.ctrie._cnode import CNode, Gen, branch_at, new_cnode
     from cython.cimports.ctrie._native import load
     from cython.cimports.ctrie._nodes import (
         BRANCH_MASK,
-        CNode,
-        Gen,
         INode,
         Root,
         TNode,
@@ -67,7 +64,6 @@ else:
         find_below,
         freeze_root,
         gcas_read,
-        new_cnode,
         rdcss_read_root,
     )
     from cython.cimports.subtrie._branch import Branch, Chain, is_wanted, subscribers_of, words_in
@@ -204,7 +200,7 @@ class Reading:
         flag = 1 << group
         if not cn.bitmap & flag:
             return None
-        return cn.array[popcount(cn.bitmap & (flag - 1))]  # type: ignore[no-any-return]
+        return branch_at(cn, popcount(cn.bitmap & (flag - 1)))  # type: ignore[no-any-return]
 
     def _literal(self, level: INode, main: Any, word: str, hash: int) -> Branch | None:
         """As `find` in ctrie/_nodes.py, noting what is read."""
@@ -216,7 +212,7 @@ class Reading:
             flag = 1 << ((hash >> lev) & BRANCH_MASK)
             if not cn.bitmap & flag:
                 return None
-            child = cn.array[popcount(cn.bitmap & (flag - 1))]
+            child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
             if not isinstance(child, INode):
                 return child if child.hash == hash and key_begins(child, word, separator) else None
             inode = child

@@ -226,34 +226,6 @@ def test_a_subscriber_that_asks_the_trie_again_and_again_is_stopped(count: int) 
     assert run_script(textwrap.dedent(script)) == (0, 3 * "stopped\n", "")
 
 
-@pytest.mark.compiled
-def test_an_answer_for_which_there_is_no_memory_is_no_wrong_one() -> None:
-    """One allocation fails, whichever. (Of the interpreted twin that would be a test of the interpreter.)"""
-    pytest.importorskip("_testcapi")
-    script = """
-        import _testcapi
-        from subtrie import SubscriptionTrie
-
-        trie = SubscriptionTrie()
-        for number in range(40):
-            trie.subscribe_many([("a.*", str(number)), ("a.b", str(number))])
-        refused = 0
-        for allowed in range(60):
-            answer = None
-            try:
-                _testcapi.set_nomemory(allowed, allowed + 1)
-                answer = trie.match("a.b")
-            except MemoryError:
-                refused += 1
-            finally:
-                _testcapi.remove_mem_hooks()
-            assert answer is None or len(set(answer)) == len(answer) == 40
-        trie.check()
-        print(refused > 0)
-    """
-    assert run_script(textwrap.dedent(script)) == (0, "True\n", "")
-
-
 class SameHash:
     """Subscribers of one hash, told apart by their number."""
 

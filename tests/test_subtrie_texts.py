@@ -3,8 +3,6 @@ go with the filters."""
 
 from __future__ import annotations
 
-import sys
-import textwrap
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,9 +13,7 @@ from hypothesis import strategies as st
 
 from ctrie import drain
 from subtrie import AMQP, SubscriptionTrie
-from tests.scripts import run_script
 
-GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 ROOMY = replace(AMQP, max_bytes=10_000, max_words=200)
 LETTERS = {"ascii": "ab", "latin": "é\xff", "two bytes": "→a", "four bytes": "😀é"}
 LENGTHS = [*range(10), 15, 16, 17, 300]
@@ -123,34 +119,3 @@ def test_go_with_the_filters(trie: SubscriptionTrie) -> None:
     finally:
         tracemalloc.stop()
     assert after - before < 100_000, "2,000 texts of 400 bytes and more were not all freed"
-
-
-@pytest.mark.compiled
-@pytest.mark.skipif(not GIL, reason="the free-threaded 3.13 frees what it never set when there is no memory for a list")
-def test_a_text_for_which_there_is_no_memory_changes_nothing() -> None:
-    """One allocation fails, whichever. (Of the interpreted twin that would be a test of the interpreter.)"""
-    pytest.importorskip("_testcapi")
-    script = """
-        import _testcapi
-        from subtrie import SubscriptionTrie
-
-        refused = 0
-        for changed, other in [("ab.a", "ab.abcdefghi"), ("abcdefghi.a", "abcdefghi.b"), ("a.b.c.d.e", "a.b.c.d.f")]:
-            for allowed in range(60):
-                trie = SubscriptionTrie()
-                trie.subscribe(changed, 1)
-                done = False
-                try:
-                    _testcapi.set_nomemory(allowed, allowed + 1)
-                    trie.subscribe(other, 2)
-                    done = True
-                except MemoryError:
-                    refused += 1
-                finally:
-                    _testcapi.remove_mem_hooks()
-                assert trie.match(changed) == (1,)
-                assert trie.match(other) == ((2,) if done else ())
-                trie.check()
-        print(refused > 0)
-    """
-    assert run_script(textwrap.dedent(script)) == (0, "True\n", "")

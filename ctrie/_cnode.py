@@ -1,0 +1,66 @@
+"""C-nodes: a bitmap, and the branches that it has bits for.
+
+This is the interpreted text; the compiled body (`_cnode.pyx`) keeps the branches in the node itself (`cnode.h`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctrie._arrays import inserted, removed, replaced
+from ctrie._slot import Slot
+
+
+class Gen:
+    """A generation. It has no content: two of them are the same only if they are one object."""
+
+    __slots__ = ()
+
+
+class MainNode(Slot):
+    """What an I-node holds. Its own slot is `prev`: None once committed, else the main node that it displaces (a
+    pending GCAS) or a FailedNode (an aborted one)."""
+
+    __slots__ = ()
+
+
+class CNode(MainNode):
+    """Branches: bit i of `bitmap` tells whether there is one for hash group i; `array` holds them in that order."""
+
+    __slots__ = ("array", "bitmap", "gen")
+    bitmap: int
+    array: tuple[Any, ...]
+    gen: Gen
+
+
+def new_cnode(bitmap: int, array: tuple[Any, ...], gen: Gen) -> CNode:
+    cn: CNode = CNode.__new__(CNode)
+    cn.bitmap = bitmap
+    cn.array = array
+    cn.gen = gen
+    return cn
+
+
+def branch_at(cn: CNode, pos: int) -> Any:
+    """Return the branch with `pos` others before it."""
+    return cn.array[pos]
+
+
+def branches_of(cn: CNode) -> tuple[Any, ...]:
+    """Return all branches, in the order of their groups."""
+    return cn.array
+
+
+def with_branch(cn: CNode, flag: int, pos: int, branch: object, gen: Gen) -> CNode:
+    """Return a copy with one branch more: that of the group of `flag`, with `pos` others before it."""
+    return new_cnode(cn.bitmap | flag, inserted(cn.array, pos, branch), gen)
+
+
+def with_other_branch(cn: CNode, pos: int, branch: object, gen: Gen) -> CNode:
+    """Return a copy with `branch` in place of the one at `pos`."""
+    return new_cnode(cn.bitmap, replaced(cn.array, pos, branch), gen)
+
+
+def without_branch(cn: CNode, flag: int, pos: int, gen: Gen) -> CNode:
+    """Return a copy with one branch less: that of the group of `flag`, which is at `pos`."""
+    return new_cnode(cn.bitmap ^ flag, removed(cn.array, pos), gen)

@@ -1,0 +1,58 @@
+/* The C bodies of _arrays.py, and what they share with C-nodes (cnode.h). */
+#ifndef CTRIE_ARRAYS_H
+#define CTRIE_ARRAYS_H
+
+#include <Python.h>
+
+/* Without -mpopcnt the compiler's own is a call into a table. */
+static inline int ctrie_popcount(uint32_t x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+}
+
+/* A part of an array, and perhaps an item in the midst of it: from[:kept] + (item,) + from[kept + skipped : size]. */
+typedef struct {
+    PyObject *const *from;
+    Py_ssize_t size, kept, skipped;
+    PyObject *item;             /* or NULL */
+} array_part;
+
+static inline Py_ssize_t part_size(const array_part *part)
+{
+    return part->size - part->skipped + (part->item != NULL);
+}
+
+static inline void part_copy(PyObject **to, const array_part *part)
+{
+    for (Py_ssize_t i = 0; i < part->kept; i++) {
+        *to++ = Py_NewRef(part->from[i]);
+    }
+    if (part->item != NULL) {
+        *to++ = Py_NewRef(part->item);
+    }
+    for (Py_ssize_t i = part->kept + part->skipped; i < part->size; i++) {
+        *to++ = Py_NewRef(part->from[i]);
+    }
+}
+
+static inline array_part part_of_tuple(PyObject *array, Py_ssize_t kept, Py_ssize_t skipped, PyObject *item)
+{
+    return (array_part){((PyTupleObject *)array)->ob_item, PyTuple_GET_SIZE(array), kept, skipped, item};
+}
+
+static inline PyObject *tuple_of_part(array_part part)
+{
+    PyObject *array = PyTuple_New(part_size(&part));
+    if (array != NULL) {
+        part_copy(((PyTupleObject *)array)->ob_item, &part);
+    }
+    return array;
+}
+
+#define ctrie_replaced(array, pos, item) tuple_of_part(part_of_tuple(array, pos, 1, item))
+#define ctrie_inserted(array, pos, item) tuple_of_part(part_of_tuple(array, pos, 0, item))
+#define ctrie_removed(array, pos) tuple_of_part(part_of_tuple(array, pos, 1, NULL))
+
+#endif /* CTRIE_ARRAYS_H */

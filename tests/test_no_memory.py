@@ -1,0 +1,114 @@
+"""One allocation fails, whichever: the call raises MemoryError and has changed nothing, or it succeeds.
+
+Where a removal has been made already and only a tomb was to be cleared away, that is left to the next change there. Of
+the interpreted twin all this would be a test of the interpreter.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+from tests.scripts import run_script
+
+GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+pytestmark = pytest.mark.compiled
+
+FAILING = """
+import _testcapi
+
+def without_memory(call, most):
+    '''Call once for each allocation that fails; yield what it returned, None if it was refused.'''
+    refused = 0
+    for allowed in range(most):
+        answer = None
+        try:
+            _testcapi.set_nomemory(allowed, allowed + 1)
+            answer = call(allowed)
+        except MemoryError:
+            refused += 1
+        finally:
+            _testcapi.remove_mem_hooks()
+        yield allowed, answer
+    assert refused > 0
+"""
+
+free_threaded_frees_what_it_never_set = pytest.mark.skipif(
+    not GIL, reason="the free-threaded 3.13 frees what it never set when there is no memory for a list"
+)
+
+
+def run_failing(script: str) -> None:
+    pytest.importorskip("_testcapi")
+    assert run_script(FAILING + textwrap.dedent(script)) == (0, "", "")
+
+
+CHANGES = {
+    "one more": "trie[100 + number] = 1",
+    "another": "trie[number] = 1",
+    "one less": "del trie[number]",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_of_a_ctrie(change: str) -> None:
+    run_failing(f"""
+        from ctrie import Ctrie
+
+        def change(trie, number):
+            {change}
+            return True
+
+        before = {{number: 0 for number in range(40)}}
+        for number in before:
+            after = dict(before)
+            change(after, number)
+            tries = [Ctrie(before) for _ in range(30)]
+            for allowed, changed in without_memory(lambda allowed: change(tries[allowed], number), 30):
+                assert dict(tries[allowed].items()) == (after if changed else before), (number, allowed)
+                tries[allowed].check()
+    """)
+
+
+@free_threaded_frees_what_it_never_set
+@pytest.mark.parametrize("change", ["subscribe", "unsubscribe"])
+def test_a_change_of_a_subscription_trie(change: str) -> None:
+    """Chains are parted and joined, levels made and rolled up, texts packed."""
+    run_failing(f"""
+        from subtrie import SubscriptionTrie
+
+        FILTERS = ["a.b.c", "a.b.d", "a.b", "a.*.c", "a.*", "b.c.d.e", "b.c", "b.#", "x.y.z", "x.y.q", "x.y.abcdefghi"]
+
+        def filled(filter):
+            trie = SubscriptionTrie()
+            for other in FILTERS:
+                if other != filter or "{change}" == "unsubscribe":
+                    trie.subscribe(other, 1)
+            return trie
+
+        def content(trie):
+            return {{found.filter for found in trie.subscriptions()}}
+
+        for filter in FILTERS:
+            tries = [filled(filter) for _ in range(60)]
+            before = content(tries[0])
+            for allowed, changed in without_memory(lambda allowed: tries[allowed].{change}(filter, 1), 60):
+                assert content(tries[allowed]) ^ before == ({{filter}} if changed else set()), (filter, allowed)
+                tries[allowed].check()
+    """)
+
+
+def test_an_answer() -> None:
+    run_failing("""
+        from subtrie import SubscriptionTrie
+
+        trie = SubscriptionTrie()
+        for number in range(40):
+            trie.subscribe_many([("a.*", str(number)), ("a.b", str(number))])
+        for _, answer in without_memory(lambda allowed: trie.match("a.b"), 60):
+            assert answer is None or len(set(answer)) == len(answer) == 40
+        trie.check()
+    """)
