@@ -51,7 +51,7 @@ cdef class FilterEdit(Edit):
     cdef bint crossed
     cdef Py_ssize_t depth
     cdef Py_ssize_t taken
-    cdef tuple rest
+    cdef bint parts
     cdef bint bare
     cdef bint bare_above
 
@@ -60,7 +60,6 @@ cdef class FilterEdit(Edit):
     cdef bint same(self, SNode sn) except -1
     @cython.locals(branch=Branch)
     cdef INode below(self, SNode sn)
-    @cython.locals(words=tuple, left=Py_ssize_t)
     cdef object _take(self, Branch branch)
     cdef object advance(self)
     cdef bint rolls_up(self) except -1
@@ -75,7 +74,7 @@ cdef class Subscribe(FilterEdit):
     cdef SNode create(self)
     @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry, audience=object)
     cdef SNode change(self, SNode sn)
-    @cython.locals(lower_hash=uint64_t, lower=Branch, both=INode)
+    @cython.locals(rest=tuple, lower_hash=uint64_t, lower=Branch, both=INode)
     cdef Branch _parted(self, Branch branch, Py_ssize_t end)
     cdef Branch _path_from(self, Py_ssize_t depth)
 

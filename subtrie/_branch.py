@@ -41,14 +41,14 @@ if not cython.compiled:
     from ctrie._slot import untrack
     from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
-    from subtrie._text_node import TextNode, copy_key, key_begins, set_key
+    from subtrie._text_node import TextNode, copy_key, key_begins, set_key, words_followed
 else:
     from cython.cimports.ctrie._cnode import Gen, new_cnode
     from cython.cimports.ctrie._native import untrack
     from cython.cimports.ctrie._nodes import BRANCH_MASK, Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
     from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
-    from cython.cimports.subtrie._text_node import TextNode, copy_key, key_begins, set_key
+    from cython.cimports.subtrie._text_node import TextNode, copy_key, key_begins, set_key, words_followed
 
 
 class Branch(TextNode):
@@ -140,8 +140,8 @@ class FilterEdit(Edit):
         "depth",
         "group",
         "hashes",
+        "parts",
         "plan",
-        "rest",
         "separator",
         "taken",
         "words",
@@ -156,7 +156,7 @@ class FilterEdit(Edit):
     depth: int
     # Of the branch that `below` was asked about last:
     taken: int  # how many of its words are the filter's next ones
-    rest: tuple[str, ...]  # its other words
+    parts: bool  # it has other words after them
     bare: bool  # it has no subscribers
     bare_above: bool  # the branch that leads to the present level has none
 
@@ -175,7 +175,7 @@ class FilterEdit(Edit):
     def below(self, sn: SNode) -> INode | None:
         branch: Branch = sn  # type: ignore[assignment]
         self._take(branch)
-        if self.rest:
+        if self.parts:
             return None
         if self.depth + self.taken < len(self.words):
             return branch.next
@@ -187,15 +187,12 @@ class FilterEdit(Edit):
         """See how far the filter follows `branch`, whose first word it has."""
         self.bare = not is_wanted(branch)
         self.taken = 1
-        self.rest = ()
+        self.parts = False
         if isinstance(branch, Chain):
-            words = words_in(branch, self.separator)
-            left = len(self.words) - self.depth
-            while self.taken < len(words) and self.taken < left:
-                if words[self.taken] != self.words[self.depth + self.taken]:
-                    break
-                self.taken += 1
-            self.rest = words[self.taken :]
+            self.taken = words_followed(branch, self.words, self.depth, self.separator)
+            if self.taken < 0:
+                self.taken = -self.taken
+                self.parts = True
 
     def advance(self) -> None:
         self.bare_above = self.bare
@@ -225,10 +222,10 @@ class Subscribe(FilterEdit):
     def change(self, sn: SNode) -> SNode | None:
         branch: Branch = sn  # type: ignore[assignment]
         end = self.depth + self.taken
-        if self.rest or end < len(self.words):
+        if self.parts or end < len(self.words):
             self.present = None
             self.crossed = True
-            if self.rest:
+            if self.parts:
                 return self._parted(branch, end)
             # The filter goes on where no level is yet.
             return changed_branch(branch, subscribers_of(branch), _level_of(self._path_from(end), self.gen))
@@ -247,8 +244,9 @@ class Subscribe(FilterEdit):
 
     def _parted(self, branch: Branch, end: int) -> Branch:
         """Cut a chain where the filter leaves it, or ends within it."""
-        lower_hash = self.plan.hash_in_filter(self.rest[0])
-        lower = new_branch(self.rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
+        rest = words_in(branch, self.separator)[self.taken :]
+        lower_hash = self.plan.hash_in_filter(rest[0])
+        lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
         if end == len(self.words):
             here = with_members(None, self.group, self.entry)
             return self._branch(self.depth, end, here, _level_of(lower, self.gen))
@@ -278,7 +276,7 @@ class Unsubscribe(FilterEdit):
         self.crossed = False
         self.emptied = False
         branch: Branch = sn  # type: ignore[assignment]
-        if self.rest or self.depth + self.taken < len(self.words):
+        if self.parts or self.depth + self.taken < len(self.words):
             return sn
         audience = subscribers_of(branch)
         members = members_of(audience, self.group)

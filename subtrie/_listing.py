@@ -18,10 +18,12 @@ if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._branch import is_wanted, subscribers_of, words_in
     from subtrie._subscribers import find_entry, living
+    from subtrie._text_node import words_followed
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
     from cython.cimports.subtrie._branch import is_wanted, subscribers_of, words_in
     from cython.cimports.subtrie._subscribers import find_entry, living
+    from cython.cimports.subtrie._text_node import words_followed
 
 from ctrie._nodes import differences, snodes
 from subtrie._groups import changed_members, everybody, group_count, sets_of, total
@@ -107,10 +109,10 @@ def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separ
         branch = branch_in(root, level, words[depth], hashes[depth], separator)
         if branch is None:
             return None
-        on_branch = words_in(branch, separator)
-        if words[depth : depth + len(on_branch)] != on_branch:
+        taken = words_followed(branch, words, depth, separator)
+        if taken < 0:
             return None
-        depth += len(on_branch)
+        depth += taken
         if depth == len(words):
             return branch
         level = branch.next

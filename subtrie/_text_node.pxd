@@ -26,4 +26,5 @@ cdef class TextNode(SNode):
 
 cdef int set_key(TextNode node, str key) except -1
 cdef int copy_key(TextNode node, TextNode other) except -1
+cdef Py_ssize_t words_followed(TextNode node, tuple words, Py_ssize_t start, str separator) noexcept
 cdef bint key_begins(TextNode node, str word, str separator) noexcept

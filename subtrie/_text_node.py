@@ -32,6 +32,18 @@ def copy_key(node: TextNode, other: TextNode) -> None:
     node.key = other.key
 
 
+def words_followed(node: TextNode, words: tuple[str, ...], start: int, separator: str) -> int:
+    """Return how many of the first words of a node's key are those of `words` from `start` on; below zero if the key
+    goes on with others."""
+    own = node.key.split(separator)
+    taken = 0
+    for word, wanted in zip(own, words[start:], strict=False):
+        if word != wanted:
+            break
+        taken += 1
+    return taken if taken == len(own) else -taken
+
+
 def key_begins(node: TextNode, word: str, separator: str) -> bool:
     """Tell whether `word` is the first word of a node's key."""
     return node.key == word or node.key.startswith(word + separator)

@@ -7,6 +7,7 @@ cdef extern from "packed.h":
     int packed_copy(packed_text *text, const packed_text *other) except -1
     void packed_free(packed_text *text)
     str packed_string(const packed_text *text)
+    Py_ssize_t packed_followed(const packed_text *text, tuple words, Py_ssize_t start, str separator)
     bint packed_begins(const packed_text *text, str word, str separator)
 
 
@@ -31,6 +32,10 @@ cdef int set_key(TextNode node, str key) except -1:
 
 cdef int copy_key(TextNode node, TextNode other) except -1:
     return packed_copy(&node.text, &other.text)
+
+
+cdef Py_ssize_t words_followed(TextNode node, tuple words, Py_ssize_t start, str separator) noexcept:
+    return packed_followed(&node.text, words, start, separator)
 
 
 cdef bint key_begins(TextNode node, str word, str separator) noexcept:

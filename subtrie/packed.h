@@ -120,4 +120,27 @@ static inline int packed_begins(const packed_text *text, PyObject *word, PyObjec
     return characters_stand_at(&c, 0, &w) && (c.length == w.length || characters_stand_at(&c, w.length, &s));
 }
 
+/* How many of a text's first words are those of the tuple `words` from `start` on; below zero if the text goes on. */
+static inline Py_ssize_t packed_followed(const packed_text *text, PyObject *words, Py_ssize_t start, PyObject *separator)
+{
+    characters c = packed_characters(text), s = characters_of(separator);
+    Py_ssize_t at = 0, taken = 0;
+    while (start + taken < PyTuple_GET_SIZE(words)) {
+        characters w = characters_of(PyTuple_GET_ITEM(words, start + taken));
+        if (!characters_stand_at(&c, at, &w)) {
+            break;
+        }
+        at += w.length;
+        if (at == c.length) {
+            return taken + 1;
+        }
+        if (!characters_stand_at(&c, at, &s)) {
+            break;
+        }
+        at += s.length;
+        taken++;
+    }
+    return -taken;
+}
+
 #endif /* SUBTRIE_PACKED_H */

@@ -45,6 +45,7 @@ def find(name: str) -> Mutant:
 _NODES: Final = "ctrie._nodes"
 _CTRIE: Final = "ctrie._ctrie"
 _BRANCH: Final = "subtrie._branch"
+_TEXT_NODE: Final = "subtrie._text_node"
 _MATCHING: Final = "subtrie._matching"
 _SUBSCRIBERS: Final = "subtrie._subscribers"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
@@ -339,9 +340,9 @@ _SUBSCRIPTIONS: Final = (
     ),
     _of_subscriptions(
         "a chain is followed wherever it leads",
-        _BRANCH,
-        "                if words[self.taken] != self.words[self.depth + self.taken]:",
-        "                if False:",
+        _TEXT_NODE,
+        "        if word != wanted:",
+        "        if False:",
     ),
     _of_subscriptions(
         "a chain that parts loses its subscribers",
