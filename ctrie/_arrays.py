@@ -1,6 +1,6 @@
 """The immutable arrays of nodes: a tuple with one item changed, and the population count that indexes it.
 
-This is the interpreted text; `_arrays.pxd` has the same four functions in C for compiled modules.
+This is the interpreted text; `arrays.h` has the same four functions in C for compiled modules.
 """
 
 from typing import Any

@@ -4,10 +4,10 @@ be wrong. It is what mutants of the checker are held to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, combinations, count, permutations
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, combinations, permutations
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["histories", "linearizable"]
 
@@ -35,26 +35,73 @@ def _allowed(order: Sequence[Any], spec: Any) -> bool:
     return bool(states)
 
 
-def histories(random: Random, operation: Any, unseen: Any) -> Iterator[list[Any]]:
-    """Small histories of a register, some right, some wrong, for ever: calls of two or three threads, with ties, and
-    some pending at the end. `operation` makes one.
+def histories(random: Random, operation: Any, unseen: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Small histories of a register and of a queue in turn, some right, some wrong, for ever: calls of two or three
+    threads, with ties, and some pending at the end. `operation` makes one.
     """
     while True:
-        numbers = count()
-        found = []
-        for thread in range(random.choice((2, 2, 3))):
-            now = random.randrange(3)
-            for _ in range(random.choice((1, 2))):
-                called, returned = now, now + random.randrange(4)
-                now = returned + random.randrange(1, 3)
-                op, args, answers = random.choice(_CALLS)
-                found.append(operation(next(numbers), thread, called, returned, op, args, random.choice(answers)))
-            if random.random() < 0.4:
-                found[-1] = found[-1]._replace(returned=None, result=unseen)
-        yield found
+        for of, called in _KINDS.items():
+            intervals = _intervals(random)
+            found = [
+                operation(number, thread, call, returned, *told)
+                for number, ((thread, call, returned), told) in enumerate(
+                    zip(intervals, called(random, intervals), strict=True)
+                )
+            ]
+            last = {each.thread: each.id for each in found}
+            for number in last.values():
+                if random.random() < _PENDING:
+                    found[number] = found[number]._replace(returned=None, result=unseen)
+            yield of, found
 
 
-_CALLS: Any = [
+_PENDING: Final = 0.4
+
+
+def _intervals(random: Random) -> list[_Interval]:
+    """Thread, time of call and time of return of some calls."""
+    found = []
+    for thread in range(random.choice((2, 3, 3))):
+        now = random.randrange(3)
+        for _ in range(random.choice((1, 2))):
+            called, returned = now, now + random.randrange(7)
+            now = returned + random.randrange(1, 3)
+            found.append((thread, called, returned))
+    return found
+
+
+def _register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
+    calls = [random.choice(_REGISTER) for _ in intervals]
+    return [(op, args, random.choice(answers)) for op, args, answers in calls]
+
+
+def _queue_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
+    """What a queue would say; but one answer may be another one. No value is put in twice."""
+    found: list[_Told] = [(random.choice(("enqueue", "dequeue", "len")), (), None) for _ in intervals]
+    content: list[int] = []
+    for number in sorted(range(len(found)), key=lambda number: random.uniform(*intervals[number][1:])):
+        op = found[number][0]
+        if op == "enqueue":
+            content.append(number)
+            found[number] = op, (number,), None
+        elif op == "len":
+            found[number] = op, (), len(content)
+        elif content:
+            found[number] = op, (), content.pop(0)
+    number = random.randrange(len(found))
+    op = found[number][0]
+    if op != "enqueue":
+        found[number] = op, (), random.randrange(len(found)) if op == "dequeue" else random.randrange(3)
+    return found
+
+
+_Interval = tuple[int, int, int]
+_Told = tuple[str, tuple[Any, ...], Any]
+_KINDS: Final[dict[str, Callable[[Random, list[_Interval]], list[_Told]]]] = {
+    "register": _register_calls,
+    "queue": _queue_calls,
+}
+_REGISTER: Final[Any] = [
     ("write", (1,), (None,)),
     ("write", (2,), (None,)),
     ("read", (), (None, 1, 2)),

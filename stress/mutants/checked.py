@@ -9,31 +9,50 @@ from typing import Any, Final
 from stress.explorer.private import Change, import_privately
 from stress.history import UNSEEN, Operation
 from stress.mutants.brute_force import histories, linearizable
-from stress.specs import Register
+from stress.specs import Queue, Register
 
 __all__ = ["HISTORIES", "first_difference"]
 
 HISTORIES: Final = 2_000
 
 
+_HURRIED: Final = (
+    Change("hurried", "stress.search", "max(_FIRST_SHARE, 16 * len(operations))", "1"),
+    Change("sliced", "stress.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
+)
+"""With a first turn of one step nothing is decided in it, and all that is done for large histories is done for small.
+"""
+
+
 def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
     """How many histories it took to find one about which a checker with `changes` in it is wrong, and which; or how
     many there were, and nothing.
     """
-    theirs: Any = import_privately(("stress",), changes=changes)["stress"]
-    spec, ours = theirs.Register(), Register()
-    for number, history in enumerate(histories(Random(f"{seed}/checker"), Operation, UNSEEN), start=1):
-        told = [theirs.Operation(*each[:-1], theirs.UNSEEN if each.result is UNSEEN else each.result)
-                for each in history]  # fmt: skip
-        if _verdict(theirs, told, spec) != linearizable(history, ours):
+    judges = [_Judge(changes), _Judge([*changes, *_HURRIED])]
+    truth = {"register": Register(), "queue": Queue()}
+    for number, (of, history) in enumerate(histories(Random(f"{seed}/checker"), Operation, UNSEEN), start=1):
+        right = linearizable(history, truth[of])
+        if any(judge.verdict(of, history) != right for judge in judges):
             return number, "; ".join(each.describe() for each in history)
         if number == HISTORIES:
             return number, ""
     raise AssertionError("histories end")
 
 
-def _verdict(theirs: Any, history: Sequence[Any], spec: Any) -> bool | None:
-    try:
-        return bool(theirs.check(history, spec))
-    except Exception:  # noqa: BLE001 - a mutant may raise anything, and is wrong if it does
-        return None
+class _Judge:
+    """A private checker with changes in it."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._stress: Any = import_privately(("stress",), changes=changes)["stress"]
+        self._specs = {"register": self._stress.Register(), "queue": self._stress.Queue()}
+
+    def verdict(self, of: str, history: Sequence[Operation]) -> bool | None:
+        """Whether it takes a history for linearizable; None if it cannot tell."""
+        stress = self._stress
+        told = [
+            stress.Operation(*each[:-1], stress.UNSEEN if each.result is UNSEEN else each.result) for each in history
+        ]
+        try:
+            return bool(stress.check(told, self._specs[of]))
+        except Exception:  # noqa: BLE001 - a mutant may raise anything, and is wrong if it does
+            return None
