@@ -11,11 +11,11 @@ cdef extern from "arrays.h":
     ctypedef struct array_part:
         pass
     array_part part_of_tuple(tuple array, Py_ssize_t kept, Py_ssize_t skipped, PyObject *item)
+    tuple tuple_of_part(array_part part)
 
 cdef extern from "cnode.h":
     object cnode_make(PyTypeObject *type, uint32_t bitmap, array_part part, object gen)
     array_part cnode_part(object cn, Py_ssize_t kept, Py_ssize_t skipped, PyObject *branch)
-    tuple tuple_of_part(array_part part)
     Py_ssize_t cnode_bytes(object cn)
     int cnode_prepare(PyTypeObject *type) except -1
 
