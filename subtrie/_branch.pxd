@@ -60,6 +60,7 @@ cdef class FilterEdit(Edit):
     cdef bint same(self, SNode sn) except -1
     @cython.locals(branch=Branch)
     cdef INode below(self, SNode sn)
+    @cython.locals(followed=Py_ssize_t)
     cdef object _take(self, Branch branch)
     cdef object advance(self)
     cdef bint rolls_up(self) except -1

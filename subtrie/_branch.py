@@ -186,13 +186,9 @@ class FilterEdit(Edit):
     def _take(self, branch: Branch) -> None:
         """See how far the filter follows `branch`, whose first word it has."""
         self.bare = not is_wanted(branch)
-        self.taken = 1
-        self.parts = False
-        if isinstance(branch, Chain):
-            self.taken = words_followed(branch, self.words, self.depth, self.separator)
-            if self.taken < 0:
-                self.taken = -self.taken
-                self.parts = True
+        followed = words_followed(branch, self.words, self.depth, self.separator) if isinstance(branch, Chain) else 1
+        self.taken = abs(followed)
+        self.parts = followed < 0
 
     def advance(self) -> None:
         self.bare_above = self.bare

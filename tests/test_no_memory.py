@@ -80,7 +80,10 @@ def test_a_change_of_a_subscription_trie(change: str) -> None:
     run_failing(f"""
         from subtrie import SubscriptionTrie
 
-        FILTERS = ["a.b.c", "a.b.d", "a.b", "a.*.c", "a.*", "b.c.d.e", "b.c", "b.#", "x.y.z", "x.y.q", "x.y.abcdefghi"]
+        FILTERS = [
+            *("a.b.c", "a.b.d", "a.b", "a.*.c", "a.*", "b.c.d.e", "b.c", "b.#", "x.y.z", "x.y.q", "x.y.abcdefghi"),
+            *("ab.a", "ab.abcdefghi", "abcdefghi.a", "abcdefghi.b", "l.m.n.o.p", "l.m.n.o.q"),
+        ]
 
         def filled(filter):
             trie = SubscriptionTrie()

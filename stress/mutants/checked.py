@@ -14,8 +14,6 @@ from stress.specs import Queue, Register
 __all__ = ["HISTORIES", "first_difference"]
 
 HISTORIES: Final = 2_000
-
-
 _HURRIED: Final = (
     Change("hurried", "stress.search", "max(_FIRST_SHARE, 16 * len(operations))", "1"),
     Change("sliced", "stress.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
