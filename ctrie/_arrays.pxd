@@ -1,8 +1,12 @@
 # The C bodies of _arrays.py.
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint64_t
+
+cdef extern from "arrays.h" nogil:
+    const int W "CTRIE_W"
+    uint64_t flag_at "ctrie_flag_at" (uint64_t hash, int shift)
+    int popcount "ctrie_popcount" (uint64_t bitmap)
 
 cdef extern from "arrays.h":
     tuple replaced "ctrie_replaced" (tuple array, Py_ssize_t pos, object item)
     tuple inserted "ctrie_inserted" (tuple array, Py_ssize_t pos, object item)
     tuple removed "ctrie_removed" (tuple array, Py_ssize_t pos)
-    int popcount "ctrie_popcount" (uint32_t bitmap) nogil

@@ -1,9 +1,25 @@
-"""The immutable arrays of nodes: a tuple with one item changed, and the population count that indexes it.
+"""The arrays of nodes of hash tries: which branch a hash leads to, and a tuple with one item changed.
 
-This is the interpreted text; `arrays.h` has the same four functions in C for compiled modules.
+A node reads W bits of a hash, its *group* there; the node's bitmap has a bit, the *flag*, for each group that it has a
+branch for, and the branch's place is the number of flags below its own. (Bagwell, "Ideal Hash Trees", 2001.)
+
+This is the interpreted text; `arrays.h` has the same in C for compiled modules.
 """
 
 from typing import Any
+
+W = 6
+GROUPS = 1 << W
+
+
+def flag_at(hash: int, shift: int) -> int:
+    """Return the flag of the group that the hash falls into where a node reads it from bit `shift` on."""
+    return 1 << (hash >> shift & (GROUPS - 1))
+
+
+def groups_of(bitmap: int) -> list[int]:
+    """Return the groups that the bitmap has flags for, in order."""
+    return [group for group in range(GROUPS) if bitmap >> group & 1]
 
 
 def replaced(array: tuple[Any, ...], pos: int, item: object) -> tuple[Any, ...]:

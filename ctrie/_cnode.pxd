@@ -1,12 +1,12 @@
 # C types for _cnode.py.
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Slot
 
 cdef extern from "cnode.h" nogil:
     # Views for borrowed traversal: no reference is counted, so the caller must be pinned.
-    uint32_t CTRIE_BITMAP(PyObject *cn)
+    uint64_t CTRIE_BITMAP(PyObject *cn)
     PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i)
 
 
@@ -20,15 +20,15 @@ cdef class MainNode(Slot):
 
 cdef class CNode(MainNode):
     cdef Gen gen
-    cdef uint32_t bitmap
+    cdef uint64_t bitmap
 
 
 cdef inline object branch_at(CNode cn, Py_ssize_t pos):
     return <object>CTRIE_CHILD(<PyObject *>cn, pos)
 
 
-cdef CNode new_cnode(uint32_t bitmap, tuple array, Gen gen)
+cdef CNode new_cnode(uint64_t bitmap, tuple array, Gen gen)
 cdef tuple branches_of(CNode cn)
-cdef CNode with_branch(CNode cn, uint32_t flag, Py_ssize_t pos, object branch, Gen gen)
+cdef CNode with_branch(CNode cn, uint64_t flag, Py_ssize_t pos, object branch, Gen gen)
 cdef CNode with_other_branch(CNode cn, Py_ssize_t pos, object branch, Gen gen)
-cdef CNode without_branch(CNode cn, uint32_t flag, Py_ssize_t pos, Gen gen)
+cdef CNode without_branch(CNode cn, uint64_t flag, Py_ssize_t pos, Gen gen)

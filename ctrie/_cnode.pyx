@@ -5,7 +5,7 @@ the collector's list for good or not at all, since nodes never change.
 """
 
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint64_t
 
 cdef extern from "arrays.h":
     ctypedef struct array_part:
@@ -14,7 +14,7 @@ cdef extern from "arrays.h":
     tuple tuple_of_part(array_part part)
 
 cdef extern from "cnode.h":
-    object cnode_make(PyTypeObject *type, uint32_t bitmap, array_part part, object gen)
+    object cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, object gen)
     array_part cnode_part(object cn, Py_ssize_t kept, Py_ssize_t skipped, PyObject *branch)
     Py_ssize_t cnode_bytes(object cn)
     int cnode_prepare(PyTypeObject *type) except -1
@@ -50,14 +50,14 @@ cdef inline CNode _tracked_if(object cn, bint any_branch_is):
     return <CNode>cn
 
 
-cdef CNode new_cnode(uint32_t bitmap, tuple array, Gen gen):
+cdef CNode new_cnode(uint64_t bitmap, tuple array, Gen gen):
     cdef bint tracked = False
     for branch in array:
         tracked = tracked or PyObject_GC_IsTracked(<PyObject *>branch)
     return _tracked_if(cnode_make(CNODE, bitmap, part_of_tuple(array, len(array), 0, NULL), gen), tracked)
 
 
-cdef CNode _changed(CNode cn, uint32_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch, Gen gen):
+cdef CNode _changed(CNode cn, uint64_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch, Gen gen):
     cdef bint tracked = PyObject_GC_IsTracked(<PyObject *>cn) or (branch != NULL and PyObject_GC_IsTracked(branch))
     return _tracked_if(cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), gen), tracked)
 
@@ -66,7 +66,7 @@ cdef tuple branches_of(CNode cn):
     return tuple_of_part(cnode_part(cn, 0, 0, NULL))
 
 
-cdef CNode with_branch(CNode cn, uint32_t flag, Py_ssize_t pos, object branch, Gen gen):
+cdef CNode with_branch(CNode cn, uint64_t flag, Py_ssize_t pos, object branch, Gen gen):
     return _changed(cn, cn.bitmap | flag, pos, 0, <PyObject *>branch, gen)
 
 
@@ -74,5 +74,5 @@ cdef CNode with_other_branch(CNode cn, Py_ssize_t pos, object branch, Gen gen):
     return _changed(cn, cn.bitmap, pos, 1, <PyObject *>branch, gen)
 
 
-cdef CNode without_branch(CNode cn, uint32_t flag, Py_ssize_t pos, Gen gen):
+cdef CNode without_branch(CNode cn, uint64_t flag, Py_ssize_t pos, Gen gen):
     return _changed(cn, cn.bitmap ^ flag, pos, 1, NULL, gen)

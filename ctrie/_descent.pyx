@@ -9,14 +9,14 @@ it runs no Python code and allocates nothing: to compare keys by `__eq__` it tak
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.unicode cimport PyUnicode_CheckExact
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport popcount
+from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode, Gen, branch_at, with_branch, with_other_branch
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
 from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    INode, LNode, Pair, Root, Rooted, SNode, TNode, W, gcas_complete, new_inode, new_pair, rdcss_read_root, same_key,
+    INode, LNode, Pair, Root, Rooted, SNode, TNode, gcas_complete, new_inode, new_pair, rdcss_read_root, same_key,
     two_snodes
 )
 
@@ -61,7 +61,7 @@ cdef PyObject *_descend(Rooted trie, uint64_t hash) except? NULL:
     """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, or NULL."""
     cdef PyObject *node
     cdef PyObject *main
-    cdef uint32_t bitmap, flag
+    cdef uint64_t bitmap, flag
     cdef int lev
     while True:
         pin()
@@ -78,13 +78,13 @@ cdef PyObject *_descend(Rooted trie, uint64_t hash) except? NULL:
             if not CTRIE_IS(main, CNODE):
                 return main
             bitmap = CTRIE_BITMAP(main)
-            flag = <uint32_t>1 << ((hash >> lev) & 31)
+            flag = flag_at(hash, lev)
             if not bitmap & flag:
                 return NULL
             node = CTRIE_CHILD(main, popcount(bitmap & (flag - 1)))
             if not CTRIE_IS(node, INODE):
                 return node
-            lev += 5
+            lev += W
         # A GCAS is pending here: decide it, and begin again.
         help_pending(trie._root, node, main)
 
@@ -134,7 +134,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     cdef PyObject *node
     cdef PyObject *main
     cdef PyObject *gen
-    cdef uint32_t bitmap, flag
+    cdef uint64_t bitmap, flag
     cdef int lev = 0
     cdef Py_ssize_t pos
     cdef CNode cn, new
@@ -150,7 +150,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
             unpin()
             return False
         bitmap = CTRIE_BITMAP(main)
-        flag = <uint32_t>1 << ((hash >> lev) & 31)
+        flag = flag_at(hash, lev)
         pos = popcount(bitmap & (flag - 1))
         if not bitmap & flag or not CTRIE_IS(CTRIE_CHILD(main, pos), INODE):
             break
@@ -158,7 +158,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
         if CTRIE_GEN(node) != gen:
             unpin()
             return False
-        lev += 5
+        lev += W
     if (
         bitmap & flag
         and CTRIE_HASH(CTRIE_CHILD(main, pos)) == hash
@@ -174,7 +174,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
 
 
 cdef CNode _with_pair(
-    CNode cn, Gen gen, uint32_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
+    CNode cn, Gen gen, uint64_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
 ):
     """Return `cn` with one pair more, or with another value for the one at `pos` if that has the hash; None where it
     would have to be copied into `gen` first."""

@@ -17,8 +17,7 @@ cdef extern from *:
     """
 
 
-cdef int HASH_BITS, W
-cdef uint32_t BRANCH_MASK
+cdef int HASH_BITS
 cdef uint64_t _MASK64, _MIX_1, _MIX_2
 cdef object UNDECIDED, COMMITTED, ABORTED
 cdef int DONE, RESTART, AGAIN
@@ -114,7 +113,7 @@ cdef INode renewed_inode(Root root, INode inode, Gen gen)
 cdef MainNode renewed(Root root, MainNode main, Gen gen)
 @cython.locals(copies=list, sn=SNode)
 cdef tuple _renewed_children(Root root, tuple children, Gen gen)
-@cython.locals(i=uint32_t, j=uint32_t)
+@cython.locals(i=uint64_t, j=uint64_t)
 cdef MainNode two_snodes(SNode x, SNode y, int lev, Gen gen)
 @cython.locals(size=Py_ssize_t)
 cdef MainNode _contracted(CNode cn, int lev, bint first_of_trie)
@@ -125,7 +124,7 @@ cdef MainNode _without_entry(LNode ln, Py_ssize_t pos)
 cdef tuple branches(Root root, INode inode)
 cdef bint same_key(SNode sn, object key, uint64_t hash, object equal) except -1
 cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
-@cython.locals(inode=INode, lev=int, main=MainNode, flag=uint32_t, cn=CNode)
+@cython.locals(inode=INode, lev=int, main=MainNode, flag=uint64_t, cn=CNode)
 cdef SNode find_below(Root root, INode level, object key, uint64_t hash, object equal)
 
 
@@ -133,7 +132,7 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
 cdef bint is_empty(Root root) except -1
 @cython.locals(here=tuple)
 cdef SNode first_snode(Root root)
-@cython.locals(pairs=list, both=uint32_t, flag=uint32_t)
+@cython.locals(pairs=list, both=uint64_t, flag=uint64_t)
 cdef list _branch_pairs(CNode older, CNode newer)
 
 
@@ -169,13 +168,13 @@ cdef SNode edit_trie(Root root, Edit edit)
 cdef object _clear_path(Root root, Edit edit)
 @cython.locals(main=MainNode, outcome=int)
 cdef int _attempt(Root root, Edit edit) except -1
-@cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, below=INode, new=SNode, left=CNode, changed=CNode)
+@cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t, below=INode, new=SNode, left=CNode, changed=CNode)
 cdef int _edit_cnode(Root root, Edit edit, CNode cn) except -1
 @cython.locals(sn=SNode, pos=Py_ssize_t, below=INode, new=SNode, added=SNode, changed=LNode)
 cdef int _edit_lnode(Root root, Edit edit, LNode ln) except -1
 cdef SNode _created(Edit edit)
 @cython.locals(added=SNode, full=CNode)
-cdef int _add_to_cnode(Root root, Edit edit, CNode cn, uint32_t flag, Py_ssize_t pos) except -1
+cdef int _add_to_cnode(Root root, Edit edit, CNode cn, uint64_t flag, Py_ssize_t pos) except -1
 @cython.locals(added=SNode, full=CNode, both=INode)
 cdef int _split(Root root, Edit edit, CNode cn, Py_ssize_t pos) except -1
 cdef CNode _of_generation(Root root, Edit edit, CNode cn)
@@ -187,7 +186,7 @@ cdef bint _is_to_roll_up(Edit edit, MainNode main) except -1
 cdef object _entomb_last(Root root, Edit edit, CNode cn)
 @cython.locals(main=MainNode, left=MainNode)
 cdef object _bury(Root root, Edit edit, TNode tomb)
-@cython.locals(sn=SNode, flag=uint32_t, pos=Py_ssize_t, new=SNode, left=CNode)
+@cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t, new=SNode, left=CNode)
 cdef MainNode _cnode_without_tomb(Edit edit, CNode cn, TNode tomb, bint first_of_trie)
 @cython.locals(sn=SNode, pos=Py_ssize_t, new=SNode)
 cdef MainNode _lnode_without_tomb(Edit edit, LNode ln, TNode tomb)

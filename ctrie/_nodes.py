@@ -1,7 +1,7 @@
 """The Ctrie: its nodes, and the two protocols by which threads change it without locks.
 
 After Prokopec, Bronson, Bagwell and Odersky, *Concurrent Tries with Efficient Non-Blocking Snapshots* (PPoPP 2012),
-whose names are kept. A key's 64-bit hash is read W = 5 bits at a time; each group picks one of 32 branches.
+whose names are kept. A key's 64-bit hash is read W = 6 bits at a time; each group picks one of 64 branches.
 
     Root --> I-node --> C-node  [ S-node | I-node | ... ]      bitmap + array of at most 32 branches
                             |                 |
@@ -51,8 +51,10 @@ except ModuleNotFoundError:
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ctrie._arrays import groups_of
+
 if not cython.compiled:
-    from ctrie._arrays import inserted, popcount, removed, replaced
+    from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
     from ctrie._cnode import (
         CNode,
         Gen,
@@ -66,7 +68,7 @@ if not cython.compiled:
     )
     from ctrie._slot import Slot, compare_and_set, initialise, load, untrack
 else:
-    from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
+    from cython.cimports.ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
     from cython.cimports.ctrie._cnode import (
         CNode,
         Gen,
@@ -82,8 +84,6 @@ else:
 
 # C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
-W = 5  # hash bits that one C-node reads
-BRANCH_MASK = 31
 _MASK64 = 0xFFFFFFFFFFFFFFFF
 _MIX_1 = 0xBF58476D1CE4E5B9
 _MIX_2 = 0x94D049BB133111EB
@@ -397,11 +397,11 @@ def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
     """Return a main node, for depth `lev`, that holds just `x` and `y`, whose hashes agree below `lev`."""
     if lev >= HASH_BITS:
         return new_lnode((x, y))
-    i = (x.hash >> lev) & BRANCH_MASK
-    j = (y.hash >> lev) & BRANCH_MASK
+    i = flag_at(x.hash, lev)
+    j = flag_at(y.hash, lev)
     if i == j:
-        return new_cnode(1 << i, (new_inode(two_snodes(x, y, lev + W, gen), gen),), gen)
-    return new_cnode((1 << i) | (1 << j), (x, y) if i < j else (y, x), gen)
+        return new_cnode(i, (new_inode(two_snodes(x, y, lev + W, gen), gen),), gen)
+    return new_cnode(i | j, (x, y) if i < j else (y, x), gen)
 
 
 def _contracted(cn: CNode, lev: int, first_of_trie: bool) -> MainNode:
@@ -459,7 +459,7 @@ def find_below(
         main = gcas_read(root, inode)
         if isinstance(main, CNode):
             cn: CNode = main
-            flag = 1 << ((hash >> lev) & BRANCH_MASK)
+            flag = flag_at(hash, lev)
             if not cn.bitmap & flag:
                 return None
             child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
@@ -732,7 +732,7 @@ def _attempt(root: Root, edit: Edit) -> int:
 
 
 def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
-    flag = 1 << ((edit.hash >> edit.lev) & BRANCH_MASK)
+    flag = flag_at(edit.hash, edit.lev)
     pos = popcount(cn.bitmap & (flag - 1))
     if not cn.bitmap & flag:
         return _add_to_cnode(root, edit, cn, flag, pos)
@@ -873,7 +873,7 @@ def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
 
 
 def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool) -> MainNode | None:
-    flag = 1 << ((edit.parent_hash >> edit.parent_lev) & BRANCH_MASK)
+    flag = flag_at(edit.parent_hash, edit.parent_lev)
     if not cn.bitmap & flag:
         return None
     pos = popcount(cn.bitmap & (flag - 1))
@@ -924,7 +924,7 @@ def check_level(root: Root, first: INode | None = None) -> list[Any]:
             sn: SNode = child
             known = (1 << lev) - 1 if lev < 64 else _MASK64
             assert not (sn.hash ^ path) & known, f"I4: {child.key!r} is off the path of its hash"
-            assert group < 0 or sn.hash >> lev & BRANCH_MASK == group, f"I4: {child.key!r} is in branch {group}"
+            assert group < 0 or flag_at(sn.hash, lev) == flag_at(group, 0), f"I4: {child.key!r} is in branch {group}"
             found.append(sn)
     return found
 
@@ -949,7 +949,7 @@ def _groups(main: MainNode) -> list[int]:
     """The hash group of every branch, -1 where branches have none."""
     if isinstance(main, CNode):
         cn: CNode = main
-        return [group for group in range(32) if cn.bitmap >> group & 1]
+        return groups_of(cn.bitmap)
     if isinstance(main, LNode):
         ln: LNode = main
         return [-1] * len(ln.entries)

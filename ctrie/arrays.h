@@ -4,12 +4,19 @@
 
 #include <Python.h>
 
-/* Without -mpopcnt the compiler's own is a call into a table. */
-static inline int ctrie_popcount(uint32_t x)
+enum { CTRIE_W = 6, CTRIE_GROUPS = 1 << CTRIE_W };
+
+static inline uint64_t ctrie_flag_at(uint64_t hash, int shift)
 {
-    x -= x >> 1 & 0x55555555u;
-    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
-    return (int)(((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+    return (uint64_t)1 << (hash >> shift & (CTRIE_GROUPS - 1));
+}
+
+/* Without -mpopcnt the compiler's own is a call into a table. */
+static inline int ctrie_popcount(uint64_t x)
+{
+    x -= x >> 1 & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+    return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
 }
 
 /* A part of an array, and perhaps an item in the midst of it: from[:kept] + (item,) + from[kept + skipped : size]. */

@@ -13,7 +13,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *prev;             /* the slot */
     PyObject *gen;
-    uint32_t bitmap;
+    uint64_t bitmap;
     PyObject *branches[];
 } ctrie_cnode;
 
@@ -21,7 +21,7 @@ typedef struct {
 #define CTRIE_CHILD(cn, i) (((ctrie_cnode *)(cn))->branches[i])
 
 /* A node that leads to `part`, which has as many items as `bitmap` has bits. The collector does not know of it yet. */
-static inline PyObject *cnode_make(PyTypeObject *type, uint32_t bitmap, array_part part, PyObject *gen)
+static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, PyObject *gen)
 {
     ctrie_cnode *cn = (ctrie_cnode *)PyObject_GC_NewVar(PyVarObject, type, part_size(&part));
     if (cn != NULL) {

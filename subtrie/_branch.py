@@ -36,16 +36,18 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._arrays import flag_at
     from ctrie._cnode import Gen, new_cnode
-    from ctrie._nodes import BRANCH_MASK, Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
+    from ctrie._nodes import Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
     from ctrie._slot import untrack
     from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
     from subtrie._text_node import TextNode, copy_key, key_begins, set_key, words_followed
 else:
+    from cython.cimports.ctrie._arrays import flag_at
     from cython.cimports.ctrie._cnode import Gen, new_cnode
     from cython.cimports.ctrie._native import untrack
-    from cython.cimports.ctrie._nodes import BRANCH_MASK, Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
+    from cython.cimports.ctrie._nodes import Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
     from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
     from cython.cimports.subtrie._text_node import TextNode, copy_key, key_begins, set_key, words_followed
@@ -289,7 +291,7 @@ class Unsubscribe(FilterEdit):
 
 
 def _level_of(only: SNode, gen: Gen) -> INode:
-    return new_inode(new_cnode(1 << (only.hash & BRANCH_MASK), (only,), gen), gen)
+    return new_inode(new_cnode(flag_at(only.hash, 0), (only,), gen), gen)
 
 
 def subscribe_edit(

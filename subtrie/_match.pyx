@@ -16,7 +16,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
-from ctrie._arrays cimport popcount
+from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode
 from ctrie._native cimport CTRIE_SLOT, Slot, pin, slot_read, unpin
 from ctrie._descent cimport help_pending
@@ -419,17 +419,17 @@ cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
 
 
 cdef inline int _wildcards(Scratch *s, PyObject *main, uint64_t positions) noexcept nogil:
-    cdef uint32_t bitmap
+    cdef uint64_t bitmap
     cdef int outcome
     if not SUBTRIE_IS(main, CNODE):
         return _entombed_wildcard(s, CTRIE_TOMB(main), positions)
     bitmap = CTRIE_BITMAP(main)
     if bitmap >> MANY_WORDS:
-        outcome = _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x7fffffff)), 1, _after_many(s, positions))
+        outcome = _visit(s, CTRIE_CHILD(main, popcount(bitmap & (flag_at(MANY_WORDS, 0) - 1))), 1, _after_many(s, positions))
         if outcome != THROUGH:
             return outcome
     if bitmap >> ONE_WORD & 1:
-        return _visit(s, CTRIE_CHILD(main, popcount(bitmap & 0x3fffffff)), 1, _after_one(s, positions))
+        return _visit(s, CTRIE_CHILD(main, popcount(bitmap & (flag_at(ONE_WORD, 0) - 1))), 1, _after_one(s, positions))
     return THROUGH
 
 
@@ -532,18 +532,18 @@ cdef inline int _literal(Scratch *s, PyObject *level, PyObject *main, const word
     cdef PyObject *node = level
     cdef PyObject *entries
     cdef uint64_t hash = w.hash
-    cdef uint32_t bitmap, flag
+    cdef uint64_t bitmap, flag
     cdef Py_ssize_t i
     cdef int outcome
     while SUBTRIE_IS(main, CNODE):
         bitmap = CTRIE_BITMAP(main)
-        flag = <uint32_t>1 << (hash & 31)
+        flag = flag_at(hash, 0)
         if not bitmap & flag:
             return THROUGH
         node = CTRIE_CHILD(main, popcount(bitmap & (flag - 1)))
         if not SUBTRIE_IS(node, INODE):
             return _visit_if(s, node, w, reached)
-        hash >>= 5
+        hash >>= W
         main = _note(s, node, 0)
         if main == NULL:
             return NO_MEMORY

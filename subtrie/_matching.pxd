@@ -38,9 +38,9 @@ cdef class Reading:
     cdef object _after_many(self, object positions)
     @cython.locals(after=dict)
     cdef dict _words_at(self, object positions)
-    @cython.locals(flag=uint32_t)
+    @cython.locals(flag=uint64_t)
     cdef Branch _wild(self, CNode cn, uint64_t group)
-    @cython.locals(inode=INode, lev=int, cn=CNode, flag=uint32_t, sn=Branch, child=object, separator=str)
+    @cython.locals(inode=INode, lev=int, cn=CNode, flag=uint64_t, sn=Branch, child=object, separator=str)
     cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 

@@ -32,14 +32,12 @@ from subtrie._weak import Held
 from subtrie.dialects import Dialect
 
 if not cython.compiled:
-    from ctrie._arrays import popcount
+    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, Gen, branch_at, new_cnode
     from ctrie._nodes import (
-        BRANCH_MASK,
         INode,
         Root,
         TNode,
-        W,
         branches,
         find_below,
         freeze_root,
@@ -51,15 +49,13 @@ if not cython.compiled:
     from subtrie._text_node import key_begins
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
-    from cython.cimports.ctrie._arrays import popcount
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
     from cython.cimports.ctrie._cnode import CNode, Gen, branch_at, new_cnode
     from cython.cimports.ctrie._native import load
     from cython.cimports.ctrie._nodes import (
-        BRANCH_MASK,
         INode,
         Root,
         TNode,
-        W,
         branches,
         find_below,
         freeze_root,
@@ -197,7 +193,7 @@ class Reading:
 
     def _wild(self, cn: CNode, group: int) -> Branch | None:
         """A wildcard has its group of the level's first C-node to itself, so its branch is there or nowhere."""
-        flag = 1 << group
+        flag = flag_at(group, 0)
         if not cn.bitmap & flag:
             return None
         return branch_at(cn, popcount(cn.bitmap & (flag - 1)))  # type: ignore[no-any-return]
@@ -209,7 +205,7 @@ class Reading:
         separator = self.query.dialect.separator
         while isinstance(main, CNode):
             cn: CNode = main
-            flag = 1 << ((hash >> lev) & BRANCH_MASK)
+            flag = flag_at(hash, lev)
             if not cn.bitmap & flag:
                 return None
             child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
@@ -254,7 +250,7 @@ def new_reading(root: Root, query: Query) -> Reading:
 def _alone(tomb: TNode) -> CNode:
     """Return a tombed level as it would be if it were not: with one branch, or none."""
     sn = tomb.sn
-    return new_cnode(0, (), _NO_GEN) if sn is None else new_cnode(1 << (sn.hash & BRANCH_MASK), (sn,), _NO_GEN)
+    return new_cnode(0, (), _NO_GEN) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,), _NO_GEN)
 
 
 def read_words(

@@ -3,11 +3,11 @@
     None                     nobody
     Entry                    one subscriber
     tuple of Entry           up to INLINE of them
-    SetNode                  more: a hash trie without I-nodes, five hash bits a node
+    SetNode                  more: a hash trie without I-nodes, four hash bits a node
 
       SetNode(bitmap, array)     array: for each set bit an Entry, a SetNode, or a tuple of entries whose hashes agree
 
-A filter with a million subscribers is changed by copying a few nodes of at most 32 branches, and since none of them
+A filter with a million subscribers is changed by copying a few nodes of at most 16 branches, and since none of them
 ever changes, whoever has read the set from its branch has read all of it at one instant.
 
 An entry carries its subscriber's hash, computed when it was subscribed: matching never runs a user's `__hash__`, and
@@ -25,6 +25,8 @@ except ModuleNotFoundError:
 from collections.abc import Iterator
 from typing import Any
 
+from ctrie._arrays import groups_of
+
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced
     from ctrie._nodes import Edit, mix
@@ -37,8 +39,8 @@ else:
 from subtrie._weak import Held
 
 INLINE = 8
-_BITS = 5
-_MASK = 31
+_BITS = 4  # fewer than W: a change copies every node on its way, where a Ctrie copies the last one only
+_MASK = 15
 _HASH_BITS = 64
 
 
@@ -290,7 +292,7 @@ def check_set(subscribers: Any) -> None:
 def _check_node(node: SetNode, shift: int, path: int) -> None:
     assert popcount(node.bitmap) == len(node.array), f"bitmap {node.bitmap:b}, {len(node.array)} branches"
     assert shift == 0 or node.size > 1, "a node for a single entry"
-    groups = [group for group in range(32) if node.bitmap >> group & 1]
+    groups = groups_of(node.bitmap)
     for group, child in zip(groups, node.array, strict=True):
         assert not isinstance(child, tuple) or shift + _BITS >= _HASH_BITS, "a list of entries above the last bit"
         if isinstance(child, SetNode):

@@ -1,6 +1,6 @@
 """Hashes of words, and the two that stand for wildcards.
 
-A level of the subscription trie is a hash trie of words. Of the 32 groups of the lowest five hash bits, two belong to
+A level of the subscription trie is a hash trie of words. Of the groups that its first C-node tells apart, two belong to
 the wildcards and no word falls into them, so a wildcard's branch stands alone in its place in any level.
 
 This is the interpreted text; compiled modules hash in place (`words.h`).
@@ -8,14 +8,14 @@ This is the interpreted text; compiled modules hash in place (`words.h`).
 
 from __future__ import annotations
 
+from ctrie._arrays import GROUPS
 from ctrie._nodes import mix
 
-ONE_WORD = 30
-MANY_WORDS = 31
-_GROUPS_MASK = 31
+ONE_WORD = GROUPS - 2
+MANY_WORDS = GROUPS - 1
 
 
 def word_hash(word: str) -> int:
     """Return the hash of a word that is no wildcard. Keyed, as str's own is: nobody can prepare words that collide."""
     h = mix(hash(word))
-    return h ^ 16 if h & _GROUPS_MASK >= ONE_WORD else h
+    return h ^ GROUPS // 2 if h & (GROUPS - 1) >= ONE_WORD else h

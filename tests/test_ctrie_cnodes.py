@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
+from ctrie._arrays import GROUPS
 
 pytestmark = pytest.mark.compiled
 
@@ -31,7 +32,7 @@ def branches(cn: object) -> list[Any]:
     return [node for node in gc.get_referents(cn) if type(node).__name__ in ("INode", "Pair")]
 
 
-@pytest.mark.parametrize("keys", [0, 1, 2, 31, 32, 33, 1_000])
+@pytest.mark.parametrize("keys", [0, 1, 2, GROUPS - 1, GROUPS, GROUPS + 1, 1_000])
 def test_the_collector_finds_every_branch(keys: int) -> None:
     trie = Ctrie((key, [key]) for key in range(keys))
     pairs = [node for cn in cnodes(trie) for node in branches(cn) if type(node).__name__ == "Pair"]
@@ -43,6 +44,6 @@ def test_a_node_is_as_long_as_its_branches() -> None:
     trie = Ctrie((key, [key]) for key in range(1_000))
     empty = sys.getsizeof(next(cnodes(Ctrie())))
     sizes = {len(branches(cn)): sys.getsizeof(cn) for cn in cnodes(trie)}
-    assert max(sizes) == 32, "a level of a thousand keys begins with a full C-node"
+    assert max(sizes) == GROUPS, "a level of a thousand keys begins with a full C-node"
     assert sizes == {width: empty + width * POINTER for width in sizes}
     trie.check()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ctrie._arrays import W, flag_at
 from tests.schedule import Fault, Key, Twin, Watch, hash_of, key, load_twin
 
 A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3), key("b", 2)
@@ -50,11 +51,11 @@ def inode_of(twin: Twin, trie: Any, k: Key) -> Any:
     inode, lev = twin.nodes.load(trie._root), 0
     while True:
         main = twin.nodes.load(inode)
-        flag = 1 << (k.hash >> lev & 31)
+        flag = flag_at(k.hash, lev)
         child = main.array[(main.bitmap & (flag - 1)).bit_count()] if hasattr(main, "array") else None
         if not isinstance(child, twin.nodes.INode):
             return inode
-        inode, lev = child, lev + 5
+        inode, lev = child, lev + W
 
 
 def left_with_tomb(twin: Twin, removed: Key, *others: Key) -> Any:

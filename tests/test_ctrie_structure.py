@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
+from ctrie._arrays import GROUPS, W
 from tests.schedule import Fault, Key, hash_of, key, load_twin, unmix
 
 HASH_BITS = 64
@@ -46,32 +47,32 @@ def depth(shape: tuple[Any, ...]) -> int:
 class TestPlaces:
     def test_unmix_is_the_inverse_of_mix(self) -> None:
         mix = load_twin().nodes.mix
-        for mixed in (0, 1, 31, 1 << 63, (1 << 64) - 1, 0x0123_4567_89AB_CDEF):
+        for mixed in (0, 1, GROUPS - 1, 1 << 63, (1 << 64) - 1, 0x0123_4567_89AB_CDEF):
             assert mix(unmix(mixed)) == mixed
 
-    def test_the_hash_is_read_five_bits_at_a_time(self) -> None:
-        far = trie_of(key("a", 0), key("b", 31), key("c", 7))
-        assert far._shape() == ("C", ("S", key("a", 0)), ("S", key("c", 7)), ("S", key("b", 31)))
+    def test_the_hash_is_read_some_bits_at_a_time(self) -> None:
+        far = trie_of(key("a", 0), key("b", GROUPS - 1), key("c", 7))
+        assert far._shape() == ("C", ("S", key("a", 0)), ("S", key("c", 7)), ("S", key("b", GROUPS - 1)))
         near = trie_of(key("a", 3, 1), key("b", 3, 0))
         assert near._shape() == ("C", ("C", ("S", key("b", 3, 0)), ("S", key("a", 3, 1))))
 
     @pytest.mark.parametrize("bit", range(HASH_BITS))
     def test_keys_that_differ_in_one_bit_part_at_its_level(self, bit: int) -> None:
         trie = trie_of(*keys_that_agree_below(bit))
-        assert depth(trie._shape()) == bit // 5 + 1
+        assert depth(trie._shape()) == bit // W + 1
         assert set(kinds(trie._shape())) == {"C", "S"}
         trie.check()
 
     def test_keys_that_differ_in_no_bit_share_an_l_node_below_the_last_one(self) -> None:
         one, other = colliding(2)
         trie = trie_of(one, other)
-        assert list(kinds(trie._shape())).count("C") == -(-HASH_BITS // 5)
+        assert list(kinds(trie._shape())).count("C") == -(-HASH_BITS // W)
         assert list(kinds(trie._shape())).count("L") == 1
         trie.check()
 
     def test_python_hashes_spread(self) -> None:
         """Python's hash of an integer is the integer itself, so a stride would build one long branch."""
-        for stride in (1, 32, 1 << 20, 1 << 40):
+        for stride in (1, GROUPS, 1 << 20, 1 << 40):
             trie: Any = Ctrie(dict.fromkeys(range(0, 1000 * stride, stride)))
             assert depth(trie._shape()) <= 6
             trie.check()
@@ -386,14 +387,14 @@ def shape_notices(make: Callable[..., Any]) -> None:
     for bit in (3, 17, 59, 61, 63):
         one, other = keys_that_agree_below(bit)
         trie = trie_of(other, one, make=make)
-        assert depth(trie._shape()) == bit // 5 + 1
+        assert depth(trie._shape()) == bit // W + 1
         trie.check()
         del trie[one]
         assert trie._shape() == ("C", ("S", other))
         trie.check()
     keys = colliding(4)
     trie = trie_of(*keys, make=make)
-    assert list(kinds(trie._shape())).count("C") == -(-HASH_BITS // 5)
+    assert list(kinds(trie._shape())).count("C") == -(-HASH_BITS // W)
     trie[keys[1]] = "new"
     for k in reversed(keys):
         assert trie.pop(k) == ("new" if k == keys[1] else k.name)

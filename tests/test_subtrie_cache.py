@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctrie import drain
+from ctrie._arrays import GROUPS
 from subtrie import MQTT, SubscriptionTrie, TopicError
 from tests.schedule import Fault, Twin
 from tests.subtrie_support import subscription_twin
@@ -249,7 +250,7 @@ class Subscriber:
 
 class TestBounds:
     def test_it_keeps_no_more_than_it_has_room_for(self) -> None:
-        """A remembered answer keeps the main nodes that it was read from, with up to 32 branches each."""
+        """A remembered answer keeps the main nodes that it was read from, with up to GROUPS branches each."""
         trie = SubscriptionTrie(cache=4)
         subscribers = [Subscriber() for _ in range(2_000)]
         alive = [weakref.ref(subscriber) for subscriber in subscribers]
@@ -262,7 +263,7 @@ class TestBounds:
         del subscribers, subscriber
         drain()
         gc.collect()
-        assert sum(ref() is not None for ref in alive) <= 4 * 3 * 32
+        assert sum(ref() is not None for ref in alive) <= 4 * 3 * GROUPS
 
     @pytest.mark.parametrize("end", ["clear", "drop"])
     def test_nothing_is_kept_when_the_trie_is_cleared_or_dropped(self, end: str) -> None:

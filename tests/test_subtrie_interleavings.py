@@ -185,7 +185,7 @@ FAULTS = [
             NODES,
             "        else:\n            _bury(root, edit, main)",
             "        elif not edit.settled and main.sn is None and (added := _created(edit)) is not None:\n"
-            "            flag = 1 << (edit.hash & BRANCH_MASK)\n"
+            "            flag = flag_at(edit.hash, 0)\n"
             "            return _commit(root, edit, main, new_cnode(flag, (added,), edit.gen))\n"
             "        else:\n            _bury(root, edit, main)",
         ),

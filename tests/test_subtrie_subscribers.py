@@ -31,8 +31,8 @@ from tests.scripts import run_script
 INLINE = 8  # entries, above which a set is a hash trie
 
 TOP = 0xFFFF_FFFF_FFFF_FFFF
-# Apart in the first five bits, in later ones, in the last ones, or nowhere.
-HASHES = [0, 1, 2, 31, 32, 33, 32 << 10, 1 << 59, 1 << 60, 1 << 63, TOP, TOP ^ 1 << 63, *[7, 7, 7], *[TOP >> 1] * 3]
+# Apart in the first four bits, in later ones, in the last ones, or nowhere.
+HASHES = [0, 1, 2, 15, 16, 17, 16 << 8, 1 << 59, 1 << 60, 1 << 63, TOP, TOP ^ 1 << 63, *[7, 7, 7], *[TOP >> 1] * 3]
 
 
 class Member(NamedTuple):

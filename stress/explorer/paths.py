@@ -1,6 +1,6 @@
 """Names that lie on exact paths of a trie, so that a scenario can say which nodes its threads meet in.
 
-Every C-node reads five bits of a mixed hash, its *group*. The names below choose their groups; `unmix` undoes the
+Every C-node reads W bits of a mixed hash, its *group*. The names below choose their groups; `unmix` undoes the
 tries' mixing, so that `raw_hash` can be given to a map as its hash function.
 """
 
@@ -10,14 +10,17 @@ import functools
 from typing import Final
 from zlib import crc32
 
-__all__ = ["HASHES", "on_path", "raw_hash", "unmix"]
+__all__ = ["HASHES", "W", "on_path", "raw_hash", "unmix"]
+
+W: Final = 6
+"""Bits of a hash that a node reads; `ctrie._arrays` has the same."""
 
 
 def on_path(*groups: int) -> int:
     """The hash of a key that takes branch `groups[0]` at the root, `groups[1]` one level below it, and so on, then
     0.
     """
-    return sum(group << 5 * level for level, group in enumerate(groups))
+    return sum(group << W * level for level, group in enumerate(groups))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from stress.explorer.crew import Crew
 from stress.explorer.machine import Machine
-from stress.explorer.paths import HASHES, raw_hash
+from stress.explorer.paths import HASHES, W, raw_hash
 from stress.explorer.private import PACKAGES, Change, import_privately, interpreted_twin
 from stress.explorer.scenario import Call, Start
 from stress.explorer.slots import Seam, slot_module, threading_module
@@ -91,19 +91,19 @@ class _Stopped(BaseException):
     """A thread stops here for ever."""
 
 
-_HASH_BITS: Final = 20
-"""The longest path of `HASHES`, in bits: the levels between it and an L-node would only be more of the same."""
+_LEVELS: Final = 4
+"""Those of the longest path of `HASHES`: more between it and an L-node would only be more of the same."""
 
 
 def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
-    `HASHES`. Of a hash it reads 20 bits only, so that to collide is a matter of four levels and not of thirteen, and
-    three threads that do can be explored to the end.
+    `HASHES`. Of a hash it reads four levels only, so that to collide is not a matter of eleven, and three threads that
+    do can be explored to the end.
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
     modules = import_privately(PACKAGES, instead, changes)
-    vars(modules["ctrie._nodes"])["HASH_BITS"] = _HASH_BITS
+    vars(modules["ctrie._nodes"])["HASH_BITS"] = _LEVELS * W
     explored = threading_module(seam)
     for name in ("ctrie._creation", "ctrie._doer"):
         vars(modules[name])["threading"] = explored
