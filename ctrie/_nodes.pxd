@@ -149,6 +149,7 @@ cdef class Edit:
     cdef INode parent
     cdef uint64_t parent_hash
     cdef int parent_lev
+    cdef MainNode parent_main
     cdef object asked
     cdef bint verdict
     cdef dict said
@@ -182,8 +183,8 @@ cdef int _enter(Root root, Edit edit, MainNode main, INode inode, bint next_leve
 cdef int _commit(Root root, Edit edit, MainNode old, MainNode new) except -1
 cdef int _remove(Root root, Edit edit, MainNode old, MainNode new) except -1
 @cython.locals(cn=CNode)
-cdef bint _is_to_roll_up(Edit edit, MainNode main) except -1
-cdef object _entomb_last(Root root, Edit edit, CNode cn)
+cdef bint _is_one_snode(Edit edit, MainNode main) except -1
+cdef bint _may_stay(Root root, Edit edit, CNode cn) except -1
 @cython.locals(main=MainNode, left=MainNode)
 cdef object _bury(Root root, Edit edit, TNode tomb)
 @cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t, new=SNode, left=CNode)

@@ -609,6 +609,7 @@ class Edit:
         "parent",
         "parent_hash",
         "parent_lev",
+        "parent_main",
         "said",
         "settled",
         "verdict",
@@ -627,6 +628,7 @@ class Edit:
     parent: INode | None
     parent_hash: int
     parent_lev: int
+    parent_main: MainNode | None  # what `parent` held when it led to `inode`
 
     def agree(self, stored: object, wanted: object, equal: Callable[[Any, Any], Any] | None) -> bool:
         """Tell whether two keys that are not identical are equal. Of each stored one this is asked once, however many
@@ -717,9 +719,7 @@ def _attempt(root: Root, edit: Edit) -> int:
     while True:
         main = gcas_read(root, edit.inode)
         if isinstance(main, CNode):
-            if edit.settled and _is_to_roll_up(edit, main):
-                _entomb_last(root, edit, main)
-                edit.entombed = True
+            if edit.settled and _is_one_snode(edit, main) and not _may_stay(root, edit, main):
                 return RESTART
             outcome = _edit_cnode(root, edit, main)
         elif isinstance(main, LNode):
@@ -817,6 +817,7 @@ def _enter(root: Root, edit: Edit, main: MainNode, inode: INode, next_level: boo
         # Committed: the same I-node now leads to copies in the present generation. Otherwise somebody else wrote.
         return AGAIN if gcas(root, edit.inode, main, renewed(root, main, edit.gen)) else RESTART
     edit.parent = edit.inode
+    edit.parent_main = main
     edit.parent_hash = edit.hash
     edit.parent_lev = edit.lev
     edit.inode = inode
@@ -835,25 +836,31 @@ def _commit(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
 def _remove(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
     if not gcas(root, edit.inode, old, new):
         return RESTART
-    if not (isinstance(new, TNode) or edit.emptied or _is_to_roll_up(edit, new)):
+    if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):
         return DONE
     # The removal is done; walk the path again, until no tomb and no level to roll up is met on it.
     edit.settled = True
     return RESTART
 
 
-def _is_to_roll_up(edit: Edit, main: MainNode) -> bool:
+def _is_one_snode(edit: Edit, main: MainNode) -> bool:
     """Tell whether `main`, of `edit.inode`, is all of a nested level and only one S-node."""
     if edit.lev > 0 or edit.parent is None or not isinstance(main, CNode):
         return False
     cn: CNode = main
-    return popcount(cn.bitmap) == 1 and isinstance(branch_at(cn, 0), SNode) and edit.rolls_up()
+    return popcount(cn.bitmap) == 1 and isinstance(branch_at(cn, 0), SNode)
 
 
-def _entomb_last(root: Root, edit: Edit, cn: CNode) -> None:
+def _may_stay(root: Root, edit: Edit, cn: CNode) -> bool:
+    """Tomb a level that is one S-node if what leads to it would rather lead to that directly. True: what leads to it
+    would not, even after the level was seen so; whoever changes that will find it so."""
+    if not edit.rolls_up():
+        return gcas_read(root, edit.parent) is edit.parent_main  # type: ignore[arg-type]
     # Committed: the level never gets another S-node, and whoever meets the tomb takes its last one into the level
     # above. Otherwise somebody else has changed the level. Either way the next walk finds what there is to do.
     gcas(root, edit.inode, cn, new_tnode(branch_at(cn, 0)))
+    edit.entombed = True
+    return False
 
 
 def _bury(root: Root, edit: Edit, tomb: TNode) -> None:

@@ -50,7 +50,7 @@ class TestPlaces:
         for mixed in (0, 1, GROUPS - 1, 1 << 63, (1 << 64) - 1, 0x0123_4567_89AB_CDEF):
             assert mix(unmix(mixed)) == mixed
 
-    def test_the_hash_is_read_some_bits_at_a_time(self) -> None:
+    def test_the_hash_is_read_a_group_at_a_time(self) -> None:
         far = trie_of(key("a", 0), key("b", GROUPS - 1), key("c", 7))
         assert far._shape() == ("C", ("S", key("a", 0)), ("S", key("c", 7)), ("S", key("b", GROUPS - 1)))
         near = trie_of(key("a", 3, 1), key("b", 3, 0))

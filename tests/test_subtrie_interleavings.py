@@ -80,6 +80,7 @@ STARTS = {
     "a subscriber above": Start(filled(A, AB), "a", [(AB, A), (A, AB), (AB, AB), (AC, A)]),
     "a subscriber above a level above": Start(filled(A, ABC, ABD), "a.b.c", [(ABC, A), (A, ABD), (ABC, ABD)]),
     "a neighbour below": Start(filled(AB, AC), "a.b", [(AB, AC), (AC, AB), (AB, A), (A, AC)]),
+    "a subscriber above a neighbour": Start(filled(A, AB, AC), "a.b", [(A, AB), (AB, A)]),
     "a neighbour leads on": Start(filled(AB, On("a.c.b"), On("a.c.d")), "a.b", [(AB, On("a.c.b")), (On("a.c.d"), AB)]),
     "wildcards": Start(filled(STAR, HASH), "a.b", [(AB, STAR), (STAR, AB), (HASH, AB)]),
     "words about to part": Start(
@@ -204,17 +205,26 @@ FAULTS = [
         Fault(
             "whoever leaves a level with one branch leaves it at that",
             NODES,
-            "    if not (isinstance(new, TNode) or edit.emptied or _is_to_roll_up(edit, new)):",
+            "    if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):",
             "    if not (isinstance(new, TNode) or edit.emptied):",
         ),
         "a neighbour below",
     ),
     (
         Fault(
+            "whether somebody is subscribed above is not looked at again",
+            NODES,
+            "edit.emptied or _is_one_snode(edit, new)):",
+            "edit.emptied or _is_one_snode(edit, new) and edit.rolls_up()):",
+        ),
+        "a subscriber above a neighbour",
+    ),
+    (
+        Fault(
             "the last subscriber above a level with one branch leaves it at that",
             NODES,
-            "    if not (isinstance(new, TNode) or edit.emptied or _is_to_roll_up(edit, new)):",
-            "    if not (isinstance(new, TNode) or _is_to_roll_up(edit, new)):",
+            "    if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):",
+            "    if not (isinstance(new, TNode) or _is_one_snode(edit, new)):",
         ),
         "a subscriber above",
     ),

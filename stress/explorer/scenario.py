@@ -147,6 +147,8 @@ _SUBSCRIPTIONS: Final = {
     "wildcards in a chain": _subscriptions("a.*.c a.#.c:y", "a.b.c", "a.*.c a.b.c a.#.c:y", "a.* a.*.c a.b.c"),
     "a subscriber above": _subscriptions("a a.b", "a", "a.b a a.c", "a a a.b"),
     "a neighbour below": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", "a a.b a.c"),
+    "a subscriber above a neighbour": _subscriptions("a a.b a.c", "a.b", "a a.b a.c", "a.b a a.c"),
+    "a subscriber above words that meet": _subscriptions("a a.y1 a.y2", "a.y1", "a.y2 a a.y1", "a.y1 a a.y2"),
     "wildcards": _subscriptions("*.b #:y", "a.b", "a.b *.b #:y", "#:y a.b *.b"),
     "a literal and a wildcard": _subscriptions("a.b", "a.b", "a.b *.b:y a.b:z", "a.b a.#:y *.b"),
     "a wildcard beside words that meet": _subscriptions(

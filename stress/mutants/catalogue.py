@@ -398,6 +398,23 @@ _SUBSCRIPTIONS: Final = (
         "        else:\n            _bury(root, edit, main)",
     ),
     _of_subscriptions(
+        "whether somebody is subscribed above is not looked at again",
+        _NODES,
+        "edit.emptied or _is_one_snode(edit, new)):",
+        "edit.emptied or _is_one_snode(edit, new) and edit.rolls_up()):",
+        starts=("a subscriber above a neighbour",),
+    ),
+    _of_subscriptions(
+        "whether somebody is subscribed above is looked at again but once",
+        _NODES,
+        "        return gcas_read(root, edit.parent) is edit.parent_main",
+        "        return True",
+        shown_by=(
+            "a subscriber above words that meet",
+            ((("subscribe", ("a.y2", "x")),), (("unsubscribe", ("a", "x")),), (("unsubscribe", ("a.y1", "x")),)),
+        ),
+    ),
+    _of_subscriptions(
         "a set of subscribers is changed in place",
         _SUBSCRIBERS,
         "        return _new_node(node.bitmap | flag, inserted(node.array, pos, entry), node.size + 1)",
