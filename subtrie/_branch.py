@@ -19,8 +19,8 @@ tombed and the branch that leads to it loses it, or goes too: the Ctrie's protoc
 A filter is put in as one chain, which parts where a later filter leaves it: its first words then lead to a new level
 of two branches, and the next level, if it has one, moves down unchanged, its I-node still in use. The way back is that
 of tombs. A level left with one branch, below a branch that nobody is subscribed to, is tombed with that branch in it,
-and whoever meets the tomb joins the two. The thread whose change left the level so sees to it (I6);
-where it finds somebody subscribed above, it looks again, after its change, whether that still holds.
+and whoever meets the tomb joins the two. The thread whose change left the level so sees to it (I6); where it finds
+somebody subscribed above, it looks again, after its change, whether that still holds.
 
 Invariant
   I6  When no change is going on and none was broken off, no level but the first has a single branch, unless somebody

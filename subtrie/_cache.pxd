@@ -47,9 +47,11 @@ cdef Slot _empty_slot()
 @cython.locals(slot=Slot, table=Table)
 cdef Table own_table(Cache cache, int stripe)
 @cython.locals(first=Py_ssize_t)
-cdef Py_ssize_t place_number(Table table, Py_hash_t topic_hash, int i) noexcept
+cdef Py_ssize_t place_number(Table table, Py_hash_t topic_hash, int64_t i) noexcept
 @cython.locals(topic_hash=Py_hash_t, spare=Slot, place=Slot, i=int)
 cdef Slot wanted_place(Table table, str topic)
+@cython.locals(drawn=int64_t, place=Slot, i=int)
+cdef Slot _spare_place(Table table, Py_hash_t topic_hash)
 @cython.locals(remembered=Remembered)
 cdef object remember(Slot place, str topic, tuple answer, tuple seen)
 @cython.locals(slot=Slot)

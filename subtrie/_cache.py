@@ -129,7 +129,6 @@ def _still_hold(seen: tuple[Any, ...]) -> bool:
 def wanted_place(table: Table, topic: str) -> Slot | None:
     """Return the place for `topic`, which was not recalled, if it is worth remembering; else note that it was seen."""
     topic_hash = hash(topic)
-    spare: Slot | None = None
     for i in range(WAYS):
         place: Slot = table.places[place_number(table, topic_hash, i)]
         present = load(place)
@@ -138,13 +137,25 @@ def wanted_place(table: Table, topic: str) -> Slot | None:
                 return place  # its answer has changed
         elif present == topic:
             return place
-        elif spare is None:
-            spare = place
-    if spare is None:
-        spare = table.places[place_number(table, topic_hash, 0)]
+    spare = _spare_place(table, topic_hash)
     # Success: the topic is noted. Failure: another thread of the stripe has just noted or remembered something there.
     compare_and_set(spare, load(spare), topic)
     return None
+
+
+def _spare_place(table: Table, topic_hash: int) -> Slot:
+    """Return the place to note a topic in: an empty one, else one that has a note, else any. Which of several is
+    as good as drawn: topics that come in turn would else put one another out for ever."""
+    for i in range(WAYS):
+        place: Slot = table.places[place_number(table, topic_hash, i)]
+        if load(place) is None:
+            return place
+    drawn = table.misses * 40_503 >> 8
+    for i in range(WAYS):
+        place = table.places[place_number(table, topic_hash, drawn + i)]
+        if not isinstance(load(place), Remembered):
+            return place
+    return table.places[place_number(table, topic_hash, drawn)]
 
 
 def remember(place: Slot, topic: str, answer: tuple[Any, ...], seen: tuple[Any, ...]) -> None:
