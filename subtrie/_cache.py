@@ -18,7 +18,8 @@ A remembered answer keeps its subscribers alive, and the nodes that it was read 
 something else is remembered in its place, or until the trie is cleared or dropped: the reason why the cache is off
 unless asked for. A snapshot renews the root, which every answer was read from, so after one all are read anew.
 
-The counters are not slots: they decide nothing, and may miss a count where two threads share a stripe.
+The counters are not slots: they decide no answer (that of misses picks the place to give up), and may miss a count
+where two threads share a stripe.
 """
 
 from __future__ import annotations
