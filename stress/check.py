@@ -33,10 +33,11 @@ from stress.origins import first_without_origin
 from stress.search import Finding, Search, segments
 from stress.spec import Element, Excerpt, Spec, State
 
-__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "peak_megabytes", "projections"]
+__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
 
-_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
+_PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
 """Of what `getrusage` tells."""
+_PAGES_A_MEGABYTE: Final = 2**20 / resource.getpagesize()
 
 
 class Verdict(Enum):
@@ -50,7 +51,7 @@ class Verdict(Enum):
 @dataclass(frozen=True)
 class Budget:
     """How much a judgement may cost: steps of the search (about a million a second), seconds, and by how many
-    megabytes this process may grow beyond the most that it ever had (a step may take half a kilobyte).
+    megabytes this process may grow meanwhile (a step may take half a kilobyte).
     """
 
     steps: int = 10_000_000
@@ -124,8 +125,7 @@ def check(
     parts = components(operations, spec, [spec.initial] if starts is None else list(starts))
     turns = _Turns(spec, budget or Budget(), began)
     verdict, failure = turns.take([(Search(part.operations, spec, part.starts), part) for part in parts])
-    spent = turns.spent() if verdict is Verdict.UNKNOWN else ""
-    return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure, spent)
+    return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure, turns.spent)
 
 
 def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
@@ -138,9 +138,15 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
     return finding.linearizable
 
 
-def peak_megabytes() -> float:
-    """The most memory that this process ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNITS_A_MEGABYTE
+def megabytes_in_use() -> float:
+    """The memory that this process has; where the system does not say, the most that it ever had. (Linux does say, and
+    there the most that a process ever had is at first what the one had that began it.)
+    """
+    try:
+        with open("/proc/self/statm", "rb") as sizes:
+            return int(sizes.read().split()[1]) / _PAGES_A_MEGABYTE
+    except FileNotFoundError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PEAK_UNITS_A_MEGABYTE
 
 
 class _Turns:
@@ -151,19 +157,21 @@ class _Turns:
     def __init__(self, spec: Spec, budget: Budget, began: float) -> None:
         self._spec, self._budget = spec, budget
         self._deadline = began + budget.seconds
-        self._most_megabytes = peak_megabytes() + budget.megabytes
+        self._most_megabytes = megabytes_in_use() + budget.megabytes
         self._queue: SortedKeyList = SortedKeyList(
             key=lambda each: (each[0].share, len(each[0].operations), each[0].number)
         )
         self._refuters: Iterator[tuple[Search, Component]] = iter(())
         self._unproved = 0
         self.steps = 0
+        self.spent = ""
 
     def take(self, searches: Sequence[tuple[Search, Component]]) -> tuple[Verdict, Failure | None]:
         self._queue.update(searches)
         self._unproved = len(searches)
         while self._unproved:
-            if self.spent():
+            self.spent = self._spent()
+            if self.spent:
                 return Verdict.UNKNOWN, None
             search, part = next(self._refuters, None) or self._queue.pop(0)
             failure = self._turn(search, part)
@@ -171,7 +179,7 @@ class _Turns:
                 return Verdict.ILLEGAL, failure
         return Verdict.LINEARIZABLE, None
 
-    def spent(self) -> str:
+    def _spent(self) -> str:
         """What of the budget is used up; empty if nothing is."""
         if self.steps >= self._budget.steps:
             return f"{self._budget.steps:,} steps"
@@ -181,7 +189,7 @@ class _Turns:
         """The same, of what is to be looked at during a turn."""
         if time.monotonic() >= self._deadline:
             return f"{self._budget.seconds:,g} seconds"
-        return f"{self._budget.megabytes:,g} MB" if peak_megabytes() >= self._most_megabytes else ""
+        return f"{self._budget.megabytes:,g} MB" if megabytes_in_use() >= self._most_megabytes else ""
 
     def _turn(self, search: Search, part: Component) -> Failure | None:
         """Let one search go on for its share, or for what is left of the budget; why the history is refuted,
