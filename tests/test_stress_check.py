@@ -395,19 +395,23 @@ class TestBudget:
         assert judgement.steps < 21_000
 
     def test_too_little_memory_ends_in_unknown(self) -> None:
-        """In a process of its own, which has had 300 MB before: they do not count, nor does what its parent has."""
+        """In a process of its own: what this one has had before does not count, nor what the one has that began it."""
         script = """
             from stress import Budget, Operation, Queue, check
             from stress.check import megabytes_in_use
 
-            bytes(range(256)) * (300 * 2**12)
             puts = [Operation(at, at, at, 1_000 + at, "enqueue", (at % 9,), None) for at in range(22)]
             gets = [Operation(22 + at, 22, 2_000 + at, 2_000 + at, "dequeue", (), 0) for at in range(3)]
             before = megabytes_in_use()
             judgement = check([*puts, *gets], Queue(), budget=Budget(megabytes=50))
             print(judgement.verdict.name, judgement.spent, judgement.steps < 300_000, megabytes_in_use() - before < 100)
         """
-        assert run_script(textwrap.dedent(script)) == (0, "UNKNOWN 50 MB True True\n", "")
+        beginner = f"""
+            import subprocess, sys
+            ballast = bytes(range(256)) * (300 * 2**12)
+            subprocess.run([sys.executable, "-c", {textwrap.dedent(script)!r}], check=True)
+        """
+        assert run_script(textwrap.dedent(beginner)) == (0, "UNKNOWN 50 MB True True\n", "")
 
     def test_what_was_spent_is_told(self) -> None:
         by_steps, by_time = Budget(steps=10_000), Budget(seconds=0)
