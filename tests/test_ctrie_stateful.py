@@ -16,7 +16,7 @@ from tests.schedule import Key, hash_of, key
 
 ABSENT = "absent"
 
-# Close to one another in every way: apart at the root, one, two and twelve levels below it, and colliding.
+# Close to one another in every way: apart at the root, one, two and ten levels below it, and colliding.
 KEYS = [
     key("a", 1, 1), key("b", 1, 2), key("c", 1, 3), key("d", 2), key("e", GROUPS - 1), key("f", 4, 4, 4, 1), key("g", 4, 4, 4, 2),
     key("h", 4, 4, 5), Key("i", 3), Key("j", 3), Key("k", 3), Key("l", 3 | 1 << 63), Key("m", 3 | 1 << 60),
