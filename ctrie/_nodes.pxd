@@ -184,7 +184,7 @@ cdef int _commit(Root root, Edit edit, MainNode old, MainNode new) except -1
 cdef int _remove(Root root, Edit edit, MainNode old, MainNode new) except -1
 @cython.locals(cn=CNode)
 cdef bint _is_one_snode(Edit edit, MainNode main) except -1
-cdef bint _may_stay(Root root, Edit edit, CNode cn) except -1
+cdef bint _roll_up(Root root, Edit edit, CNode cn) except -1
 @cython.locals(main=MainNode, left=MainNode)
 cdef object _bury(Root root, Edit edit, TNode tomb)
 @cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t, new=SNode, left=CNode)

@@ -719,7 +719,7 @@ def _attempt(root: Root, edit: Edit) -> int:
     while True:
         main = gcas_read(root, edit.inode)
         if isinstance(main, CNode):
-            if edit.settled and _is_one_snode(edit, main) and not _may_stay(root, edit, main):
+            if edit.settled and _is_one_snode(edit, main) and _roll_up(root, edit, main):
                 return RESTART
             outcome = _edit_cnode(root, edit, main)
         elif isinstance(main, LNode):
@@ -851,16 +851,16 @@ def _is_one_snode(edit: Edit, main: MainNode) -> bool:
     return popcount(cn.bitmap) == 1 and isinstance(branch_at(cn, 0), SNode)
 
 
-def _may_stay(root: Root, edit: Edit, cn: CNode) -> bool:
-    """Tomb a level that is one S-node if what leads to it would rather lead to that directly. True: what leads to it
-    would not, even after the level was seen so; whoever changes that will find it so."""
+def _roll_up(root: Root, edit: Edit, cn: CNode) -> bool:
+    """Tomb a level that is one S-node if what leads to it would rather lead to that directly. False: what leads to it
+    would not, even after the level was seen so; whoever changes that will find it so. True: walk the path again."""
     if not edit.rolls_up():
-        return gcas_read(root, edit.parent) is edit.parent_main  # type: ignore[arg-type]
+        return gcas_read(root, edit.parent) is not edit.parent_main  # type: ignore[arg-type]
     # Committed: the level never gets another S-node, and whoever meets the tomb takes its last one into the level
     # above. Otherwise somebody else has changed the level. Either way the next walk finds what there is to do.
     gcas(root, edit.inode, cn, new_tnode(branch_at(cn, 0)))
     edit.entombed = True
-    return False
+    return True
 
 
 def _bury(root: Root, edit: Edit, tomb: TNode) -> None:

@@ -420,16 +420,19 @@ cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
 
 cdef inline int _wildcards(Scratch *s, PyObject *main, uint64_t positions) noexcept nogil:
     cdef uint64_t bitmap
+    cdef PyObject *child
     cdef int outcome
     if not SUBTRIE_IS(main, CNODE):
         return _entombed_wildcard(s, CTRIE_TOMB(main), positions)
     bitmap = CTRIE_BITMAP(main)
     if bitmap >> MANY_WORDS:
-        outcome = _visit(s, CTRIE_CHILD(main, popcount(bitmap & (flag_at(MANY_WORDS, 0) - 1))), 1, _after_many(s, positions))
+        child = CTRIE_CHILD(main, popcount(bitmap & (flag_at(MANY_WORDS, 0) - 1)))
+        outcome = _visit(s, child, 1, _after_many(s, positions))
         if outcome != THROUGH:
             return outcome
     if bitmap >> ONE_WORD & 1:
-        return _visit(s, CTRIE_CHILD(main, popcount(bitmap & (flag_at(ONE_WORD, 0) - 1))), 1, _after_one(s, positions))
+        child = CTRIE_CHILD(main, popcount(bitmap & (flag_at(ONE_WORD, 0) - 1)))
+        return _visit(s, child, 1, _after_one(s, positions))
     return THROUGH
 
 

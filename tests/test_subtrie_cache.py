@@ -251,12 +251,16 @@ class Subscriber:
 IN_TURN = [f"topic{number}" for number in range(40)]
 
 
+def ask(trie: Any, topics: list[str], rounds: int) -> None:
+    for topic in topics * rounds:
+        trie.match(topic)
+
+
 def misses_of(trie: Any, topics: list[str], rounds: int) -> int:
     """How often an answer is not recalled when the topics are asked for in turn. (`stats` reads a snapshot, after which
     each topic is read anew once.)"""
     before = trie.stats()["cache_misses"]
-    for topic in topics * rounds:
-        trie.match(topic)
+    ask(trie, topics, rounds)
     misses: int = trie.stats()["cache_misses"] - before
     return misses
 
@@ -267,30 +271,30 @@ class TestRoom:
     @pytest.mark.parametrize("topics", [IN_TURN[i : i + 4] for i in range(0, 40, 4)])
     def test_topics_that_come_in_turn_all_find_a_place(self, topics: list[str]) -> None:
         trie = SubscriptionTrie(cache=4)
-        misses_of(trie, topics, 2)
+        ask(trie, topics, 2)
         assert misses_of(trie, topics, 50) == len(topics)
         trie.check()
 
     @pytest.mark.parametrize("topics", [IN_TURN[i : i + 3] for i in range(0, 39, 3)])
     def test_also_where_others_have_been_noted(self, topics: list[str]) -> None:
         trie = SubscriptionTrie(cache=4)
-        misses_of(trie, [f"other{number}" for number in range(100)], 1)
-        misses_of(trie, topics, 30)
+        ask(trie, [f"other{number}" for number in range(100)], 1)
+        ask(trie, topics, 30)
         assert misses_of(trie, topics, 50) == len(topics)
         trie.check()
 
     def test_topics_that_come_once_put_nobody_out_while_there_is_room(self) -> None:
         trie = SubscriptionTrie(cache=4)
         topics = IN_TURN[:3]
-        misses_of(trie, topics, 2)
-        misses_of(trie, [f"other{number}" for number in range(100)], 1)
+        ask(trie, topics, 2)
+        ask(trie, [f"other{number}" for number in range(100)], 1)
         assert misses_of(trie, topics, 50) == len(topics)
         trie.check()
 
     def test_one_topic_too_many_puts_not_all_others_out(self) -> None:
         trie = SubscriptionTrie(cache=4)
         topics = IN_TURN[:5]
-        misses_of(trie, topics, 10)
+        ask(trie, topics, 10)
         assert misses_of(trie, topics, 100) < 400
         trie.check()
 
