@@ -10,12 +10,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
-def run_script(text: str) -> tuple[int, str, str]:
+def run_script(text: str, **environment: str) -> tuple[int, str, str]:
     """Run `text` as a program to which warnings are errors; return its exit status, output and error output."""
     ended = subprocess.run(
         # Newer interpreters warn about every fork beside threads.
         [sys.executable, "-W", "error", "-W", "ignore:.*fork:DeprecationWarning", "-c", text],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
         check=False,

@@ -33,6 +33,7 @@ from stress.explorer.token import Token, TokenError, decode, encode
 from stress.explorer.trace import Drift, trace
 from stress.explorer.twin import Twin, load_twin
 from stress.mutants.catalogue import find
+from tests.scripts import run_script
 from tests.terminal import drawn_by
 
 pytestmark = [
@@ -191,6 +192,21 @@ class TestSchedules:
         clean(islice(sampled(experiment, Random(SEED)), 50))
         clean(islice(stopped_for_ever(experiment), 20))
         assert fingerprint(experiment.subject.mapping._root) == before
+
+    @pytest.mark.parametrize(("target", "subject"), [("map", "mapping"), ("subscriptions", "trie")])
+    def test_every_process_starts_from_the_same_state(self, target: str, subject: str) -> None:
+        """Python hashes texts anew in every process; a token is to lead to the same nodes in all of them."""
+        script = (
+            "from stress.explorer.scenario import STARTS\n"
+            "from stress.explorer.structure import fingerprint\n"
+            "from stress.explorer.twin import load_twin\n"
+            f"twin, target = load_twin(), {target!r}\n"
+            "for name, start in STARTS[target].items():\n"
+            f"    print(name, fingerprint(twin.make(target, start).{subject}._root))\n"
+        )
+        (status, told, errors), other = (run_script(script, PYTHONHASHSEED=seed) for seed in "12")
+        assert (status, errors) == (0, "")
+        assert other == (status, told, errors)
 
     def test_an_answer_that_cannot_be_read_is_a_finding(self, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
         experiment = Experiment(twin, scenario("map", "one key", ("snapshot", ()), GET))

@@ -1,7 +1,8 @@
 """Names that lie on exact paths of a trie, so that a scenario can say which nodes its threads meet in.
 
 Every C-node reads W bits of a mixed hash, its *group*. The names below choose their groups; `unmix` undoes the
-tries' mixing, so that `raw_hash` can be given to a map as its hash function.
+tries' mixing, so that `raw_hash` can be given to a map as its hash function. Sets of subscribers are tries, too, with
+groups of S bits.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ import functools
 from typing import Final
 from zlib import crc32
 
-__all__ = ["HASHES", "W", "on_path", "raw_hash", "unmix"]
+__all__ = ["HASHES", "W", "on_path", "raw_hash", "subscriber_hash", "unmix"]
 
 W: Final = 6
 """Bits of a hash that a node reads; `ctrie._arrays` has the same."""
+
+S: Final = 4
+"""Bits of a hash that a node of a set of subscribers reads; `subtrie._subscribers` has the same."""
 
 
 def on_path(*groups: int) -> int:
@@ -48,3 +52,17 @@ def raw_hash(name: str) -> int:
     """The hash that the tries' mixing turns into the name's; some hash, always the same, for other texts."""
     mixed = HASHES.get(name)
     return crc32(name.encode()) if mixed is None else unmix(mixed)
+
+
+_SUBSCRIBERS: Final = {
+    "s0": 0 | 1 << S, "s9": 0 | 2 << S,
+    "s1": 1, "s2": 2, "s3": 3, "s4": 4, "s5": 5, "s8": 8,
+    "s6": 1 << 63 | 6, "s7": 1 << 63 | 6,
+}  # fmt: skip
+"""The mixed hashes of the subscribers of large sets: `s9` meets `s0`, and parts from it below; those of `s6` and `s7`
+agree in all 64 bits."""
+
+
+def subscriber_hash(name: str) -> int:
+    """The subscriber's mixed hash, the same in every process; some hash for other texts."""
+    return _SUBSCRIBERS.get(name) or crc32(name.encode())

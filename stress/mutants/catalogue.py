@@ -120,6 +120,7 @@ _SNAPSHOTS: Final = (
         "RDCSS judges its success by what is there now",
         "        return load(descriptor) is COMMITTED\n",
         "        return rdcss_read_root(root) is new\n",
+        shown_by=("about to tomb", ((("clear", ()),), (("__setitem__", ("a", 1002)), ("snapshot", ())))),
     ),
     _of_map("a snapshot begins no generation", "new_inode(main, Gen())):", "new_inode(main, old.gen)):"),
     _of_map(
@@ -189,6 +190,7 @@ _TOMBS: Final = (
         "a tomb is buried where another I-node is",
         "    if child is edit.inode:\n",
         "    if isinstance(child, INode):\n",
+        shown_by=("after a snapshot", ((("__setitem__", ("a2", 1001)),), (("pop", ("a2", None)),))),
     ),
     _of_map("two keys lie in the wrong order", "(x, y) if i < j else (y, x)", "(x, y)"),
     _of_map(
@@ -396,19 +398,23 @@ _SUBSCRIPTIONS: Final = (
         "            flag = flag_at(edit.hash, 0)\n"
         "            return _commit(root, edit, main, new_cnode(flag, (added,), edit.gen))\n"
         "        else:\n            _bury(root, edit, main)",
+        shown_by=("a subscriber above", ((("unsubscribe", ("a.b", "x")),), (("subscribe", ("a.c", "x")),))),
     ),
     _of_subscriptions(
         "whether somebody is subscribed above is not looked at again",
         _NODES,
         "edit.emptied or _is_one_snode(edit, new)):",
         "edit.emptied or _is_one_snode(edit, new) and edit.rolls_up()):",
-        starts=("a subscriber above a neighbour",),
+        shown_by=(
+            "a subscriber above a neighbour",
+            ((("unsubscribe", ("a.b", "x")),), (("unsubscribe", ("a", "x")),)),
+        ),
     ),
     _of_subscriptions(
         "whether somebody is subscribed above is looked at again but once",
         _NODES,
-        "        return gcas_read(root, edit.parent) is edit.parent_main",
-        "        return True",
+        "        return gcas_read(root, edit.parent) is not edit.parent_main",
+        "        return False",
         shown_by=(
             "a subscriber above words that meet",
             ((("subscribe", ("a.y2", "x")),), (("unsubscribe", ("a", "x")),), (("unsubscribe", ("a.y1", "x")),)),
