@@ -119,7 +119,10 @@ def spark() -> Iterator[SparkSession]:
     """A small local Spark session."""
     from pyspark.sql import SparkSession
 
+    from subtrie.cli_spark import SHORT_LIVED
+
     settings: dict[str, bool | float | int | str | None] = {
+        "spark.driver.extraJavaOptions": SHORT_LIVED,
         "spark.driver.host": "127.0.0.1",
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "2",
