@@ -15,6 +15,7 @@ from benchmarks.workloads import growing_filters
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_000, INVERTED: 10_000, NAIVE: 100_000}
 """How far each one goes: beyond, it takes too much memory or time."""
+PROBE = "dict.get of the whole topic"
 MATCHES = 20_000
 TOPICS = {NAIVE: 20, INVERTED: 200}
 """Of how many topics the matches are where each of them, or getting to know it, takes long."""
@@ -27,6 +28,7 @@ def _groups(quick: bool) -> Iterator[Group]:
         numbers = _sample(size)
         filters = list(growing_filters(size))
         topics = [filters[number].replace("*", "w7") for number in numbers]
+        group.append(_contender(PROBE, dict.fromkeys(filters).get, topics, size))
         for entrant in present([entrant for entrant, largest in LARGEST.items() if size <= largest]):
             matcher = filled(entrant, filters)
             own = entrant.texts(topics[: TOPICS.get(entrant, MATCHES)])
@@ -72,6 +74,7 @@ BENCHMARKS = [
         note=(
             "Filters of five words, 100 different ones a level, every 10th with a wildcard. 20,000 topics in no order;"
             " but 200 again and again for the inverted bitmap, which has to know them, and 20 for the naive one."
+            " One probe of a dict, which finds literal filters only, says how much of the growth is that of memory."
         ),
     )
 ]
