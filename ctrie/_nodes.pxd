@@ -150,6 +150,7 @@ cdef class Edit:
     cdef uint64_t parent_hash
     cdef int parent_lev
     cdef MainNode parent_main
+    cdef bint compared
     cdef object asked
     cdef bint verdict
     cdef dict said
@@ -169,10 +170,16 @@ cdef SNode edit_trie(Root root, Edit edit)
 cdef object _clear_path(Root root, Edit edit)
 @cython.locals(main=MainNode, outcome=int)
 cdef int _attempt(Root root, Edit edit) except -1
-@cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t, below=INode, new=SNode, left=CNode, changed=CNode)
+@cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t)
 cdef int _edit_cnode(Root root, Edit edit, CNode cn) except -1
-@cython.locals(sn=SNode, pos=Py_ssize_t, below=INode, new=SNode, added=SNode, changed=LNode)
+@cython.locals(sn=SNode, pos=Py_ssize_t, added=SNode)
 cdef int _edit_lnode(Root root, Edit edit, LNode ln) except -1
+@cython.locals(below=INode, new=SNode, changed=MainNode)
+cdef int _edit_snode(Root root, Edit edit, MainNode main, Py_ssize_t pos, SNode sn) except -1
+@cython.locals(cn=CNode, left=CNode, ln=LNode)
+cdef MainNode _without_snode(Edit edit, MainNode main, Py_ssize_t pos)
+@cython.locals(cn=CNode, ln=LNode)
+cdef MainNode _with_other_snode(Edit edit, MainNode main, Py_ssize_t pos, SNode sn)
 cdef SNode _created(Edit edit)
 @cython.locals(added=SNode, full=CNode)
 cdef int _add_to_cnode(Root root, Edit edit, CNode cn, uint64_t flag, Py_ssize_t pos) except -1

@@ -599,6 +599,7 @@ class Edit:
 
     __slots__ = (
         "asked",
+        "compared",
         "emptied",
         "entombed",
         "found",
@@ -614,7 +615,8 @@ class Edit:
         "settled",
         "verdict",
     )
-    asked: object  # the key that `agree` has compared first, and its verdict; the others' verdicts are in `said`
+    compared: bool  # `agree` has compared a key: `asked`, with this verdict; the other keys' verdicts are in `said`
+    asked: object
     verdict: bool
     said: dict[int, tuple[object, bool]] | None
     hash: int  # of the key in the present level
@@ -633,13 +635,14 @@ class Edit:
     def agree(self, stored: object, wanted: object, equal: Callable[[Any, Any], Any] | None) -> bool:
         """Tell whether two keys that are not identical are equal. Of each stored one this is asked once, however many
         attempts there are: users' code that itself changed the trie would else be in the way of every one of them."""
-        if stored is self.asked:
+        if self.compared and stored is self.asked:
             return self.verdict
         said = None if self.said is None else self.said.get(id(stored))
         if said is not None:
             return said[1]
         verdict = bool(stored == wanted) if equal is None else bool(equal(stored, wanted))
-        if self.asked is _NOTHING:
+        if not self.compared:
+            self.compared = True
             self.asked = stored
             self.verdict = verdict
         else:
@@ -675,7 +678,6 @@ class Edit:
         raise AssertionError
 
 
-_NOTHING = object()
 DONE = 0
 RESTART = 1
 AGAIN = 2
@@ -690,8 +692,7 @@ def edit_trie(root: Root, edit: Edit) -> SNode | None:
     """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS, or, when nothing is
     changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
     committed a change, took a snapshot, or left a tomb on the path."""
-    edit.settled = edit.emptied = edit.entombed = False
-    edit.asked = _NOTHING
+    edit.settled = edit.emptied = edit.entombed = edit.compared = False
     edit.said = None
     while _attempt(root, edit) == RESTART:
         if edit.settled:
@@ -742,9 +743,25 @@ def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
     sn: SNode = child
     if sn.hash != edit.hash or not edit.same(sn):
         return _split(root, edit, cn, pos)
+    return _edit_snode(root, edit, cn, pos, sn)
+
+
+def _edit_lnode(root: Root, edit: Edit, ln: LNode) -> int:
+    for pos, entry in enumerate(ln.entries):
+        sn: SNode = entry
+        if edit.same(sn):
+            return _edit_snode(root, edit, ln, pos, sn)
+    added = _created(edit)
+    if added is None:
+        return DONE
+    return _commit(root, edit, ln, new_lnode(inserted(ln.entries, len(ln.entries), added)))
+
+
+def _edit_snode(root: Root, edit: Edit, main: MainNode, pos: int, sn: SNode) -> int:
+    """Number `pos` of `main` is the key's own S-node: go through it, or change it."""
     below = edit.below(sn)
     if below is not None:
-        return _enter(root, edit, cn, below, True)
+        return _enter(root, edit, main, below, True)
     edit.found = sn
     if edit.settled:
         return DONE
@@ -752,34 +769,26 @@ def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
     if new is sn:
         return DONE
     if new is None:
-        left = without_branch(cn, flag, pos, edit.gen)
-        return _remove(root, edit, cn, _contracted(left, edit.lev, edit.parent is None))
-    changed = with_other_branch(cn, pos, new, edit.gen)
-    return _remove(root, edit, cn, changed) if edit.emptied else _commit(root, edit, cn, changed)
+        return _remove(root, edit, main, _without_snode(edit, main, pos))
+    changed = _with_other_snode(edit, main, pos, new)
+    return _remove(root, edit, main, changed) if edit.emptied else _commit(root, edit, main, changed)
 
 
-def _edit_lnode(root: Root, edit: Edit, ln: LNode) -> int:
-    for pos, entry in enumerate(ln.entries):
-        sn: SNode = entry
-        if not edit.same(sn):
-            continue
-        below = edit.below(sn)
-        if below is not None:
-            return _enter(root, edit, ln, below, True)
-        edit.found = sn
-        if edit.settled:
-            return DONE
-        new = edit.change(sn)
-        if new is sn:
-            return DONE
-        if new is None:
-            return _remove(root, edit, ln, _without_entry(ln, pos))
-        changed = new_lnode(replaced(ln.entries, pos, new))
-        return _remove(root, edit, ln, changed) if edit.emptied else _commit(root, edit, ln, changed)
-    added = _created(edit)
-    if added is None:
-        return DONE
-    return _commit(root, edit, ln, new_lnode(inserted(ln.entries, len(ln.entries), added)))
+def _without_snode(edit: Edit, main: MainNode, pos: int) -> MainNode:
+    if isinstance(main, CNode):
+        cn: CNode = main
+        left = without_branch(cn, flag_at(edit.hash, edit.lev), pos, edit.gen)
+        return _contracted(left, edit.lev, edit.parent is None)
+    ln: LNode = main  # type: ignore[assignment]
+    return _without_entry(ln, pos)
+
+
+def _with_other_snode(edit: Edit, main: MainNode, pos: int, sn: SNode) -> MainNode:
+    if isinstance(main, CNode):
+        cn: CNode = main
+        return with_other_branch(cn, pos, sn, edit.gen)
+    ln: LNode = main  # type: ignore[assignment]
+    return new_lnode(replaced(ln.entries, pos, sn))
 
 
 def _created(edit: Edit) -> SNode | None:

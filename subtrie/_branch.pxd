@@ -55,6 +55,7 @@ cdef class FilterEdit(Edit):
     cdef bint bare
     cdef bint bare_above
 
+    cdef object begin(self, object plan, tuple words, tuple hashes, object group)
     cdef object rewind(self)
     @cython.locals(branch=Branch)
     cdef bint same(self, SNode sn) except -1

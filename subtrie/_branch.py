@@ -163,6 +163,16 @@ class FilterEdit(Edit):
     bare: bool  # it has no subscribers
     bare_above: bool  # the branch that leads to the present level has none
 
+    def begin(self, plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None) -> None:
+        """Say which subscribers it is about: those of the filter, or of its queue group."""
+        self.plan = plan
+        self.separator = plan.separator
+        self.words = words
+        self.hashes = hashes
+        self.group = group
+        self.attempts = 0
+        self.crossed = False
+
     def rewind(self) -> None:
         if not self.settled:
             self.attempts += 1
@@ -299,13 +309,7 @@ def subscribe_edit(
     plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
 ) -> Subscribe:
     edit: Subscribe = Subscribe.__new__(Subscribe)
-    edit.plan = plan
-    edit.separator = plan.separator
-    edit.group = group
-    edit.attempts = 0
-    edit.crossed = False
-    edit.words = words
-    edit.hashes = hashes
+    edit.begin(plan, words, hashes, group)
     edit.entry = entry
     return edit
 
@@ -314,13 +318,7 @@ def unsubscribe_edit(
     plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, subscriber: object, hash: int
 ) -> Unsubscribe:
     edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
-    edit.plan = plan
-    edit.separator = plan.separator
-    edit.group = group
-    edit.attempts = 0
-    edit.crossed = False
-    edit.words = words
-    edit.hashes = hashes
+    edit.begin(plan, words, hashes, group)
     edit.subscriber = subscriber
     edit.subscriber_hash = hash
     return edit

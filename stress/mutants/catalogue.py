@@ -207,14 +207,15 @@ _TOMBS: Final = (
     ),
     _of_map(
         "an L-node takes a key twice",
-        "changed = new_lnode(replaced(ln.entries, pos, new))",
-        "changed = new_lnode((*ln.entries, new))",
+        "return new_lnode(replaced(ln.entries, pos, sn))",
+        "return new_lnode((*ln.entries, sn))",
         starts=_COLLISIONS,
     ),
     _of_map(
         "a failed removal from an L-node counts as done",
-        "            return _remove(root, edit, ln, _without_entry(ln, pos))",
-        "            _remove(root, edit, ln, _without_entry(ln, pos))\n            return DONE",
+        "        return _remove(root, edit, main, _without_snode(edit, main, pos))",
+        "        outcome = _remove(root, edit, main, _without_snode(edit, main, pos))\n"
+        "        return DONE if isinstance(main, LNode) else outcome",
         starts=_COLLISIONS,
     ),
 )
