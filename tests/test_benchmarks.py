@@ -143,7 +143,7 @@ class OwnOnly:
         assert len(together) == len(set(together)), "threads share a string"
 
 
-MIX = mixed.Mix("test", "a test", 2, inserts_only=False)
+MIX = mixed.Mix("test", "a test", 2, inserts_only=False, operations=50)
 FILTERS = throughput_filters()
 
 
