@@ -11,7 +11,7 @@ import functools
 from typing import Final
 from zlib import crc32
 
-__all__ = ["HASHES", "W", "on_path", "raw_hash", "subscriber_hash", "unmix"]
+__all__ = ["HASHES", "SUBSCRIBER_HASHES", "W", "on_path", "raw_hash", "unmix"]
 
 W: Final = 6
 """Bits of a hash that a node reads; `ctrie._arrays` has the same."""
@@ -47,22 +47,17 @@ HASHES: Final[dict[str, int]] = {
 }  # fmt: skip
 """The mixed hashes of the names; those of `same1`, `same2` and `same3` agree in all 64 bits."""
 
+SUBSCRIBER_HASHES: Final[dict[str, int]] = {
+    "s0": 0 | 1 << S, "s9": 0 | 2 << S,
+    "s1": 1, "s2": 2, "s3": 3, "s4": 4, "s5": 5, "s8": 8,
+    "s6": 1 << 63 | 6, "s7": 1 << 63 | 6,
+    "x": 10, "y": 11, "z": 12,
+}  # fmt: skip
+"""The mixed hashes of the subscribers: `s9` meets `s0`, and parts from it below; those of `s6` and `s7` agree in all 64
+bits."""
+
 
 def raw_hash(name: str) -> int:
     """The hash that the tries' mixing turns into the name's; some hash, always the same, for other texts."""
     mixed = HASHES.get(name)
     return crc32(name.encode()) if mixed is None else unmix(mixed)
-
-
-_SUBSCRIBERS: Final = {
-    "s0": 0 | 1 << S, "s9": 0 | 2 << S,
-    "s1": 1, "s2": 2, "s3": 3, "s4": 4, "s5": 5, "s8": 8,
-    "s6": 1 << 63 | 6, "s7": 1 << 63 | 6,
-}  # fmt: skip
-"""The mixed hashes of the subscribers of large sets: `s9` meets `s0`, and parts from it below; those of `s6` and `s7`
-agree in all 64 bits."""
-
-
-def subscriber_hash(name: str) -> int:
-    """The subscriber's mixed hash, the same in every process; some hash for other texts."""
-    return _SUBSCRIBERS.get(name) or crc32(name.encode())

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from stress.explorer.crew import Crew
 from stress.explorer.machine import Machine
-from stress.explorer.paths import HASHES, W, raw_hash, subscriber_hash
+from stress.explorer.paths import HASHES, SUBSCRIBER_HASHES, W, raw_hash
 from stress.explorer.private import PACKAGES, Change, import_privately, interpreted_twin
 from stress.explorer.scenario import Call, Start
 from stress.explorer.slots import Seam, slot_module, threading_module
@@ -97,8 +97,8 @@ _LEVELS: Final = 4
 
 def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
-    `HASHES`, and subscribers on those of `subscriber_hash`, in every process. Of a name's hash it reads four levels
-    only, so that to collide is not a matter of eleven, and three threads that do can be explored to the end.
+    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. Of a name's hash it reads four levels only, so that to
+    collide is not a matter of eleven, and three threads that do can be explored to the end.
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
@@ -108,9 +108,8 @@ def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     for name in ("ctrie._creation", "ctrie._doer"):
         vars(modules[name])["threading"] = explored
     for module in modules.values():
-        word_hash = vars(module).get("word_hash")
-        if word_hash is not None:
-            vars(module)["word_hash"] = lambda word, hash_of=word_hash: HASHES.get(word) or hash_of(word)
-        if "subscriber_hash" in vars(module):
-            vars(module)["subscriber_hash"] = subscriber_hash
+        for name, known in (("word_hash", HASHES), ("subscriber_hash", SUBSCRIBER_HASHES)):
+            hash_of = vars(module).get(name)
+            if hash_of is not None:
+                vars(module)[name] = lambda it, hash_of=hash_of, known=known: known.get(it) or hash_of(it)
     return Twin(modules, seam, crew)
