@@ -111,7 +111,7 @@ class Ctrie(Rooted):
     `items`, `==`, `copy`, pickling) looks at one instant. `None` is an ordinary key and value. `hash` (key -> int)
     and `equal` (key, key -> bool) replace the keys' own; equal keys must have equal hashes.
 
-    Operations on one key take O(log n) steps with base 32, are linearizable and lock-free. A snapshot is O(1); the
+    Operations on one key take O(log n) steps with base 64, are linearizable and lock-free. A snapshot is O(1); the
     first writes after it copy the nodes that they pass. Iteration has no particular order.
 
     Methods for one key: `get`, `m[k]`, `m[k] = v`, `del m[k]`, `k in m`, `setdefault`, `pop`, `put_if_absent`,

@@ -3,7 +3,7 @@
 After Prokopec, Bronson, Bagwell and Odersky, *Concurrent Tries with Efficient Non-Blocking Snapshots* (PPoPP 2012),
 whose names are kept. A key's 64-bit hash is read W = 6 bits at a time; each group picks one of 64 branches.
 
-    Root --> I-node --> C-node  [ S-node | I-node | ... ]      bitmap + array of at most 32 branches
+    Root --> I-node --> C-node  [ S-node | I-node | ... ]      bitmap + array of at most 64 branches
                             |                 |
                       (key, value)            +--> C-node | T-node | L-node
 

@@ -16,7 +16,7 @@ class CtrieSet(MutableSet[Any]):
     """A concurrent set that any number of threads use without locks, with snapshots in constant time.
 
     `CtrieSet(iterable=(), /, *, hash=None, equal=None)` is a `MutableSet`. `add`, `discard`, `remove` and `in` are
-    linearizable and lock-free, O(log n) with base 32; whatever looks at all of it looks at one instant. The set
+    linearizable and lock-free, O(log n) with base 64; whatever looks at all of it looks at one instant. The set
     operators return a new CtrieSet with the same `hash` and `equal`.
 
     >>> s = CtrieSet("abc")
