@@ -40,10 +40,10 @@ class Mix(NamedTuple):
 
 
 MIXES = (
-    Mix("mixed-90-10", "90 % matches, 10 % subscribe and unsubscribe", 10, False, 40_000),
-    Mix("mixed-50-50", "50 % matches, 50 % subscribe and unsubscribe", 2, False, 40_000),
-    Mix("insert-1-3", "one subscribe to three matches", 4, True, 8_000),
-    Mix("insert-1-1", "one subscribe to one match", 2, True, 8_000),
+    Mix("mixed-90-10", "90 % matches, 10 % subscribe and unsubscribe", 10, inserts_only=False, operations=40_000),
+    Mix("mixed-50-50", "50 % matches, 50 % subscribe and unsubscribe", 2, inserts_only=False, operations=40_000),
+    Mix("insert-1-3", "one subscribe to three matches", 4, inserts_only=True, operations=8_000),
+    Mix("insert-1-1", "one subscribe to one match", 2, inserts_only=True, operations=8_000),
 )
 COSTS = {TRIE: 1, UNDER_LOCK: 1, LOCKED: 10, PAHO_UNDER_LOCK: 10, OPTIMISED: 20, INVERTED: 400, NAIVE: 400}
 """By how much fewer operations the slower ones get."""
