@@ -1,4 +1,4 @@
-"""Who competes with the Ctrie as a map: one adapter each, all with `get`, `[key] = value` and `del [key]`."""
+"""Who competes with the Ctrie as a map: one adapter each, all with `get`, `[key]`, `[key] = value` and `del [key]`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class Locked:
         with self._lock:
             return self._map.get(key)
 
+    def __getitem__(self, key: str) -> int:
+        with self._lock:
+            return self._map[key]
+
     def __setitem__(self, key: str, value: int) -> None:
         with self._lock:
             self._map[key] = value
@@ -42,6 +46,10 @@ class Swapped:
 
     def get(self, key: str) -> int | None:
         found: int | None = self._reference.load().get(key)
+        return found
+
+    def __getitem__(self, key: str) -> int:
+        found: int = self._reference.load()[key]
         return found
 
     def __setitem__(self, key: str, value: int) -> None:
@@ -112,8 +120,8 @@ def jvm_is_there() -> bool:
     return missing is None
 
 
-def shuffled_keys(size: int, seed: int) -> list[str]:
-    """Make strings, in an order without pattern: a map's memory is not read front to back."""
-    keys = [f"key{number}" for number in range(size)]
-    random.Random(seed).shuffle(keys)
-    return keys
+def shuffled_keys(size: int, seed: int, count: int | None = None) -> list[str]:
+    """Make `count` of `size` different strings (all of them unless told), in an order without pattern: a map's memory
+    is not read front to back."""
+    numbers = random.Random(seed).sample(range(size), size if count is None else count)
+    return [f"key{number}" for number in numbers]

@@ -31,6 +31,7 @@ def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[st
         for turn in range(warm_ups + repeats):
             for contender, kept in zip(group, values, strict=True):
                 progress(f"{_label(contender)}: {turn + 1}/{warm_ups + repeats}")
+                gc.collect()  # or it would pay for what the one before has left
                 value = contender.measure() / contender.operations
                 if turn >= warm_ups:
                     kept.append(value)

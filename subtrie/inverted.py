@@ -87,9 +87,8 @@ class InvertedMatcher:
             assert list(row) == list(self._compile(topic)), f"the row of {topic} is not what its topic says"
 
     def _row(self, topic: str) -> Bitmap:
-        known = self._rows.get(topic)
-        if known is not None:
-            return known[1]
+        if topic in self._rows:  # not `get`: see locked.py
+            return self._rows[topic][1]
         words = self.dialect.split_topic(topic)
         row = self._compile(words)
         if len(self._rows) == self._max_topics:

@@ -104,20 +104,19 @@ class LockedTrie:
         assert size == self._size, f"{size} subscriptions found, {self._size} counted"
 
     def _find(self, words: Words) -> _Node | None:
-        node: _Node | None = self._root
+        node = self._root
         for word in words:
-            if node is None:
-                break
-            node = node.children.get(word)
+            if word not in node.children:
+                return None
+            node = node.children[word]
         return node
 
     def _grow(self, words: Words) -> _Node:
         node = self._root
         for word in words:
-            child = node.children.get(word)
-            if child is None:
-                child = node.children[word] = _Node(stays=word == self.dialect.many_words)
-            node = child
+            if word not in node.children:
+                node.children[word] = _Node(stays=word == self.dialect.many_words)
+            node = node.children[word]
         return node
 
     def _prune(self, words: Words) -> None:

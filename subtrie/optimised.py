@@ -225,10 +225,11 @@ class OptimisedMatcher:
         if longer and not (left and self._positions):
             return Bitmap() if self.dialect.is_reserved(topic) else left
         for index, (word, position) in enumerate(zip(topic, self._positions, strict=False)):
-            row = position.named.get(word)
-            if row is None:
-                if self._bars_wild(word, index):
-                    return Bitmap()
+            if word in position.named:  # not `get`: see locked.py
+                row = position.named[word]
+            elif self._bars_wild(word, index):
+                return Bitmap()
+            else:
                 row = position.other
             left = left & row if index or longer else row
             if not left:

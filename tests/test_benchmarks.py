@@ -118,7 +118,7 @@ class OwnOnly:
         self.kept: list[str] = []
 
     def __getattr__(self, name: str) -> Callable[..., bool]:
-        if name not in ("match", "subscribe", "unsubscribe", "get"):
+        if name not in ("match", "subscribe", "unsubscribe"):
             raise AttributeError(name)
         maker = get_ident()
 
@@ -128,6 +128,9 @@ class OwnOnly:
             return True
 
         return bound
+
+    def __getitem__(self, key: str) -> None:
+        self.note(key)
 
     def __setitem__(self, key: str, _: object) -> None:
         self.note(key)
