@@ -4,7 +4,7 @@ What differs: a topic's words are hashed in place, positions are the bits of one
 more take the other body, and so do dialects whose separator or wildcards are no ASCII characters), and no reference is
 counted before the subscribers are handed out. A pin (ctrie/reclaim.h) keeps alive what is passed; while it is held no
 Python code runs and nothing is allocated but by malloc. On GIL builds the same rule keeps a collection, and with it a
-finalizer, from changing the trie under a traversal.
+finalizer, from changing the trie under a traversal, which therefore needs no second pass there.
 """
 
 import os
@@ -18,7 +18,7 @@ from libc.string cimport memchr, memcpy
 
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode
-from ctrie._native cimport CTRIE_SLOT, Slot, pin, slot_read, unpin
+from ctrie._native cimport CTRIE_SLOT, SLOT_NEEDS_PIN, Slot, pin, slot_read, unpin
 from ctrie._descent cimport help_pending
 from ctrie._nodes cimport INode, LNode, Root, SNode, freeze_root, rdcss_read_root
 from subtrie._branch cimport Chain
@@ -53,6 +53,11 @@ cdef extern from *:
     static inline void count_one(int64_t *counter)
     {
         __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    }
+    static inline Py_hash_t text_hash(PyObject *text)
+    {
+        Py_hash_t known = __atomic_load_n(&((PyASCIIObject *)text)->hash, __ATOMIC_RELAXED);
+        return known != -1 ? known : PyObject_Hash(text);
     }
     static inline int same_text(PyObject *a, PyObject *b)
     {
@@ -91,6 +96,7 @@ cdef extern from *:
     """
     int own_stripe(int stripes)
     void count_one(int64_t *counter)
+    Py_hash_t text_hash(object text)
     bint same_text(PyObject *a, PyObject *b)
     PyObject *SUBTRIE_STRIPES(PyObject *cache)
     PyObject *SUBTRIE_PLACES(PyObject *table)
@@ -358,6 +364,13 @@ cdef inline uint64_t *_room_for(Buffer *buffer, Py_ssize_t more) noexcept nogil:
 
 cdef enum:
     NOTED = 3           # what `seen` holds for an I-node
+    MOST_INODES = 12    # on the way to a branch of a level (one for every W bits of a hash), and that of its next level
+
+cdef struct Ends:       # where a traversal's next notes go: kept in registers, unlike the counts of buffers
+    uint64_t *seen
+    uint64_t *found
+    uint64_t *seen_limit        # beyond it there may be too little room for what one level has noted
+    uint64_t *found_limit
 
 cdef enum:              # how a traversal goes on or ends
     THROUGH
@@ -366,17 +379,13 @@ cdef enum:              # how a traversal goes on or ends
     ENOUGH              # one branch is found, and one is all that was wanted
 
 
-cdef inline PyObject *_note(Scratch *s, PyObject *inode, uint64_t positions) noexcept nogil:
-    """Read an I-node's main node and note both; NULL when there is no memory."""
+cdef inline PyObject *_note(Ends *ends, PyObject *inode, uint64_t positions) noexcept nogil:
+    """Read an I-node's main node and note both."""
     cdef PyObject *main = slot_read(CTRIE_SLOT(inode))
-    cdef uint64_t *noted
-    if s.seen.count + NOTED > s.seen.capacity and not _grow(&s.seen):
-        return NULL
-    noted = s.seen.items + s.seen.count
-    noted[0] = <uint64_t>inode
-    noted[1] = <uint64_t>main
-    noted[2] = positions
-    s.seen.count += NOTED
+    ends.seen[0] = <uint64_t>inode
+    ends.seen[1] = <uint64_t>main
+    ends.seen[2] = positions
+    ends.seen += NOTED
     return main
 
 
@@ -391,57 +400,93 @@ cdef inline bint _is_pending(Scratch *s, PyObject *inode, PyObject *main) noexce
 cdef int _traverse(Scratch *s, PyObject *first) noexcept nogil:
     """Breadth first: the levels noted are the queue. A level's main node is noted, and fetched into the cache, some
     time before it is looked at."""
-    cdef PyObject *level
-    cdef PyObject *main
-    cdef uint64_t positions
-    cdef Py_ssize_t at = 0
-    cdef int outcome
+    cdef Ends ends
+    cdef uint64_t *at
+    cdef uint64_t *noted
+    cdef Py_ssize_t passed
+    cdef int outcome = THROUGH
     s.seen.count = s.found.count = 0
-    if _note(s, first, 1) == NULL:
-        return NO_MEMORY
-    while at < s.seen.count:
-        level = <PyObject *>s.seen.items[at]
-        main = <PyObject *>s.seen.items[at + 1]
-        positions = s.seen.items[at + 2]
+    ends = _ends(s)
+    at = ends.seen
+    _note(&ends, first, 1)
+    while at != ends.seen and outcome == THROUGH:
+        if ends.seen > ends.seen_limit or ends.found > ends.found_limit:
+            passed = at - s.seen.items
+            _settle(s, &ends)
+            if not _more_room(s):
+                return NO_MEMORY
+            ends = _ends(s)
+            at = s.seen.items + passed
+        noted = at
         at += NOTED
-        if not positions:
-            continue
-        if _is_pending(s, level, main):
-            return PENDING
-        if not (s.reserved and level == first):
-            outcome = _wildcards(s, main, positions)
-            if outcome != THROUGH:
-                return outcome
-        outcome = _literals(s, level, main, positions & (s.full >> 1))      # positions with a word after them
+        if noted[2]:
+            outcome = _level(s, &ends, <PyObject *>noted[0], <PyObject *>noted[1], noted[2], noted == s.seen.items)
+    _settle(s, &ends)
+    return outcome
+
+
+cdef inline Ends _ends(Scratch *s) noexcept nogil:
+    cdef Ends ends
+    cdef Py_ssize_t branches = _most_branches(s)
+    ends.seen = s.seen.items + s.seen.count
+    ends.found = s.found.items + s.found.count
+    ends.seen_limit = s.seen.items + s.seen.capacity - branches * MOST_INODES * NOTED
+    ends.found_limit = s.found.items + s.found.capacity - branches
+    return ends
+
+
+cdef inline Py_ssize_t _most_branches(Scratch *s) noexcept nogil:
+    """Return how many branches of one level the topic may reach: the wildcards', and one for each word."""
+    return 2 + s.size
+
+
+cdef inline void _settle(Scratch *s, const Ends *ends) noexcept nogil:
+    s.seen.count = ends.seen - s.seen.items
+    s.found.count = ends.found - s.found.items
+
+
+cdef bint _more_room(Scratch *s) noexcept nogil:
+    cdef Py_ssize_t branches = _most_branches(s)
+    return _room_for(&s.seen, branches * MOST_INODES * NOTED) != NULL and _room_for(&s.found, branches) != NULL
+
+
+cdef inline int _level(
+    Scratch *s, Ends *ends, PyObject *level, PyObject *main, uint64_t positions, bint is_first
+) noexcept nogil:
+    cdef int outcome
+    if _is_pending(s, level, main):
+        return PENDING
+    if not (is_first and s.reserved):
+        outcome = _wildcards(s, ends, main, positions)
         if outcome != THROUGH:
             return outcome
-    return THROUGH
+    return _literals(s, ends, level, main, positions & (s.full >> 1))       # positions with a word after them
 
 
-cdef inline int _wildcards(Scratch *s, PyObject *main, uint64_t positions) noexcept nogil:
+cdef inline int _wildcards(Scratch *s, Ends *ends, PyObject *main, uint64_t positions) noexcept nogil:
     cdef uint64_t bitmap
     cdef PyObject *child
     cdef int outcome
     if not SUBTRIE_IS(main, CNODE):
-        return _entombed_wildcard(s, CTRIE_TOMB(main), positions)
+        return _entombed_wildcard(s, ends, CTRIE_TOMB(main), positions)
     bitmap = CTRIE_BITMAP(main)
     if bitmap >> MANY_WORDS:
         child = CTRIE_CHILD(main, popcount(bitmap & (flag_at(MANY_WORDS, 0) - 1)))
-        outcome = _visit(s, child, 1, _after_many(s, positions))
+        outcome = _visit(s, ends, child, 1, _after_many(s, positions))
         if outcome != THROUGH:
             return outcome
     if bitmap >> ONE_WORD & 1:
         child = CTRIE_CHILD(main, popcount(bitmap & (flag_at(ONE_WORD, 0) - 1)))
-        return _visit(s, child, 1, _after_one(s, positions))
+        return _visit(s, ends, child, 1, _after_one(s, positions))
     return THROUGH
 
 
-cdef int _entombed_wildcard(Scratch *s, PyObject *last, uint64_t positions) noexcept nogil:
+cdef inline int _entombed_wildcard(Scratch *s, Ends *ends, PyObject *last, uint64_t positions) noexcept nogil:
     """The level is tombed: `last` is its only branch, or None."""
     if last != Py_None and CTRIE_HASH(last) == MANY_WORDS:
-        return _visit(s, last, 1, _after_many(s, positions))
+        return _visit(s, ends, last, 1, _after_many(s, positions))
     if last != Py_None and CTRIE_HASH(last) == ONE_WORD:
-        return _visit(s, last, 1, _after_one(s, positions))
+        return _visit(s, ends, last, 1, _after_one(s, positions))
     return THROUGH
 
 
@@ -454,7 +499,9 @@ cdef inline uint64_t _after_many(Scratch *s, uint64_t positions) noexcept nogil:
     return s.full & (~<uint64_t>0 << fewest) if fewest <= s.size else 0
 
 
-cdef inline int _literals(Scratch *s, PyObject *level, PyObject *main, uint64_t left) noexcept nogil:
+cdef inline int _literals(
+    Scratch *s, Ends *ends, PyObject *level, PyObject *main, uint64_t left
+) noexcept nogil:
     cdef uint64_t reached, others
     cdef int i, j, outcome
     while left:
@@ -468,32 +515,32 @@ cdef inline int _literals(Scratch *s, PyObject *level, PyObject *main, uint64_t 
             if s.words[i].hash == s.words[j].hash and word_is_word(&s.words[i], &s.words[j]):
                 reached |= <uint64_t>2 << j
                 left ^= <uint64_t>1 << j
-        outcome = _literal(s, level, main, &s.words[i], reached)
+        outcome = _literal(s, ends, level, main, &s.words[i], reached)
         if outcome != THROUGH:
             return outcome
     return THROUGH
 
 
-cdef inline int _visit(Scratch *s, PyObject *branch, Py_ssize_t end, uint64_t reached) noexcept nogil:
+cdef inline int _visit(
+    Scratch *s, Ends *ends, PyObject *branch, Py_ssize_t end, uint64_t reached
+) noexcept nogil:
     """Note a branch that the topic reaches, given the positions after its first word, which has so many characters."""
     cdef PyObject *next = SUBTRIE_NEXT(branch)
-    cdef PyObject *main
     if SUBTRIE_IS(branch, CHAIN):
         reached = _along(s, SUBTRIE_TEXT(branch), end, reached)
     if not reached:
         return THROUGH
     if reached >> s.size & 1 and (SUBTRIE_ALONE(branch) or CTRIE_VALUE(branch) != Py_None):
         prefetch(CTRIE_VALUE(branch))
-        if not _push(&s.found, <uint64_t>branch):
-            return NO_MEMORY
+        ends.found[0] = <uint64_t>branch
+        ends.found += 1
         if s.only_first:
             return ENOUGH
     # Past the last word only a wildcard for no words can follow.
     if next == Py_None or (s.many_min and reached == <uint64_t>1 << s.size):
         return THROUGH
-    main = _note(s, next, reached)
-    prefetch(main)
-    return NO_MEMORY if main == NULL else THROUGH
+    prefetch(_note(ends, next, reached))
+    return THROUGH
 
 
 cdef uint64_t _along(Scratch *s, const packed_text *text, Py_ssize_t at, uint64_t reached) noexcept nogil:
@@ -525,13 +572,17 @@ cdef inline uint64_t _after_part(
     return after
 
 
-cdef inline int _visit_if(Scratch *s, PyObject *branch, const word *w, uint64_t reached) noexcept nogil:
+cdef inline int _visit_if(
+    Scratch *s, Ends *ends, PyObject *branch, const word *w, uint64_t reached
+) noexcept nogil:
     if CTRIE_HASH(branch) != w.hash or not word_begins(w, SUBTRIE_TEXT(branch), s.separator):
         return THROUGH
-    return _visit(s, branch, w.length, reached)
+    return _visit(s, ends, branch, w.length, reached)
 
 
-cdef inline int _literal(Scratch *s, PyObject *level, PyObject *main, const word *w, uint64_t reached) noexcept nogil:
+cdef inline int _literal(
+    Scratch *s, Ends *ends, PyObject *level, PyObject *main, const word *w, uint64_t reached
+) noexcept nogil:
     cdef PyObject *node = level
     cdef PyObject *entries
     cdef uint64_t hash = w.hash
@@ -545,22 +596,20 @@ cdef inline int _literal(Scratch *s, PyObject *level, PyObject *main, const word
             return THROUGH
         node = CTRIE_CHILD(main, popcount(bitmap & (flag - 1)))
         if not SUBTRIE_IS(node, INODE):
-            return _visit_if(s, node, w, reached)
+            return _visit_if(s, ends, node, w, reached)
         hash >>= W
-        main = _note(s, node, 0)
-        if main == NULL:
-            return NO_MEMORY
+        main = _note(ends, node, 0)
         if _is_pending(s, node, main):
             return PENDING
     if SUBTRIE_IS(main, LNODE):
         entries = CTRIE_ENTRIES(main)
         for i in range(PyTuple_GET_SIZE_PTR(entries)):
-            outcome = _visit_if(s, PyTuple_GET_ITEM_PTR(entries, i), w, reached)
+            outcome = _visit_if(s, ends, PyTuple_GET_ITEM_PTR(entries, i), w, reached)
             if outcome != THROUGH:
                 return outcome
         return THROUGH
     node = CTRIE_TOMB(main)
-    return THROUGH if node == Py_None else _visit_if(s, node, w, reached)
+    return THROUGH if node == Py_None else _visit_if(s, ends, node, w, reached)
 
 
 cdef bint _still_holds(Scratch *s, PyObject *root, PyObject *first) noexcept:
@@ -691,7 +740,7 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
         if outcome == PENDING:
             help_pending(<Root>borrowed, s.pending, s.pending_main)
             continue
-        holds = (<Root>borrowed).readonly or outcome == ENOUGH or _still_holds(s, borrowed, first)
+        holds = not SLOT_NEEDS_PIN or (<Root>borrowed).readonly or outcome == ENOUGH or _still_holds(s, borrowed, first)
         if holds and outcome == THROUGH and not s.only_first:
             taken = _take_found(s)
             if s.keep_seen and s.seen.count <= NOTED * MOST_SEEN:
@@ -729,6 +778,8 @@ cdef int _drop_repeated(Buffer *subscribers) except -1:
     """Keep the first of each subscriber. Users' code runs only to compare two objects whose hashes agree."""
     cdef Py_ssize_t i, j
     cdef bint some = False
+    if _are_distinct(subscribers.items, subscribers.count):
+        return 0
     if subscribers.count > 2 * FEW:
         some = _mark_repeated_among_many(subscribers)
     else:
@@ -741,6 +792,18 @@ cdef int _drop_repeated(Buffer *subscribers) except -1:
     if some:
         _drop_marked(subscribers)
     return 0
+
+
+cdef inline bint _are_distinct(const uint64_t *items, Py_ssize_t count) noexcept nogil:
+    """Tell whether no two hashes have the last six bits in common: the shortest proof for a few subscribers."""
+    cdef uint64_t flag, taken = 0
+    cdef Py_ssize_t i
+    for i in range(1, count, 2):
+        flag = flag_at(items[i], 0)
+        if taken & flag:
+            return False
+        taken |= flag
+    return True
 
 
 cdef bint _mark_repeated_among_many(Buffer *subscribers) except -1:
@@ -906,7 +969,7 @@ cdef inline tuple _match(Matchable trie, topic, bint take_turns, bint *by_turns)
     if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
         return _match_now(trie, topic, None, take_turns, by_turns)
     stripe = own_stripe(STRIPES)
-    answer = _recalled(<PyObject *>trie._cache, <PyObject *>topic, hash(topic), stripe)
+    answer = _recalled(<PyObject *>trie._cache, <PyObject *>topic, text_hash(topic), stripe)
     if answer is not None:
         by_turns[0] = False
         return <tuple>answer

@@ -10,8 +10,8 @@ Bitmaps are not thread-safe while they change; one that nobody changes any more 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from itertools import compress
 from pathlib import Path
+from struct import unpack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from subtrie.dialects import Words
@@ -69,9 +69,13 @@ class IntBitmap:
         return self._bits.bit_count()
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the numbers of the set bits, in order."""
-        upwards = reversed(f"{self._bits:b}")
-        return compress(range(self._bits.bit_length()), map(int, upwards))
+        """Yield the numbers of the set bits, in order. O(bits / 64 + set bits)."""
+        size = (self._bits.bit_length() + 63) // 64
+        for place, word in enumerate(unpack(f"<{size}Q", self._bits.to_bytes(8 * size, "little"))):
+            while word:
+                lowest = word & -word
+                yield 64 * place + lowest.bit_length() - 1
+                word ^= lowest
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IntBitmap) and self._bits == other._bits

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -353,6 +354,17 @@ def test_many_wildcards_for_many_words() -> None:
         tried.subscribe(filter, filter, {})
     for topic in (".".join("a" * 31), ".".join("a" * 30 + "b"), ".".join("ab" * 15), ".".join("a" * 120), "", "b"):
         tried.ask(topic)
+    tried.list_all()
+
+
+@pytest.mark.parametrize("topic", ["a.b.c.d.e.f.g.h.i", "a.a.a.a", "a" + ".a" * 62, "a" + ".a" * 80], ids=len)
+def test_a_topic_that_passes_and_finds_more_than_a_match_has_room_for_at_first(topic: str) -> None:
+    tried = Tried(SubscriptionTrie(), Model(AMQP))
+    filters = [*product(*((word, "*") for word in "abcdefghi"))]
+    filters += [words for size in range(1, 6) for words in product("a*#", repeat=size)]
+    for filter in filters:
+        tried.subscribe(".".join(filter), filter, {})
+    tried.ask(topic)
     tried.list_all()
 
 
