@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from stress.history import UNSEEN, Operation, freeze, show
 
-__all__ = ["EVERYTHING", "Element", "Excerpt", "FrozenMap", "PerKey", "Spec", "State"]
+__all__ = ["EVERYTHING", "Element", "Excerpt", "FrozenMap", "PerKey", "Spec", "State", "without_order"]
 
 State = Hashable
 Element = Hashable
@@ -237,6 +237,16 @@ def _are_same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_are_same, one, other))
     return type(one) is type(other) and bool(one == other)
+
+
+def without_order(found: Sequence[Hashable]) -> Hashable:
+    """What counts of an answer that comes in any order: the set of what it has. With something in it twice, all of it
+    in its order, which no state answers.
+
+    >>> without_order(["b", "a"]) == without_order(["a", "b"]), without_order(["a", "a"])
+    (True, ('a', 'a'))
+    """
+    return frozenset(found) if len(set(found)) == len(found) else tuple(found)
 
 
 class FrozenMap(dict[Hashable, Any]):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State
+from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State, without_order
 
 __all__ = ["Map"]
 
@@ -274,9 +274,9 @@ class Map(Spec):
         match _ALIASES.get(op, op):
             case "items":
                 pairs = [freeze(pair) for pair in (result.items() if isinstance(result, Mapping) else result)]
-                return _distinct(pairs)
+                return without_order(pairs)
             case "keys":
-                return _distinct([freeze(key) for key in result])
+                return without_order([freeze(key) for key in result])
             case "values":
                 return frozenset(Counter(freeze(value) for value in result).items())
         return freeze(result)
@@ -292,8 +292,3 @@ class Map(Spec):
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2
-
-
-def _distinct(found: list[Hashable]) -> Hashable:
-    """The set of `found`, or all of it in order if something is there twice: no state answers that."""
-    return frozenset(found) if len(set(found)) == len(found) else tuple(found)

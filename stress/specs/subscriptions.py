@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, Spec, State
+from stress.spec import EVERYTHING, Element, Spec, State, without_order
 from stress.wildcards import DIALECTS, matches
 
 __all__ = ["Subscriptions"]
@@ -53,7 +53,7 @@ class Subscriptions(Spec):
             raise ValueError(f"no dialect {dialect!r}: there are {', '.join(DIALECTS)}")
         self.dialect = dialect
         self.initial: frozenset[Pair] = frozenset(initial or ())
-        if not all(map(_is_pair, self.initial)):
+        if not all(map(_is_subscription, self.initial)):
             raise ValueError("it must consist of pairs of a filter and a subscriber")
         self._universe: Collection[Any] = ()
         self._cover: dict[Any, list[Pair]] = {}
@@ -179,10 +179,8 @@ class Subscriptions(Spec):
             found = [freeze(each) for each in result]
         else:
             found = [(freeze(each[0]), freeze(each[1])) for each in result]
-        return (
-            frozenset(found) if len(set(found)) == len(found) else tuple(found)
-        )  # twice the same: no state answers that
+        return without_order(found)
 
 
-def _is_pair(value: Any) -> bool:
+def _is_subscription(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
