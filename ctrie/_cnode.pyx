@@ -14,13 +14,12 @@ cdef extern from "arrays.h":
     tuple tuple_of_part(array_part part)
 
 cdef extern from "cnode.h":
-    object cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, object gen)
+    CNode cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, object gen, bint tracked)
     array_part cnode_part(object cn, Py_ssize_t kept, Py_ssize_t skipped, PyObject *branch)
     Py_ssize_t cnode_bytes(object cn)
     int cnode_prepare(PyTypeObject *type) except -1
 
 cdef extern from "Python.h":
-    void PyObject_GC_Track(PyObject *o)
     bint PyObject_GC_IsTracked(PyObject *o)
 
 cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
@@ -44,22 +43,16 @@ cdef class CNode(MainNode):
 cnode_prepare(CNODE)
 
 
-cdef inline CNode _tracked_if(object cn, bint any_branch_is):
-    if any_branch_is:
-        PyObject_GC_Track(<PyObject *>cn)
-    return <CNode>cn
-
-
 cdef CNode new_cnode(uint64_t bitmap, tuple array, Gen gen):
     cdef bint tracked = False
     for branch in array:
         tracked = tracked or PyObject_GC_IsTracked(<PyObject *>branch)
-    return _tracked_if(cnode_make(CNODE, bitmap, part_of_tuple(array, len(array), 0, NULL), gen), tracked)
+    return cnode_make(CNODE, bitmap, part_of_tuple(array, len(array), 0, NULL), gen, tracked)
 
 
 cdef CNode _changed(CNode cn, uint64_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch, Gen gen):
     cdef bint tracked = PyObject_GC_IsTracked(<PyObject *>cn) or (branch != NULL and PyObject_GC_IsTracked(branch))
-    return _tracked_if(cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), gen), tracked)
+    return cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), gen, tracked)
 
 
 cdef tuple branches_of(CNode cn):

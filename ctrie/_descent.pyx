@@ -14,7 +14,7 @@ from libc.stdint cimport uint64_t
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode, Gen, branch_at, with_branch, with_other_branch
 from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
-from ctrie._recycle cimport drop_reference, recycle, recycle_give, recycle_take, recycled
+from ctrie._recycle cimport drop_reference, is_plain, plain_free, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
     INode, LNode, Pair, Root, Rooted, SNode, TNode, gcas_complete, new_inode, new_pair, rdcss_read_root, same_key,
     two_snodes
@@ -244,10 +244,14 @@ cdef PyObject *make_pair(PyTypeObject *type, Py_ssize_t size) except NULL:
 
 
 cdef void drop_pair(PyObject *pair) noexcept:
+    cdef bint plain = is_plain(pair)
     PyObject_GC_UnTrack(pair)
     drop_reference(CTRIE_KEY_FIELD(pair))
     drop_reference(CTRIE_VALUE_FIELD(pair))
-    recycle_give(&pairs, pair)
+    if plain:
+        plain_free(pair)
+    else:
+        recycle_give(&pairs, pair)
 
 
 recycle(&pairs, <PyObject *>Pair, drop_pair, make_pair)

@@ -61,6 +61,11 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *o)
 
 
+cdef extern from "plain.h":
+    void plain_after(object node)
+    object plain_node(object one, object other)
+
+
 cdef inline void untrack(object node, object one, object other) noexcept:
     # native.h says why.
     if never_tracked(<PyObject *>one) and never_tracked(<PyObject *>other):

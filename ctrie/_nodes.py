@@ -66,7 +66,7 @@ if not cython.compiled:
         with_other_branch,
         without_branch,
     )
-    from ctrie._slot import Slot, compare_and_set, initialise, load, untrack
+    from ctrie._slot import Slot, compare_and_set, initialise, load, plain_after, plain_node, untrack
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
     from cython.cimports.ctrie._cnode import (
@@ -80,7 +80,7 @@ else:
         with_other_branch,
         without_branch,
     )
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, untrack
+    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, plain_after, plain_node, untrack
 
 # C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
@@ -147,6 +147,9 @@ class Pair(SNode):
         return bool(self.key == key) if equal is None else bool(equal(self.key, key))
 
 
+plain_after(Pair.__new__(Pair))
+
+
 class LNode(MainNode):
     """Two or more S-nodes with the same hash."""
 
@@ -199,7 +202,9 @@ def new_inode(main: MainNode, gen: Gen) -> INode:
 
 
 def new_pair(key: object, hash: int, value: object) -> Pair:
-    pair: Pair = Pair.__new__(Pair)
+    pair: Pair | None = plain_node(key, value)
+    if pair is None:
+        pair = Pair.__new__(Pair)
     pair.key = key
     pair.hash = hash
     pair.value = value

@@ -47,6 +47,8 @@ __all__ = [
     "drain",
     "initialise",
     "load",
+    "plain_after",
+    "plain_node",
     "untrack",
 ]
 
@@ -58,3 +60,13 @@ initialise = Slot.initialise
 def untrack(node: object, one: object, other: object) -> None:
     """The compiled twin takes a node that leads to `one` and `other` only off the garbage collector's list, if the
     collector tracks neither. Interpreted nodes have no such choice."""
+
+
+def plain_after(node: object) -> None:
+    """Say what kind of nodes `plain_node` makes. For the compiled twin."""
+
+
+def plain_node(one: object, other: object) -> Any:
+    """Return a node that leads to `one` and `other` only and that the garbage collector never hears of, None where it
+    has to; the compiled twin makes such nodes on free-threaded builds (plain.h)."""
+    return None

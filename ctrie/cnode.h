@@ -8,6 +8,7 @@
 #define CTRIE_CNODE_H
 
 #include "arrays.h"
+#include "plain.h"
 
 typedef struct {
     PyObject_HEAD
@@ -20,15 +21,28 @@ typedef struct {
 #define CTRIE_BITMAP(cn) (((ctrie_cnode *)(cn))->bitmap)
 #define CTRIE_CHILD(cn, i) (((ctrie_cnode *)(cn))->branches[i])
 
-/* A node that leads to `part`, which has as many items as `bitmap` has bits. The collector does not know of it yet. */
-static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, PyObject *gen)
+static inline ctrie_cnode *cnode_allocate(PyTypeObject *type, Py_ssize_t branches, int tracked)
 {
-    ctrie_cnode *cn = (ctrie_cnode *)PyObject_GC_NewVar(PyVarObject, type, part_size(&part));
+#ifdef Py_GIL_DISABLED
+    if (!tracked) {
+        return (ctrie_cnode *)plain_new(type, type->tp_basicsize + branches * type->tp_itemsize);
+    }
+#endif
+    return (ctrie_cnode *)PyObject_GC_NewVar(PyVarObject, type, branches);
+}
+
+/* A node that leads to `part`, which has as many items as `bitmap` has bits. */
+static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, PyObject *gen, int tracked)
+{
+    ctrie_cnode *cn = cnode_allocate(type, part_size(&part), tracked);
     if (cn != NULL) {
         cn->prev = Py_NewRef(Py_None);
         cn->gen = Py_NewRef(gen);
         cn->bitmap = bitmap;
         part_copy(cn->branches, &part);
+        if (tracked) {
+            PyObject_GC_Track((PyObject *)cn);
+        }
     }
     return (PyObject *)cn;
 }
@@ -55,16 +69,28 @@ static int cnode_traverse(PyObject *node, visitproc visit, void *arg)
     return 0;       /* a generation leads nowhere */
 }
 
+static inline void cnode_clear(ctrie_cnode *cn)
+{
+    Py_DECREF(cn->gen);
+    for (int i = cnode_size((PyObject *)cn) - 1; i >= 0; i--) {
+        Py_DECREF(cn->branches[i]);
+    }
+}
+
 static void cnode_drop(PyObject *node)
 {
     ctrie_cnode *cn = (ctrie_cnode *)node;
-    PyObject_GC_UnTrack(node);
-    Py_TRASHCAN_BEGIN(node, cnode_drop)     /* levels within levels are dropped without one of the C stack for each */
-    Py_DECREF(cn->prev);
-    Py_DECREF(cn->gen);
-    for (int i = cnode_size(node) - 1; i >= 0; i--) {
-        Py_DECREF(cn->branches[i]);
+    int returns = cn->prev == NULL;         /* from the trashcan, and untracked for that */
+    if (!returns && is_plain(node)) {       /* such a node leads to no other C-node */
+        Py_DECREF(cn->prev);
+        cnode_clear(cn);
+        plain_free(node);
+        return;
     }
+    PyObject_GC_UnTrack(node);
+    Py_CLEAR(cn->prev);
+    Py_TRASHCAN_BEGIN(node, cnode_drop)     /* levels within levels are dropped without one of the C stack for each */
+    cnode_clear(cn);
     Py_TYPE(node)->tp_free(node);
     Py_TRASHCAN_END
 }

@@ -7,7 +7,7 @@
 #ifndef CTRIE_RECYCLE_H
 #define CTRIE_RECYCLE_H
 
-#include <Python.h>
+#include "plain.h"
 
 /* Enough for the next writes. Each one may keep a megabyte of CPython's allocator from being given back. */
 enum { RECYCLED = 2 };
