@@ -156,8 +156,8 @@ FILTERS = throughput_filters()
         lambda shared, thread: scaling._matching(shared, FILTERS, 50, 2, thread),
         lambda shared, thread: mixed._work(matchers.TRIE, shared, FILTERS, MIX, 50, thread),
         lambda shared, thread: mixed._work(matchers.PAHO_UNDER_LOCK, shared, FILTERS, MIX, 50, thread),
-        lambda shared, thread: map_scaling._work(shared, "get", 50, 50, thread),
-        lambda shared, thread: map_scaling._work(shared, "mixed", 50, 50, thread),
+        lambda shared, thread: map_scaling._work(shared, "get", 50, 50, 2, thread),
+        lambda shared, thread: map_scaling._work(shared, "mixed", 50, 50, 2, thread),
     ],
     ids=["scaling", "mixed", "mixed, translated", "map-scaling get", "map-scaling mixed"],
 )

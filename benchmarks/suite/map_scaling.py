@@ -19,25 +19,28 @@ _KINDS = {"get": "get only", "mixed": "get and set in turn"}
 
 
 def _groups(kind: str, quick: bool) -> Iterator[Group]:
-    size, uses = (1_000, 1_000) if quick else (100_000, 20_000)
+    size, keys, passes = (1_000, 1_000, 1) if quick else (100_000, 20_000, 5)
+    uses = keys * passes
     threads, warm_up = (THREADS[:2], 0) if quick else (THREADS, jvm.WARM_UP)
     group: Group = []
     for entrant in present():
         map = entrant.make(dict.fromkeys(shuffled_keys(size, seed=1), 0))
         check(all(map.get(key) == 0 for key in shuffled_keys(size, seed=2)), f"{entrant.name} lacks keys")
         for t in threads:
-            measure = partial(timed_in_threads, t, partial(_work, map, kind, size, uses))
+            measure = partial(timed_in_threads, t, partial(_work, map, kind, size, keys, passes))
             group.append(Contender(entrant.name, measure, t * uses, t))
     if jvm_is_there():
         group += [
-            Contender(jvm.NAME, partial(jvm.seconds, kind, size, uses, t, 1, warm_up), t * uses, t) for t in threads
+            Contender(jvm.NAME, partial(jvm.seconds, kind, size, keys, t, passes, warm_up), t * uses, t)
+            for t in threads
         ]
     yield group
 
 
-def _work(map: Any, kind: str, size: int, uses: int, thread: int) -> Work:
-    keys = shuffled_keys(size, seed=thread, count=uses)
-    return partial(_get_each if kind == "get" else _get_and_set, map, keys)
+def _work(map: Any, kind: str, size: int, keys: int, passes: int, thread: int) -> Work:
+    """Each thread uses some of the keys again and again: what is cold at first is so for one thread as for many."""
+    own = shuffled_keys(size, seed=thread, count=keys) * passes
+    return partial(_get_each if kind == "get" else _get_and_set, map, own)
 
 
 def _get_each(map: Any, keys: Sequence[str]) -> None:
