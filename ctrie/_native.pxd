@@ -63,7 +63,7 @@ cdef extern from "Python.h":
 
 cdef extern from "plain.h":
     void plain_after(object node)
-    object plain_node(object one, object other)
+    object plain_node(object type, object one, object other)
 
 
 cdef inline void untrack(object node, object one, object other) noexcept:

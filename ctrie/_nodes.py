@@ -202,7 +202,7 @@ def new_inode(main: MainNode, gen: Gen) -> INode:
 
 
 def new_pair(key: object, hash: int, value: object) -> Pair:
-    pair: Pair | None = plain_node(key, value)
+    pair: Pair | None = plain_node(Pair, key, value)
     if pair is None:
         pair = Pair.__new__(Pair)
     pair.key = key

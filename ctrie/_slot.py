@@ -63,10 +63,10 @@ def untrack(node: object, one: object, other: object) -> None:
 
 
 def plain_after(node: object) -> None:
-    """Say what kind of nodes `plain_node` makes. For the compiled twin."""
+    """Say that `plain_node` may make nodes of this one's type. For the compiled twin."""
 
 
-def plain_node(one: object, other: object) -> Any:
-    """Return a node that leads to `one` and `other` only and that the garbage collector never hears of, None where it
-    has to; the compiled twin makes such nodes on free-threaded builds (plain.h)."""
+def plain_node(kind: type, one: object, other: object) -> Any:
+    """Return a node of this type that leads to `one` and `other` only and that the garbage collector never hears of,
+    None where it has to; the compiled twin makes such nodes on free-threaded builds (plain.h)."""
     return None

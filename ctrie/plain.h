@@ -16,13 +16,52 @@
 #include <Python.h>
 #include <string.h>
 
-/* What the plain nodes of one kind are made after: its fields are None, or no references. A C variable, since every use
- * of a Python one would be counted, and in that count all threads would write. */
-static PyObject *plain_prototype;
+/* A module makes plain nodes of this many kinds at most. */
+enum { PLAIN_KINDS = 2 };
 
-static inline void plain_after(PyObject *node) { plain_prototype = Py_NewRef(node); }
+/* Of a node that nobody has taken off the collector's list. */
+static inline int is_plain(PyObject *node)
+{
+#ifdef Py_GIL_DISABLED
+    return !PyObject_GC_IsTracked(node);
+#else
+    (void)node;
+    return 0;
+#endif
+}
+
+static inline void plain_free(PyObject *node) { PyObject_Free(node); }
 
 #ifdef Py_GIL_DISABLED
+
+/* What the plain nodes of each kind are made after: its fields are None, or no references. C variables, since every use
+ * of a Python one would be counted, and in that count all threads would write. */
+static PyObject *plain_prototypes[PLAIN_KINDS];
+
+/* Drop a node of a type that has plain ones. `tp_clear` leaves None behind, which is not counted on these builds. */
+static inline void plain_drop(PyObject *node)
+{
+    int plain = is_plain(node);
+    PyObject_GC_UnTrack(node);
+    Py_TYPE(node)->tp_clear(node);
+    if (plain) {
+        plain_free(node);
+    }
+    else {
+        Py_TYPE(node)->tp_free(node);
+    }
+}
+
+/* From now on there may be plain nodes of this one's type. */
+static inline void plain_after(PyObject *node)
+{
+    int kind = 0;
+    while (plain_prototypes[kind] != NULL) {
+        kind++;
+    }
+    plain_prototypes[kind] = Py_NewRef(node);
+    Py_TYPE(node)->tp_dealloc = plain_drop;
+}
 
 /* Uninitialised but for its head. */
 static inline PyObject *plain_new(PyTypeObject *type, Py_ssize_t bytes)
@@ -31,31 +70,36 @@ static inline PyObject *plain_new(PyTypeObject *type, Py_ssize_t bytes)
     return node == NULL ? PyErr_NoMemory() : PyObject_Init(node, type);
 }
 
-/* A node of the kind that this module makes, to lead to `one` and `other` only, as `plain_prototype` but for what is set
- * then; None where the collector has to know of it. */
-static inline PyObject *plain_node(PyObject *one, PyObject *other)
+/* A node of this type, to lead to `one` and `other` only, as the one given to `plain_after` but for what is set then;
+ * None where the collector has to know of it. */
+static inline PyObject *plain_node(PyObject *type, PyObject *one, PyObject *other)
 {
     if (PyObject_IS_GC(one) || PyObject_IS_GC(other)) {
         return Py_NewRef(Py_None);
     }
-    PyTypeObject *type = Py_TYPE(plain_prototype);
-    PyObject *node = plain_new(type, type->tp_basicsize);
+    int kind = 0;
+    while ((PyObject *)Py_TYPE(plain_prototypes[kind]) != type) {
+        kind++;
+    }
+    Py_ssize_t bytes = ((PyTypeObject *)type)->tp_basicsize;
+    PyObject *node = plain_new((PyTypeObject *)type, bytes);
     if (node != NULL) {
-        memcpy(node + 1, plain_prototype + 1, (size_t)type->tp_basicsize - sizeof(PyObject));
+        memcpy(node + 1, plain_prototypes[kind] + 1, (size_t)bytes - sizeof(PyObject));
     }
     return node;
 }
 
-/* Of a node that nobody has taken off the collector's list. */
-static inline int is_plain(PyObject *node) { return !PyObject_GC_IsTracked(node); }
-
 #else
 
-static inline PyObject *plain_node(PyObject *one, PyObject *other) { (void)one, (void)other; return Py_NewRef(Py_None); }
-static inline int is_plain(PyObject *node) { (void)node; return 0; }
+static inline void plain_drop(PyObject *node) { (void)node; }
+static inline void plain_after(PyObject *node) { (void)node; }
+
+static inline PyObject *plain_node(PyObject *type, PyObject *one, PyObject *other)
+{
+    (void)type, (void)one, (void)other;
+    return Py_NewRef(Py_None);
+}
 
 #endif
-
-static inline void plain_free(PyObject *node) { PyObject_Free(node); }
 
 #endif /* CTRIE_PLAIN_H */

@@ -29,6 +29,8 @@ cdef class Chain(Branch):
     pass
 
 
+@cython.locals(branch=Branch, entry=Entry)
+cdef Branch _blank(bint long, object subscribers, INode next)
 @cython.locals(entry=Entry)
 cdef Branch _filled(Branch branch, uint64_t hash, object subscribers, INode next)
 @cython.locals(branch=Branch)

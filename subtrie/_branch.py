@@ -40,18 +40,18 @@ if not cython.compiled:
     from ctrie._arrays import flag_at
     from ctrie._cnode import Gen, new_cnode
     from ctrie._nodes import Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
-    from ctrie._slot import untrack
+    from ctrie._slot import plain_after, plain_node, untrack
     from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
-    from subtrie._text_node import TextNode, copy_key, key_begins, set_key, words_followed
+    from subtrie._text_node import TextNode, copy_key, drop_texts, key_begins, set_key, words_followed
 else:
     from cython.cimports.ctrie._arrays import flag_at
     from cython.cimports.ctrie._cnode import Gen, new_cnode
-    from cython.cimports.ctrie._native import untrack
+    from cython.cimports.ctrie._native import plain_after, plain_node, untrack
     from cython.cimports.ctrie._nodes import Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
     from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
-    from cython.cimports.subtrie._text_node import TextNode, copy_key, key_begins, set_key, words_followed
+    from cython.cimports.subtrie._text_node import TextNode, copy_key, drop_texts, key_begins, set_key, words_followed
 
 
 class Branch(TextNode):
@@ -77,7 +77,7 @@ class Branch(TextNode):
         filter_edit: FilterEdit = edit  # type: ignore[assignment]
         branch: Branch = last  # type: ignore[assignment]
         joined = filter_edit.separator.join((self.key, branch.key))
-        chain: Branch = Chain.__new__(Chain)
+        chain = _blank(True, subscribers_of(branch), branch.next)
         set_key(chain, joined)
         return _filled(chain, self.hash, subscribers_of(branch), branch.next)
 
@@ -86,6 +86,23 @@ class Chain(Branch):
     """Several words of a filter, joined; `hash` is the first one's, all else belongs to the last one."""
 
     __slots__ = ()
+
+
+plain_after(Branch.__new__(Branch))
+plain_after(Chain.__new__(Chain))
+drop_texts(Branch)
+drop_texts(Chain)
+
+
+def _blank(long: bool, subscribers: Any, next: INode | None) -> Branch:
+    """Make a branch of one word or, `long`, of more, to be filled with the same."""
+    branch: Branch | None = None
+    if next is None and isinstance(subscribers, Entry):
+        entry: Entry = subscribers
+        branch = plain_node(Chain if long else Branch, entry.subscriber, entry.options)
+    if branch is None:
+        branch = Chain.__new__(Chain) if long else Branch.__new__(Branch)
+    return branch
 
 
 def _filled(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> Branch:
@@ -115,14 +132,14 @@ def is_wanted(branch: Branch) -> bool:
 
 def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of one word or more; `hash` is the first one's."""
-    branch: Branch = Branch.__new__(Branch) if len(words) == 1 else Chain.__new__(Chain)
+    branch = _blank(len(words) > 1, subscribers, next)
     set_key(branch, words[0] if len(words) == 1 else separator.join(words))
     return _filled(branch, hash, subscribers, next)
 
 
 def changed_branch(branch: Branch, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of the same words."""
-    copy: Branch = Chain.__new__(Chain) if isinstance(branch, Chain) else Branch.__new__(Branch)
+    copy = _blank(isinstance(branch, Chain), subscribers, next)
     copy_key(copy, branch)
     return _filled(copy, branch.hash, subscribers, next)
 

@@ -30,10 +30,10 @@ from ctrie._arrays import groups_of
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced
     from ctrie._nodes import Edit, mix
-    from ctrie._slot import untrack
+    from ctrie._slot import plain_after, plain_node, untrack
 else:
     from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
-    from cython.cimports.ctrie._native import untrack
+    from cython.cimports.ctrie._native import plain_after, plain_node, untrack
     from cython.cimports.ctrie._nodes import Edit, mix
 
 from subtrie._weak import Held
@@ -53,6 +53,9 @@ class Entry:
     options: dict[str, Any] | None
 
 
+plain_after(Entry.__new__(Entry))
+
+
 class SetNode:
     """One node of a large set; `size` counts the entries below it."""
 
@@ -63,7 +66,9 @@ class SetNode:
 
 
 def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None) -> Entry:
-    entry: Entry = Entry.__new__(Entry)
+    entry: Entry | None = plain_node(Entry, subscriber, options)
+    if entry is None:
+        entry = Entry.__new__(Entry)
     entry.subscriber = subscriber
     entry.hash = hash
     entry.options = options

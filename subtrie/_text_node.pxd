@@ -24,6 +24,7 @@ cdef class TextNode(SNode):
     cdef bint is_for(self, object key, object equal) except -1
 
 
+cdef drop_texts(type kind)
 cdef int set_key(TextNode node, str key) except -1
 cdef int copy_key(TextNode node, TextNode other) except -1
 cdef Py_ssize_t words_followed(TextNode node, tuple words, Py_ssize_t start, str separator) noexcept

@@ -22,6 +22,10 @@ class TextNode(SNode):
         return bool(self.key == key if equal is None else equal(self.key, key))
 
 
+def drop_texts(kind: type[TextNode]) -> None:
+    """Let nodes of this type, of which some are plain (plain.h), be dropped with their texts. For the compiled twin."""
+
+
 def set_key(node: TextNode, key: str) -> None:
     """Give a new node its key."""
     node.key = key

@@ -1,6 +1,12 @@
 """The compiled body of _text_node.py, which is the text to read; packed.h says how a text is kept."""
 
+from cpython.object cimport PyObject, PyTypeObject, destructor
+
+from ctrie._native cimport SLOT_NEEDS_PIN
 from ctrie._nodes cimport SNode
+
+cdef extern from "plain.h":
+    void plain_drop(PyObject *node) noexcept
 
 cdef extern from "packed.h":
     int packed_set(packed_text *text, str string) except -1
@@ -8,6 +14,7 @@ cdef extern from "packed.h":
     void packed_free(packed_text *text)
     str packed_string(const packed_text *text)
     Py_ssize_t packed_followed(const packed_text *text, tuple words, Py_ssize_t start, str separator)
+    packed_text *SUBTRIE_TEXT(PyObject *node)
     bint packed_begins(const packed_text *text, str word, str separator)
 
 
@@ -24,6 +31,16 @@ cdef class TextNode(SNode):
     cdef bint is_for(self, object key, object equal) except -1:
         text = packed_string(&self.text)
         return text == key if equal is None else equal(text, key)
+
+
+cdef void _drop(PyObject *node) noexcept:
+    packed_free(SUBTRIE_TEXT(node))
+    plain_drop(node)
+
+
+cdef drop_texts(type kind):
+    if SLOT_NEEDS_PIN:
+        (<PyTypeObject *>kind).tp_dealloc = _drop
 
 
 cdef int set_key(TextNode node, str key) except -1:

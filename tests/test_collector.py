@@ -1,0 +1,167 @@
+"""What the garbage collector knows of the nodes of both tries: of those that could be part of a cycle, and of no others
+(ctrie/plain.h)."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from ctrie import Ctrie, drain
+from subtrie import SubscriptionTrie
+from tests.threads import run_together
+
+pytestmark = pytest.mark.compiled
+
+GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+class Subscriber:
+    """Could be part of a cycle, as any object with attributes."""
+
+
+def nodes(trie: object) -> Iterator[Any]:
+    """All nodes of a trie, as the collector finds them."""
+    found: list[object] = [trie]
+    while found:
+        node = found.pop()
+        if type(node).__module__.startswith(("ctrie.", "subtrie.")):
+            yield node
+        if isinstance(node, tuple) or type(node).__module__.startswith(("ctrie.", "subtrie.")):
+            found.extend(gc.get_referents(node))
+
+
+def named(trie: object, *names: str) -> list[Any]:
+    return [node for node in nodes(trie) if type(node).__name__ in names]
+
+
+def could_be_in_a_cycle(node: Any) -> bool:
+    """Whether what a branch or an entry leads to may lead on: a subscriber, options, several entries, a level."""
+    if type(node).__name__ == "Entry":
+        return isinstance(node.subscriber, Subscriber) or node.options is not None
+    value = node.value
+    alone = not could_be_in_a_cycle(value) if type(value).__name__ == "Entry" else type(value) in (int, str)
+    return not alone or node.next is not None
+
+
+def filters(count: int) -> Iterator[str]:
+    """Yield so many, a third of them of several words that no other has."""
+    for n in range(count):
+        yield f"a{n}" if n % 3 == 0 else f"b{n % 50}.c{n}" if n % 3 == 1 else f"d{n}.e.f"
+
+
+class TestTracked:
+    """Exactly what could be part of a cycle."""
+
+    def test_in_a_map(self) -> None:
+        plain, lists = Ctrie((key, key) for key in range(1_000)), Ctrie((key, [key]) for key in range(1_000))
+        assert all(map(gc.is_tracked, named(lists, "CNode", "INode", "Pair")))
+        assert not any(map(gc.is_tracked, named(plain, "Pair")))
+        leaves = [cn for cn in named(plain, "CNode") if not named(cn, "INode")]
+        assert leaves
+        assert not any(map(gc.is_tracked, leaves))
+        for value in ([1], 2, [3], 4):  # from one kind to the other and back
+            plain.update(dict.fromkeys(range(0, 1_000, 7), value))
+            pairs = {pair.key: pair for pair in named(plain, "Pair")}
+            assert len(pairs) == 1_000
+            assert all(gc.is_tracked(pair) == isinstance(pair.value, list) for pair in pairs.values())
+            plain.check()
+
+    def test_in_a_subscription_trie(self) -> None:
+        trie = SubscriptionTrie()
+        someone = Subscriber()
+        for n, filter in enumerate(filters(1_000)):
+            trie.subscribe(filter, n)
+        for n, filter in enumerate(filters(500)):
+            if n % 5 == 0:
+                trie.subscribe(filter, someone)
+            if n % 7 == 0:
+                trie.subscribe(filter, "another")
+            if n % 11 == 0:
+                trie.subscribe(filter, "with options", qos=1)
+        kinds = {"Branch": set[bool](), "Chain": set[bool](), "Entry": set[bool]()}
+        for node in named(trie, *kinds):
+            assert gc.is_tracked(node) == could_be_in_a_cycle(node), node
+            kinds[type(node).__name__].add(gc.is_tracked(node))
+        assert all(seen == {False, True} for seen in kinds.values()), kinds
+        trie.check()
+
+
+def filled(wanted: Iterable[str], subscribers: Iterable[object]) -> SubscriptionTrie:
+    trie = SubscriptionTrie()
+    for subscriber in subscribers:
+        for filter in wanted:
+            trie.subscribe(filter, subscriber)
+    return trie
+
+
+@pytest.fixture
+def counted() -> Iterator[Callable[[], int]]:
+    """How many more objects have been allocated for the collector than freed since the test began; to some hundreds."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield lambda: gc.get_count()[0]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.skipif(GIL, reason="all nodes are allocated for the collector on GIL builds, and it looks at tracked ones")
+class TestOnFreeThreadedBuilds:
+    def test_pairs_and_cnodes_that_are_not_tracked_are_not_counted_either(self, counted: Callable[[], int]) -> None:
+        before = counted()
+        trie = Ctrie((key, key) for key in range(1_500))  # below some 350 I-nodes, which are counted
+        assert abs(counted() - before) < 1_000
+        lists = Ctrie((key, [key]) for key in range(1_500))
+        assert counted() - before > 2_000
+        trie.check()
+        lists.check()
+
+    @pytest.mark.parametrize(
+        ("each", "limit"),
+        [
+            pytest.param(1, 1_500, id="I-nodes are, branches are not"),
+            pytest.param(3, 7_000, id="branches and the tuples that they lead to are, 4,500 entries are not"),
+        ],
+    )
+    def test_branches_and_entries_that_are_not_tracked_are_not_counted_either(
+        self, counted: Callable[[], int], each: int, limit: int
+    ) -> None:
+        wanted, someone = list(filters(1_500)), [Subscriber() for _ in range(each)]
+        before = counted()
+        trie = filled(wanted, range(each))
+        assert abs(counted() - before) < limit
+        before = counted()
+        objects = filled(wanted, someone)
+        assert counted() - before > limit
+        trie.check()
+        objects.check()
+
+    def test_the_count_is_right_after_nodes_of_both_kinds_have_come_and_gone(self, counted: Callable[[], int]) -> None:
+        """Were it not, collections would come too often, or no more."""
+        wanted, someone = list(filters(1_000)), Subscriber()
+        trie, routes = Ctrie((key, key) for key in range(1_000)), filled(wanted, [0])
+        kept: list[object] = [[] for _ in range(20_000)]  # the count does not go below zero
+        before = counted()
+
+        def write(start: int) -> None:
+            for n in range(start, start + 20_000):
+                trie[n % 1_000] = [n] if n % 3 else n
+                change = routes.subscribe if n % 5 else routes.unsubscribe
+                change(wanted[n % 1_000], (start, "text", someone)[n % 3])
+
+        run_together([partial(write, 0), partial(write, 7)])
+        trie.update((key, key) for key in range(1_000))
+        for filter in wanted:
+            for subscriber in (0, 7, "text", someone):
+                routes.unsubscribe(filter, subscriber)
+            routes.subscribe(filter, 0)
+        drain()
+        assert abs(counted() - before) < 2_000
+        assert kept
+        trie.check()
+        routes.check()
