@@ -19,7 +19,6 @@ cdef class MainNode(Slot):
 
 
 cdef class CNode(MainNode):
-    cdef Gen gen
     cdef uint64_t bitmap
 
 
@@ -27,8 +26,8 @@ cdef inline object branch_at(CNode cn, Py_ssize_t pos):
     return <object>CTRIE_CHILD(<PyObject *>cn, pos)
 
 
-cdef CNode new_cnode(uint64_t bitmap, tuple array, Gen gen)
+cdef CNode new_cnode(uint64_t bitmap, tuple array)
 cdef tuple branches_of(CNode cn)
-cdef CNode with_branch(CNode cn, uint64_t flag, Py_ssize_t pos, object branch, Gen gen)
-cdef CNode with_other_branch(CNode cn, Py_ssize_t pos, object branch, Gen gen)
-cdef CNode without_branch(CNode cn, uint64_t flag, Py_ssize_t pos, Gen gen)
+cdef CNode with_branch(CNode cn, uint64_t flag, Py_ssize_t pos, object branch)
+cdef CNode with_other_branch(CNode cn, Py_ssize_t pos, object branch)
+cdef CNode without_branch(CNode cn, uint64_t flag, Py_ssize_t pos)

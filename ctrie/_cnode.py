@@ -27,17 +27,15 @@ class MainNode(Slot):
 class CNode(MainNode):
     """Branches: bit i of `bitmap` tells whether there is one for hash group i; `array` holds them in that order."""
 
-    __slots__ = ("array", "bitmap", "gen")
+    __slots__ = ("array", "bitmap")
     bitmap: int
     array: tuple[Any, ...]
-    gen: Gen
 
 
-def new_cnode(bitmap: int, array: tuple[Any, ...], gen: Gen) -> CNode:
+def new_cnode(bitmap: int, array: tuple[Any, ...]) -> CNode:
     cn: CNode = CNode.__new__(CNode)
     cn.bitmap = bitmap
     cn.array = array
-    cn.gen = gen
     return cn
 
 
@@ -51,16 +49,16 @@ def branches_of(cn: CNode) -> tuple[Any, ...]:
     return cn.array
 
 
-def with_branch(cn: CNode, flag: int, pos: int, branch: object, gen: Gen) -> CNode:
+def with_branch(cn: CNode, flag: int, pos: int, branch: object) -> CNode:
     """Return a copy with one branch more: that of the group of `flag`, with `pos` others before it."""
-    return new_cnode(cn.bitmap | flag, inserted(cn.array, pos, branch), gen)
+    return new_cnode(cn.bitmap | flag, inserted(cn.array, pos, branch))
 
 
-def with_other_branch(cn: CNode, pos: int, branch: object, gen: Gen) -> CNode:
+def with_other_branch(cn: CNode, pos: int, branch: object) -> CNode:
     """Return a copy with `branch` in place of the one at `pos`."""
-    return new_cnode(cn.bitmap, replaced(cn.array, pos, branch), gen)
+    return new_cnode(cn.bitmap, replaced(cn.array, pos, branch))
 
 
-def without_branch(cn: CNode, flag: int, pos: int, gen: Gen) -> CNode:
+def without_branch(cn: CNode, flag: int, pos: int) -> CNode:
     """Return a copy with one branch less: that of the group of `flag`, which is at `pos`."""
-    return new_cnode(cn.bitmap ^ flag, removed(cn.array, pos), gen)
+    return new_cnode(cn.bitmap ^ flag, removed(cn.array, pos))

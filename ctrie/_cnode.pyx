@@ -14,7 +14,7 @@ cdef extern from "arrays.h":
     tuple tuple_of_part(array_part part)
 
 cdef extern from "cnode.h":
-    CNode cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, object gen, bint tracked)
+    CNode cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, bint tracked)
     array_part cnode_part(object cn, Py_ssize_t kept, Py_ssize_t skipped, PyObject *branch)
     Py_ssize_t cnode_bytes(object cn)
     int cnode_prepare(PyTypeObject *type) except -1
@@ -43,29 +43,29 @@ cdef class CNode(MainNode):
 cnode_prepare(CNODE)
 
 
-cdef CNode new_cnode(uint64_t bitmap, tuple array, Gen gen):
+cdef CNode new_cnode(uint64_t bitmap, tuple array):
     cdef bint tracked = False
     for branch in array:
         tracked = tracked or PyObject_GC_IsTracked(<PyObject *>branch)
-    return cnode_make(CNODE, bitmap, part_of_tuple(array, len(array), 0, NULL), gen, tracked)
+    return cnode_make(CNODE, bitmap, part_of_tuple(array, len(array), 0, NULL), tracked)
 
 
-cdef CNode _changed(CNode cn, uint64_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch, Gen gen):
+cdef CNode _changed(CNode cn, uint64_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch):
     cdef bint tracked = PyObject_GC_IsTracked(<PyObject *>cn) or (branch != NULL and PyObject_GC_IsTracked(branch))
-    return cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), gen, tracked)
+    return cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), tracked)
 
 
 cdef tuple branches_of(CNode cn):
     return tuple_of_part(cnode_part(cn, 0, 0, NULL))
 
 
-cdef CNode with_branch(CNode cn, uint64_t flag, Py_ssize_t pos, object branch, Gen gen):
-    return _changed(cn, cn.bitmap | flag, pos, 0, <PyObject *>branch, gen)
+cdef CNode with_branch(CNode cn, uint64_t flag, Py_ssize_t pos, object branch):
+    return _changed(cn, cn.bitmap | flag, pos, 0, <PyObject *>branch)
 
 
-cdef CNode with_other_branch(CNode cn, Py_ssize_t pos, object branch, Gen gen):
-    return _changed(cn, cn.bitmap, pos, 1, <PyObject *>branch, gen)
+cdef CNode with_other_branch(CNode cn, Py_ssize_t pos, object branch):
+    return _changed(cn, cn.bitmap, pos, 1, <PyObject *>branch)
 
 
-cdef CNode without_branch(CNode cn, uint64_t flag, Py_ssize_t pos, Gen gen):
-    return _changed(cn, cn.bitmap ^ flag, pos, 1, NULL, gen)
+cdef CNode without_branch(CNode cn, uint64_t flag, Py_ssize_t pos):
+    return _changed(cn, cn.bitmap ^ flag, pos, 1, NULL)

@@ -137,7 +137,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     cdef uint64_t bitmap, flag
     cdef int lev = 0
     cdef Py_ssize_t pos
-    cdef CNode cn, new
+    cdef CNode cn
     pin()
     node = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if not CTRIE_IS(node, INODE):
@@ -169,28 +169,24 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     inode = <INode>node
     cn = <CNode>main
     unpin()
-    new = _with_pair(cn, inode.gen, flag, pos, lev, key, hash, value)
-    return new is not None and _gcas_at_rest(trie, inode, cn, new)
+    return _gcas_at_rest(trie, inode, cn, _with_pair(cn, inode.gen, flag, pos, lev, key, hash, value))
 
 
 cdef CNode _with_pair(
     CNode cn, Gen gen, uint64_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
 ):
-    """Return `cn` with one pair more, or with another value for the one at `pos` if that has the hash; None where it
-    would have to be copied into `gen` first."""
+    """Return `cn` with one pair more, or with another value for the one at `pos` if that has the hash."""
     cdef Pair there = <Pair>branch_at(cn, pos) if cn.bitmap & flag else None
     cdef Pair pair
     cdef INode both
     if there is not None and there.hash == hash:
         pair = new_pair(there.key, hash, value)
-        return with_other_branch(cn, pos, pair, gen)
-    if cn.gen is not gen:
-        return None
+        return with_other_branch(cn, pos, pair)
     pair = new_pair(key, hash, value)
     if there is None:
-        return with_branch(cn, flag, pos, pair, gen)
+        return with_branch(cn, flag, pos, pair)
     both = new_inode(two_snodes(there, pair, lev + W, gen), gen)
-    return with_other_branch(cn, pos, both, gen)
+    return with_other_branch(cn, pos, both)
 
 
 cdef bint _gcas_at_rest(Rooted trie, INode inode, CNode old, CNode new) except -1:

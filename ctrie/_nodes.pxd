@@ -42,7 +42,7 @@ cdef class SNode:
     cdef readonly object value
 
     cdef bint is_for(self, object key, object equal) except -1
-    cdef SNode renewed(self, Root root, Gen gen)
+    cdef SNode with_level(self, INode level)
     cdef SNode without_level(self, Edit edit, SNode last)
 
 
@@ -105,14 +105,12 @@ cdef INode snapshot_root(Root root)
 @cython.locals(old=INode)
 cdef Root fork_root(Root root)
 cdef Root freeze_root(Root root)
-@cython.locals(old=INode, gen=Gen)
+@cython.locals(old=INode)
 cdef object clear_root(Root root)
 
-cdef INode renewed_inode(Root root, INode inode, Gen gen)
-@cython.locals(ln=LNode, cn=CNode)
-cdef MainNode renewed(Root root, MainNode main, Gen gen)
-@cython.locals(copies=list, sn=SNode)
-cdef tuple _renewed_children(Root root, tuple children, Gen gen)
+cdef INode renewed(Root root, INode inode, Gen gen)
+@cython.locals(ln=LNode)
+cdef MainNode _with_other(MainNode main, Py_ssize_t pos, object branch)
 @cython.locals(i=uint64_t, j=uint64_t)
 cdef MainNode two_snodes(SNode x, SNode y, int lev, Gen gen)
 @cython.locals(size=Py_ssize_t)
@@ -178,15 +176,13 @@ cdef int _edit_lnode(Root root, Edit edit, LNode ln) except -1
 cdef int _edit_snode(Root root, Edit edit, MainNode main, Py_ssize_t pos, SNode sn) except -1
 @cython.locals(cn=CNode, left=CNode, ln=LNode)
 cdef MainNode _without_snode(Edit edit, MainNode main, Py_ssize_t pos)
-@cython.locals(cn=CNode, ln=LNode)
-cdef MainNode _with_other_snode(Edit edit, MainNode main, Py_ssize_t pos, SNode sn)
 cdef SNode _created(Edit edit)
-@cython.locals(added=SNode, full=CNode)
+@cython.locals(added=SNode)
 cdef int _add_to_cnode(Root root, Edit edit, CNode cn, uint64_t flag, Py_ssize_t pos) except -1
-@cython.locals(added=SNode, full=CNode, both=INode)
+@cython.locals(added=SNode, both=INode)
 cdef int _split(Root root, Edit edit, CNode cn, Py_ssize_t pos) except -1
-cdef CNode _of_generation(Root root, Edit edit, CNode cn)
-cdef int _enter(Root root, Edit edit, MainNode main, INode inode, bint next_level) except -1
+@cython.locals(copy=INode, changed=MainNode)
+cdef int _enter(Root root, Edit edit, MainNode main, Py_ssize_t pos, INode inode, SNode above) except -1
 cdef int _commit(Root root, Edit edit, MainNode old, MainNode new) except -1
 cdef int _remove(Root root, Edit edit, MainNode old, MainNode new) except -1
 @cython.locals(cn=CNode)
@@ -199,7 +195,10 @@ cdef MainNode _cnode_without_tomb(Edit edit, CNode cn, TNode tomb, bint first_of
 @cython.locals(sn=SNode, pos=Py_ssize_t, new=SNode)
 cdef MainNode _lnode_without_tomb(Edit edit, LNode ln, TNode tomb)
 
-@cython.locals(found=list, stack=list, sn=SNode, inode=INode, lev=int, path=uint64_t, known=uint64_t, main=MainNode)
+@cython.locals(
+    top=INode, found=list, stack=list, sn=SNode, inode=INode, below=INode, lev=int, path=uint64_t, known=uint64_t,
+    main=MainNode
+)
 cpdef list check_level(Root root, INode first=*)
 @cython.locals(cn=CNode, ln=LNode, held=tuple)
 cdef object _check_main(MainNode main, int lev, bint first_of_trie)

@@ -9,7 +9,7 @@ whose names are kept. A key's 64-bit hash is read W = 6 bits at a time; each gro
 
 * I-node: the only node with a *present*: its slot holds a main node. Whatever changes, changes in one I-node.
 * Main nodes, immutable but for their own slot `prev` (see GCAS):
-  - C-node: branches, stamped with the generation for which its child I-nodes were made or renewed.
+  - C-node: branches.
   - T-node ("tomb"): the end of an I-node. It never changes again. It holds the one S-node that was left, or nothing
     where a whole nested level has emptied, and waits for somebody to take it into the parent. A nested level that is
     left with one S-node is tombed only where what leads there asks for it (`Edit.rolls_up`).
@@ -29,9 +29,11 @@ is put in the root slot and decides, once, whether the old root's main was still
 Invariants
   I1  An I-node whose main is a T-node keeps it for ever.
   I2  Below a root of generation g, an I-node of another generation never commits a change any more.
-  I3  An I-node of generation g below a root of generation g is never replaced by a copy. `renewed` therefore keeps
-      the children that already are of the generation it renews for. (The published algorithm copies them all; a
-      writer inside such a child then commits to a node that is no longer reachable, and its write is lost.)
+  I3  An I-node of generation g below a root of generation g is never replaced by a copy, and none of generation g is
+      below one of an older generation. A writer therefore copies, of the I-nodes on its path, those of an older
+      generation, from the root on, and no others. (The published algorithm copies all I-nodes of a C-node at once,
+      and in some cases those of generation g, too; a writer inside such a one commits to a node that is no longer
+      reachable, and its write is lost.)
   I4  bitmap has exactly len(array) bits; every key lies on the path of its hash; an L-node has two entries or more.
   I5  A C-node below the first of its level that is left with one S-node and nothing else is not published: a T-node
       is. The first I-node of the trie is never tombed.
@@ -125,9 +127,9 @@ class SNode:
         """Tell whether this is the S-node of `key`, which has its hash."""
         raise NotImplementedError
 
-    def renewed(self, root: Root, gen: Gen) -> SNode:
-        """Return this S-node with the level that it leads to, if any, copied into `gen`."""
-        return self
+    def with_level(self, level: INode) -> SNode:
+        """Return this S-node with `level` in place of the I-node that it leads to."""
+        raise AssertionError
 
     def without_level(self, edit: Edit, last: SNode | None) -> SNode | None:
         """Return what takes the place of this S-node now that the level of `edit.inode` is tombed: this S-node if it
@@ -232,8 +234,7 @@ def new_root(inode: INode, readonly: bool) -> Root:
 
 
 def empty_root() -> Root:
-    gen = Gen()
-    return new_root(new_inode(new_cnode(0, (), gen), gen), False)
+    return new_root(new_inode(new_cnode(0, ()), Gen()), False)
 
 
 def _failed(wrapped: MainNode) -> FailedNode:
@@ -364,38 +365,24 @@ def clear_root(root: Root) -> None:
     """Empty the trie. Linearizes where the RDCSS commits. Lock-free, as snapshot_root."""
     while True:
         old = rdcss_read_root(root)
-        gen = Gen()
-        if rdcss_root(root, old, gcas_read(root, old), new_inode(new_cnode(0, (), gen), gen)):
+        if rdcss_root(root, old, gcas_read(root, old), new_inode(new_cnode(0, ()), Gen())):
             return
 
 
 # ------------------------------------------------------------------------------------- main nodes made from others
 
 
-def renewed_inode(root: Root, inode: INode, gen: Gen) -> INode:
-    """Return `inode` in generation `gen`: a copy, or, by I3, itself if it already is (a writer inside may be about to
-    commit)."""
-    return inode if inode.gen is gen else new_inode(gcas_read(root, inode), gen)
+def renewed(root: Root, inode: INode, gen: Gen) -> INode:
+    """Return a copy in generation `gen` of an I-node of an older one, which is frozen (I2)."""
+    return new_inode(gcas_read(root, inode), gen)
 
 
-def renewed(root: Root, main: MainNode, gen: Gen) -> MainNode:
-    """Copy a C-node or L-node so that every I-node it leads to is of generation `gen`."""
+def _with_other(main: MainNode, pos: int, branch: Any) -> MainNode:
+    """Return a copy of a C-node or L-node with `branch` as number `pos`."""
     if isinstance(main, CNode):
-        cn: CNode = main
-        return new_cnode(cn.bitmap, _renewed_children(root, branches_of(cn), gen), gen)
+        return with_other_branch(main, pos, branch)
     ln: LNode = main  # type: ignore[assignment]
-    return new_lnode(_renewed_children(root, ln.entries, gen))
-
-
-def _renewed_children(root: Root, children: tuple[Any, ...], gen: Gen) -> tuple[Any, ...]:
-    copies: list[Any] = []
-    for child in children:
-        if isinstance(child, INode):
-            copies.append(renewed_inode(root, child, gen))
-        else:
-            sn: SNode = child
-            copies.append(sn.renewed(root, gen))
-    return tuple(copies)
+    return new_lnode(replaced(ln.entries, pos, branch))
 
 
 def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
@@ -405,8 +392,8 @@ def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
     i = flag_at(x.hash, lev)
     j = flag_at(y.hash, lev)
     if i == j:
-        return new_cnode(i, (new_inode(two_snodes(x, y, lev + W, gen), gen),), gen)
-    return new_cnode(i | j, (x, y) if i < j else (y, x), gen)
+        return new_cnode(i, (new_inode(two_snodes(x, y, lev + W, gen), gen),))
+    return new_cnode(i | j, (x, y) if i < j else (y, x))
 
 
 def _contracted(cn: CNode, lev: int, first_of_trie: bool) -> MainNode:
@@ -744,7 +731,7 @@ def _edit_cnode(root: Root, edit: Edit, cn: CNode) -> int:
         return _add_to_cnode(root, edit, cn, flag, pos)
     child = branch_at(cn, pos)
     if isinstance(child, INode):
-        return _enter(root, edit, cn, child, False)
+        return _enter(root, edit, cn, pos, child, None)
     sn: SNode = child
     if sn.hash != edit.hash or not edit.same(sn):
         return _split(root, edit, cn, pos)
@@ -766,7 +753,7 @@ def _edit_snode(root: Root, edit: Edit, main: MainNode, pos: int, sn: SNode) -> 
     """Number `pos` of `main` is the key's own S-node: go through it, or change it."""
     below = edit.below(sn)
     if below is not None:
-        return _enter(root, edit, main, below, True)
+        return _enter(root, edit, main, pos, below, sn)
     edit.found = sn
     if edit.settled:
         return DONE
@@ -775,25 +762,17 @@ def _edit_snode(root: Root, edit: Edit, main: MainNode, pos: int, sn: SNode) -> 
         return DONE
     if new is None:
         return _remove(root, edit, main, _without_snode(edit, main, pos))
-    changed = _with_other_snode(edit, main, pos, new)
+    changed = _with_other(main, pos, new)
     return _remove(root, edit, main, changed) if edit.emptied else _commit(root, edit, main, changed)
 
 
 def _without_snode(edit: Edit, main: MainNode, pos: int) -> MainNode:
     if isinstance(main, CNode):
         cn: CNode = main
-        left = without_branch(cn, flag_at(edit.hash, edit.lev), pos, edit.gen)
+        left = without_branch(cn, flag_at(edit.hash, edit.lev), pos)
         return _contracted(left, edit.lev, edit.parent is None)
     ln: LNode = main  # type: ignore[assignment]
     return _without_entry(ln, pos)
-
-
-def _with_other_snode(edit: Edit, main: MainNode, pos: int, sn: SNode) -> MainNode:
-    if isinstance(main, CNode):
-        cn: CNode = main
-        return with_other_branch(cn, pos, sn, edit.gen)
-    ln: LNode = main  # type: ignore[assignment]
-    return new_lnode(replaced(ln.entries, pos, sn))
 
 
 def _created(edit: Edit) -> SNode | None:
@@ -807,8 +786,7 @@ def _add_to_cnode(root: Root, edit: Edit, cn: CNode, flag: int, pos: int) -> int
     added = _created(edit)
     if added is None:
         return DONE
-    full = _of_generation(root, edit, cn)
-    return _commit(root, edit, cn, with_branch(full, flag, pos, added, edit.gen))
+    return _commit(root, edit, cn, with_branch(cn, flag, pos, added))
 
 
 def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
@@ -816,30 +794,28 @@ def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
     added = _created(edit)
     if added is None:
         return DONE
-    full = _of_generation(root, edit, cn)
-    both = new_inode(two_snodes(branch_at(full, pos), added, edit.lev + W, edit.gen), edit.gen)
-    return _commit(root, edit, cn, with_other_branch(full, pos, both, edit.gen))
+    both = new_inode(two_snodes(branch_at(cn, pos), added, edit.lev + W, edit.gen), edit.gen)
+    return _commit(root, edit, cn, with_other_branch(cn, pos, both))
 
 
-def _of_generation(root: Root, edit: Edit, cn: CNode) -> CNode:
-    return cn if cn.gen is edit.gen else renewed(root, cn, edit.gen)  # type: ignore[return-value]
-
-
-def _enter(root: Root, edit: Edit, main: MainNode, inode: INode, next_level: bool) -> int:
-    """Go down to `inode`, which `main` leads to, if it is of the root's generation; else make it so and look again."""
+def _enter(root: Root, edit: Edit, main: MainNode, pos: int, inode: INode, above: SNode | None) -> int:
+    """Go down to `inode`, the first of the level that `above` leads to unless that is None, if it is of the root's
+    generation; else put a copy that is in its place, which is number `pos` of `main`, and look again."""
     if inode.gen is not edit.gen:
-        # Committed: the same I-node now leads to copies in the present generation. Otherwise somebody else wrote.
-        return AGAIN if gcas(root, edit.inode, main, renewed(root, main, edit.gen)) else RESTART
+        copy = renewed(root, inode, edit.gen)
+        changed = _with_other(main, pos, copy if above is None else above.with_level(copy))
+        # Committed: the same I-node now leads to the copy. Otherwise somebody else wrote.
+        return AGAIN if gcas(root, edit.inode, main, changed) else RESTART
     edit.parent = edit.inode
     edit.parent_main = main
     edit.parent_hash = edit.hash
     edit.parent_lev = edit.lev
     edit.inode = inode
-    if next_level:
+    if above is None:
+        edit.lev += W
+    else:
         edit.lev = 0
         edit.advance()
-    else:
-        edit.lev += W
     return AGAIN
 
 
@@ -908,7 +884,7 @@ def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool)
         return None
     if new is child:
         return None
-    left = without_branch(cn, flag, pos, edit.gen) if new is None else with_other_branch(cn, pos, new, edit.gen)
+    left = without_branch(cn, flag, pos) if new is None else with_other_branch(cn, pos, new)
     return _contracted(left, edit.parent_lev, first_of_trie)
 
 
@@ -930,8 +906,9 @@ def check_level(root: Root, first: INode | None = None) -> list[Any]:
     """Raise AssertionError if the level that begins at `first` (default: the root's) breaks an invariant; return its
     S-nodes. At rest only."""
     first_of_trie = first is None
+    top = rdcss_read_root(root)
     found: list[Any] = []
-    stack: list[tuple[INode, int, int]] = [(rdcss_read_root(root) if first is None else first, 0, 0)]
+    stack: list[tuple[INode, int, int]] = [(top if first is None else first, 0, 0)]
     while stack:
         inode, lev, path = stack.pop()
         main = gcas_read(root, inode)
@@ -940,7 +917,9 @@ def check_level(root: Root, first: INode | None = None) -> list[Any]:
         groups = _groups(main)
         for group, child in zip(groups, branches(root, inode), strict=True):
             if isinstance(child, INode):
-                stack.append((child, lev + W, path | group << lev))
+                below: INode = child
+                assert below.gen is not top.gen or inode.gen is top.gen, "I3: of the root's generation, below an older"
+                stack.append((below, lev + W, path | group << lev))
                 continue
             sn: SNode = child
             known = (1 << lev) - 1 if lev < 64 else _MASK64
@@ -955,7 +934,6 @@ def _check_main(main: MainNode, lev: int, first_of_trie: bool) -> None:
         cn: CNode = main
         held = branches_of(cn)
         assert popcount(cn.bitmap) == len(held), f"I4: bitmap {cn.bitmap:b}, {len(held)} branches"
-        assert isinstance(cn.gen, Gen), "every C-node has a generation"
         alone = len(held) == 1 and lev > 0 and isinstance(held[0], SNode)
         assert first_of_trie or not (alone or held == ()), f"I5: a C-node at depth {lev} should have been tombed"
     elif isinstance(main, LNode):

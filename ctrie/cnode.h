@@ -13,7 +13,6 @@
 typedef struct {
     PyObject_HEAD
     PyObject *prev;             /* the slot */
-    PyObject *gen;
     uint64_t bitmap;
     PyObject *branches[];
 } ctrie_cnode;
@@ -32,12 +31,11 @@ static inline ctrie_cnode *cnode_allocate(PyTypeObject *type, Py_ssize_t branche
 }
 
 /* A node that leads to `part`, which has as many items as `bitmap` has bits. */
-static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, PyObject *gen, int tracked)
+static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, int tracked)
 {
     ctrie_cnode *cn = cnode_allocate(type, part_size(&part), tracked);
     if (cn != NULL) {
         cn->prev = Py_NewRef(Py_None);
-        cn->gen = Py_NewRef(gen);
         cn->bitmap = bitmap;
         part_copy(cn->branches, &part);
         if (tracked) {
@@ -66,12 +64,11 @@ static int cnode_traverse(PyObject *node, visitproc visit, void *arg)
     for (int i = cnode_size(node) - 1; i >= 0; i--) {
         Py_VISIT(cn->branches[i]);
     }
-    return 0;       /* a generation leads nowhere */
+    return 0;
 }
 
 static inline void cnode_clear(ctrie_cnode *cn)
 {
-    Py_DECREF(cn->gen);
     for (int i = cnode_size((PyObject *)cn) - 1; i >= 0; i--) {
         Py_DECREF(cn->branches[i]);
     }

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport Gen
-from ctrie._nodes cimport Edit, INode, Root, SNode
+from ctrie._nodes cimport Edit, INode, SNode
 from subtrie._subscribers cimport Entry
 from subtrie._text_node cimport TextNode
 
@@ -19,8 +19,7 @@ cdef class Branch(TextNode):
     cdef readonly INode next
     cdef readonly uint64_t alone
 
-    @cython.locals(level=INode)
-    cdef SNode renewed(self, Root root, Gen gen)
+    cdef SNode with_level(self, INode level)
     @cython.locals(filter_edit=FilterEdit, branch=Branch, chain=Branch)
     cdef SNode without_level(self, Edit edit, SNode last)
 

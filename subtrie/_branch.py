@@ -39,7 +39,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import flag_at
     from ctrie._cnode import Gen, new_cnode
-    from ctrie._nodes import Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
+    from ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
     from ctrie._slot import plain_after, plain_node, untrack
     from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
@@ -48,7 +48,7 @@ else:
     from cython.cimports.ctrie._arrays import flag_at
     from cython.cimports.ctrie._cnode import Gen, new_cnode
     from cython.cimports.ctrie._native import plain_after, plain_node, untrack
-    from cython.cimports.ctrie._nodes import Edit, INode, Root, SNode, new_inode, renewed_inode, two_snodes
+    from cython.cimports.ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
     from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
     from cython.cimports.subtrie._text_node import TextNode, copy_key, drop_texts, key_begins, set_key, words_followed
@@ -61,11 +61,8 @@ class Branch(TextNode):
     next: INode | None
     alone: int  # the hash of the only subscriber, if `value` is that
 
-    def renewed(self, root: Root, gen: Gen) -> SNode:
-        level = self.next
-        if level is None or level.gen is gen:
-            return self
-        return changed_branch(self, subscribers_of(self), renewed_inode(root, level, gen))
+    def with_level(self, level: INode) -> SNode:
+        return changed_branch(self, subscribers_of(self), level)
 
     def without_level(self, edit: Edit, last: SNode | None) -> SNode | None:
         if self.next is not edit.inode:
@@ -319,7 +316,7 @@ class Unsubscribe(FilterEdit):
 
 
 def _level_of(only: SNode, gen: Gen) -> INode:
-    return new_inode(new_cnode(flag_at(only.hash, 0), (only,), gen), gen)
+    return new_inode(new_cnode(flag_at(only.hash, 0), (only,)), gen)
 
 
 def subscribe_edit(

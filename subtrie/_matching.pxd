@@ -2,13 +2,12 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._cnode cimport CNode, Gen, MainNode
+from ctrie._cnode cimport CNode, MainNode
 from ctrie._nodes cimport INode, Root, SNode, TNode
 from subtrie._branch cimport Branch
 
 cdef int RETRIES, TRIAL, WORTH
 cdef object _BIT
-cdef Gen _NO_GEN
 
 
 cdef class Query:

@@ -33,7 +33,7 @@ from subtrie.dialects import Dialect
 
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
-    from ctrie._cnode import CNode, Gen, branch_at, new_cnode
+    from ctrie._cnode import CNode, branch_at, new_cnode
     from ctrie._nodes import (
         INode,
         Root,
@@ -50,7 +50,7 @@ if not cython.compiled:
     from subtrie._words import MANY_WORDS, ONE_WORD
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, Gen, branch_at, new_cnode
+    from cython.cimports.ctrie._cnode import CNode, branch_at, new_cnode
     from cython.cimports.ctrie._native import load
     from cython.cimports.ctrie._nodes import (
         INode,
@@ -71,7 +71,6 @@ RETRIES = 4
 TRIAL = 256
 WORTH = 16
 _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for sets wider than a machine word
-_NO_GEN = Gen()
 
 
 class Query:
@@ -250,7 +249,7 @@ def new_reading(root: Root, query: Query) -> Reading:
 def _alone(tomb: TNode) -> CNode:
     """Return a tombed level as it would be if it were not: with one branch, or none."""
     sn = tomb.sn
-    return new_cnode(0, (), _NO_GEN) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,), _NO_GEN)
+    return new_cnode(0, ()) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,))
 
 
 def read_words(

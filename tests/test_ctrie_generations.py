@@ -1,8 +1,7 @@
 """Generations: no acknowledged write is lost because a snapshot was taken somewhere in the past.
 
-The published algorithm loses some. A C-node that is rewritten bears the present generation though I-nodes below it
-may be of an older one; an insertion then puts an I-node X of the present generation beside an old one Y; and whoever
-goes down to Y later replaces *all* I-nodes of that C-node by copies, X too, while a writer may be inside X. Its
+The published algorithm loses some. A C-node may lead to an I-node X of the present generation and to an older one Y;
+whoever goes down to Y replaces *all* I-nodes of that C-node by copies, X too, while a writer may be inside X. Its
 write is acknowledged, and gone. Whatever looks at the whole map starts a new generation, so `len` is enough for this.
 
 The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. That they would notice
@@ -18,15 +17,11 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
+from stress.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
 from tests.schedule import Fault, key, load_twin, unmix
 from tests.threads import LIMIT, finish, start
 
-RENEWAL_OF_ALL = Fault(
-    "renewal copies I-nodes of the present generation",
-    "ctrie._nodes",
-    "return inode if inode.gen is gen else new_inode(",
-    "return new_inode(",
-)
+AS_PUBLISHED = Fault("renewal copies what is of the present generation", "ctrie._nodes", RENEWAL, RENEWAL_OF_ALL)
 
 BUMPS: dict[str, Callable[[Any], Any]] = {
     "snapshot": lambda m: m.snapshot(),
@@ -119,47 +114,67 @@ def test_a_write_survives_that_others_renew_around_it(bump: str, change: str, he
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("bump", [bump for bump in BUMPS if bump != "clear and refill"])
 def test_the_published_renewal_is_noticed(bump: str, change: str, held_name: str) -> None:
-    make = load_twin(RENEWAL_OF_ALL).Ctrie
+    make = load_twin(AS_PUBLISHED).Ctrie
     with pytest.raises(AssertionError):
         write_while_another_renews(make, BUMPS[bump], CHANGES[change], held_name)
 
 
 class TestRenewal:
-    """What `renewed` returns, on the interpreted nodes."""
+    """What becomes of the I-nodes of a C-node when one of them is entered, on the interpreted nodes."""
 
     @pytest.fixture
-    def mixed(self) -> tuple[Any, Any, Any]:
-        """The twin's nodes, a root, and its C-node with one I-node of the root's generation and one of an older."""
-        twin = load_twin()
+    def twin(self) -> Any:
+        return load_twin()
+
+    @pytest.fixture
+    def trie(self, twin: Any) -> Any:
+        """The first I-node of its C-node is of the root's generation, the others are of an older one."""
         trie = twin.Ctrie()
-        for k in (Placed("a", 1, 1), Placed("y1", 7, 1), Placed("y2", 7, 2)):
-            trie[k] = "old"
+        for group in (1, 7, 9):
+            trie.update({Placed(f"x{group}", group, 1): "old", Placed(f"y{group}", group, 2): "old"})
         trie.snapshot()
-        trie.replace(Placed("a", 1, 1), "new")
-        trie[Placed("a2", 1, 2)] = "new"
-        return twin.nodes, trie._root, twin.nodes.load(twin.nodes.load(trie._root))
+        trie.replace(Placed("x1", 1, 1), "new")
+        return trie
 
-    def test_it_keeps_the_children_of_the_generation(self, mixed: tuple[Any, Any, Any]) -> None:
-        nodes, root, main = mixed
-        gen = nodes.load(root).gen
-        current, older = main.array
-        assert current.gen is gen
-        assert older.gen is not gen
-        again = nodes.renewed(root, main, gen)
-        assert again.array[0] is current
-        assert again.array[1] is not older
+    def test_what_is_entered_is_copied_if_it_is_of_an_older_generation(self, twin: Any, trie: Any) -> None:
+        before, gen = children(twin, trie), present(twin, trie)
+        assert [inode.gen is gen for inode in before] == [True, False, False]
+        trie.replace(Placed("x7", 7, 1), "new")
+        after = children(twin, trie)
+        assert [one is other for one, other in zip(before, after, strict=True)] == [True, False, True]
+        assert [inode.gen is gen for inode in after] == [True, True, False]
+        trie.check()
 
-    def test_it_copies_the_others_into_the_generation_with_the_same_content(self, mixed: tuple[Any, Any, Any]) -> None:
-        nodes, root, main = mixed
-        gen = nodes.Gen()
-        again = nodes.renewed(root, main, gen)
-        assert again.gen is gen
-        for copy, inode in zip(again.array, main.array, strict=True):
-            assert copy.gen is gen
-            assert nodes.load(copy) is nodes.load(inode)
+    def test_what_is_of_the_present_generation_is_entered_as_it_is(self, twin: Any, trie: Any) -> None:
+        before = children(twin, trie)
+        trie.replace(Placed("y1", 1, 2), "new")
+        assert children(twin, trie) == before
+        trie.check()
+
+    def test_a_read_copies_nothing(self, twin: Any, trie: Any) -> None:
+        before = children(twin, trie)
+        assert trie[Placed("y7", 7, 2)] == "old"
+        assert children(twin, trie) == before
+        trie.check()
+
+    def test_a_new_key_beside_them_copies_nothing(self, twin: Any, trie: Any) -> None:
+        before = children(twin, trie)
+        trie[Placed("new", 11, 1)] = "new"
+        assert children(twin, trie)[:3] == before
+        trie.check()
 
     def test_generations_have_no_content_but_their_identity(self) -> None:
         gen = load_twin().nodes.Gen
         assert gen.__slots__ == ()
         assert gen() is not gen()
         assert gen() != gen()
+
+
+def present(twin: Any, trie: Any) -> Any:
+    """The root's generation."""
+    return twin.nodes.load(trie._root).gen
+
+
+def children(twin: Any, trie: Any) -> list[Any]:
+    """What the root's C-node leads to."""
+    return list(twin.nodes.load(twin.nodes.load(trie._root)).array)

@@ -322,8 +322,8 @@ NODES = "ctrie._nodes"
             Fault(
                 "clear does not return",
                 NODES,
-                "new_cnode(0, (), gen), gen)):\n            return",
-                "new_cnode(0, (), gen), gen)):\n            continue",
+                "new_cnode(0, ()), Gen())):\n            return",
+                "new_cnode(0, ()), Gen())):\n            continue",
             ),
             test_clear_stops_when_it_has_succeeded,
         ),

@@ -413,7 +413,7 @@ def shape_notices(make: Callable[..., Any]) -> None:
         Fault("two keys lie in the wrong order", NODES, "(x, y) if i < j else (y, x)", "(x, y)"),
         Fault("a removal leaves a C-node with one key", NODES, "if size > 1 or first_of_trie:", "if size or first_of_trie:"),
         Fault("an L-node keeps its last entry", NODES, "new_tnode(entries[0]) if len(entries) == 1 else", ""),
-        Fault("an L-node takes a key twice", NODES, "return new_lnode(replaced(ln.entries, pos, sn))", "return new_lnode((*ln.entries, sn))"),
+        Fault("an L-node takes a key twice", NODES, "return new_lnode(replaced(ln.entries, pos, branch))", "return new_lnode((*ln.entries, branch))"),
         Fault("an L-node removes its first entry", NODES, "removed(ln.entries, pos)", "ln.entries[1:]"),
         Fault("tombs are not cleared away", NODES, "    edit.settled = True\n    return RESTART", "    return DONE"),
         Fault("a trie's own equality is ignored", "ctrie._ctrie", "edit.equal = self._equal", "edit.equal = None"),

@@ -362,7 +362,7 @@ class TestTokens:
         texts = [text for _, text in told.steps]
         assert texts[:3] == ["get('a') ...", "R1.node: read I1", "__setitem__('a', 1001) ..."]
         assert texts[-1] == "... get -> 1001"
-        assert dict(told.legend)["C1"] == "CNode of G1: []"
+        assert dict(told.legend)["C1"] == "CNode []"
 
 
 class TestCommand:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from stress.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
 from tests.schedule import Fault, Twin, share
 from tests.subtrie_support import (
     OPERATIONS,
@@ -187,7 +188,7 @@ FAULTS = [
             "        else:\n            _bury(root, edit, main)",
             "        elif not edit.settled and main.sn is None and (added := _created(edit)) is not None:\n"
             "            flag = flag_at(edit.hash, 0)\n"
-            "            return _commit(root, edit, main, new_cnode(flag, (added,), edit.gen))\n"
+            "            return _commit(root, edit, main, new_cnode(flag, (added,)))\n"
             "        else:\n            _bury(root, edit, main)",
         ),
         "left with a tomb",
@@ -269,8 +270,8 @@ FAULTS = [
         Fault(
             "of a tomb with a branch, a match sees nothing",
             "subtrie._matching",
-            "    return new_cnode(0, (), _NO_GEN) if sn is None else",
-            "    return new_cnode(0, (), _NO_GEN) if True else",
+            "    return new_cnode(0, ()) if sn is None else",
+            "    return new_cnode(0, ()) if True else",
         ),
         "left with a last tomb",
     ),
@@ -314,28 +315,13 @@ FAULTS = [
         Fault(
             "a branch that is renewed keeps the old level",
             BRANCH,
-            "        if level is None or level.gen is gen:\n            return self\n",
-            "        if level is not None:\n            return self\n",
+            "        return changed_branch(self, subscribers_of(self), level)\n",
+            "        return self\n",
         ),
         "after a snapshot",
     ),
     (
-        Fault(
-            "I-nodes of the present generation are copied too",
-            NODES,
-            "    return inode if inode.gen is gen else new_inode(gcas_read(root, inode), gen)",
-            "    return new_inode(gcas_read(root, inode), gen)",
-        ),
-        "mixed generations",
-    ),
-    (
-        Fault(
-            "levels of the present generation are copied too",
-            BRANCH,
-            "        if level is None or level.gen is gen:\n            return self\n",
-            "        if level is None:\n            return self\n"
-            "        level = new_inode(new_inode.__globals__['gcas_read'](root, level), gen)\n",
-        ),
+        Fault("renewal copies what is of the present generation", NODES, RENEWAL, RENEWAL_OF_ALL),
         "mixed generations",
     ),
     (

@@ -56,7 +56,7 @@ class TrieNames:
     def _content(self, node: Any) -> str:
         kind = type(node).__name__
         if kind == "CNode":
-            return f"of {self.of(node.gen)}: {self._listed(node.array)}"
+            return self._listed(node.array)
         if kind == "LNode":
             return self._listed(node.entries)
         if kind == "TNode":

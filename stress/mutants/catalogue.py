@@ -64,6 +64,22 @@ _FILL_CACHE: Final = """\
             initialise(root.cache, (gcas_read(root, level), key, found))
             return found
 """
+RENEWAL: Final = """\
+        changed = _with_other(main, pos, copy if above is None else above.with_level(copy))
+"""
+RENEWAL_OF_ALL: Final = """\
+        below = main.array if isinstance(main, CNode) else main.entries
+        copies = tuple(
+            renewed(root, child, edit.gen)
+            if isinstance(child, INode)
+            else child.with_level(renewed(root, child.next, edit.gen))
+            if getattr(child, "next", None)
+            else child
+            for child in below
+        )
+        changed = new_cnode(main.bitmap, copies) if isinstance(main, CNode) else new_lnode(copies)
+"""
+"""As published: not only what is entered, and what is of the present generation, too."""
 _COLLISIONS: Final = ("about to collide", "a collision about to shrink")
 
 
@@ -140,20 +156,20 @@ _SNAPSHOTS: Final = (
     ),
     _of_map(
         "renewal copies what is of the present generation",
-        "return inode if inode.gen is gen else new_inode(",
-        "return new_inode(",
+        RENEWAL,
+        RENEWAL_OF_ALL,
         shown_by=("mixed generations", ((("__setitem__", ("y1", 1001)),), (("__setitem__", ("a", 1002)),))),
     ),
     _of_map(
         "renewal keeps what is of an older generation",
-        "return inode if inode.gen is gen else new_inode(gcas_read(root, inode), gen)",
+        "return new_inode(gcas_read(root, inode), gen)",
         "return inode",
     ),
     _of_map("a write enters nodes of older generations", "    if inode.gen is not edit.gen:\n", "    if False:\n"),
     _of_map(
         "clear does not return",
-        "new_cnode(0, (), gen), gen)):\n            return",
-        "new_cnode(0, (), gen), gen)):\n            continue",
+        "new_cnode(0, ()), Gen())):\n            return",
+        "new_cnode(0, ()), Gen())):\n            continue",
     ),
     Mutant(
         "items are read one by one",
@@ -207,8 +223,8 @@ _TOMBS: Final = (
     ),
     _of_map(
         "an L-node takes a key twice",
-        "return new_lnode(replaced(ln.entries, pos, sn))",
-        "return new_lnode((*ln.entries, sn))",
+        "return new_lnode(replaced(ln.entries, pos, branch))",
+        "return new_lnode((*ln.entries, branch))",
         starts=_COLLISIONS,
     ),
     _of_map(
@@ -364,8 +380,8 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "of a tomb with a branch, a match sees nothing",
         _MATCHING,
-        "    return new_cnode(0, (), _NO_GEN) if sn is None else",
-        "    return new_cnode(0, (), _NO_GEN) if True else",
+        "    return new_cnode(0, ()) if sn is None else",
+        "    return new_cnode(0, ()) if True else",
         starts=("left with a tomb to roll up",),
     ),
     _of_subscriptions(
@@ -388,8 +404,8 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "a renewed branch keeps the old level",
         _BRANCH,
-        "        if level is None or level.gen is gen:\n",
-        "        if True:\n",
+        "        return changed_branch(self, subscribers_of(self), level)\n",
+        "        return self\n",
     ),
     _of_subscriptions(
         "a subscribe writes into a level about to be pruned",
@@ -397,7 +413,7 @@ _SUBSCRIPTIONS: Final = (
         "        else:\n            _bury(root, edit, main)",
         "        elif not edit.settled and main.sn is None and (added := _created(edit)) is not None:\n"
         "            flag = flag_at(edit.hash, 0)\n"
-        "            return _commit(root, edit, main, new_cnode(flag, (added,), edit.gen))\n"
+        "            return _commit(root, edit, main, new_cnode(flag, (added,)))\n"
         "        else:\n            _bury(root, edit, main)",
         shown_by=("a subscriber above", ((("unsubscribe", ("a.b", "x")),), (("subscribe", ("a.c", "x")),))),
     ),
