@@ -48,7 +48,7 @@ class Event:
 
 
 LOG_LINE: Final = re.compile(
-    r".*jepsen\.util\S*\s+(?:-\s+)?(?P<process>\S+)\s+:(?P<type>\w+)\s+:(?P<f>\S+)(?P<value>.*)"
+    r"(?>.*?jepsen\.util)\S*+\s++(?:-\s++)?(?P<process>\S+)\s+:(?P<type>\w+)\s+:(?P<f>\S+)(?P<value>.*)"
 )
 """An event in a log of jepsen: ``INFO  jepsen.util - 3  :invoke  :read  nil``."""
 

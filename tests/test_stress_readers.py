@@ -203,6 +203,15 @@ class TestLogs:
         assert [each.op for each in history][-1] == "read"
         assert check(history, spec).verdict is Verdict.LINEARIZABLE
 
+    @pytest.mark.parametrize("line", ["jepsen.util", "jepsen.util - ", "jepsen.util:-", "- jepsen.util\t"])
+    def test_a_line_that_names_the_logger_again_and_again_takes_no_time(self, tmp_path: Path, line: str) -> None:
+        """A quadratic search would take hours for it, and the time that a test may take is limited."""
+        events = "INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 :ok :read nil\n"
+
+        history, _ = read_history(written(tmp_path, f"{line * 200_000}\n{events}"), "register")
+
+        assert [each.op for each in history] == ["read"]
+
     @pytest.mark.parametrize("value", ["#<Timeout>", "1x", "[1 2"])
     def test_what_is_needed_must_be_readable(self, tmp_path: Path, value: str) -> None:
         log = written(tmp_path, f"INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 :ok :read {value}\n")
