@@ -13,16 +13,17 @@ from libc.stdint cimport uint64_t
 
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode, Gen, branch_at, with_branch, with_other_branch
-from ctrie._native cimport CTRIE_SLOT, compare_and_set, initialise, load, pin, slot_read, unpin
+from ctrie._native cimport (
+    CTRIE_IS, CTRIE_SLOT, Py_None, compare_and_set, initialise, load, pin, slot_read, unpin
+)
 from ctrie._recycle cimport drop_reference, is_plain, plain_free, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
-    INode, LNode, Pair, Root, Rooted, SNode, TNode, gcas_complete, new_inode, new_pair, rdcss_read_root, same_key,
-    two_snodes
+    CTRIE_GEN, CTRIE_HASH, CTRIE_KEY, CTRIE_VALUE, INode, LNode, Pair, Root, Rooted, SNode, TNode, gcas_complete, new_inode,
+    new_pair, rdcss_read_root, same_key, two_snodes
 )
 
 cdef extern from *:
     """
-    #define CTRIE_IS(node, type) (Py_TYPE(node) == (type))
     /* Of two exact strings, or two exact integers: neither allocates, nor fails. */
     static inline int same_by_their_type(PyObject *one, PyObject *other)
     {
@@ -32,12 +33,6 @@ cdef extern from *:
     }
     """
     bint same_by_their_type(PyObject *one, PyObject *other)
-    bint CTRIE_IS(PyObject *node, PyTypeObject *type) nogil
-    PyObject *CTRIE_GEN(PyObject *inode) nogil
-    uint64_t CTRIE_HASH(PyObject *sn) nogil
-    PyObject *CTRIE_KEY(PyObject *pair) nogil
-    PyObject *CTRIE_VALUE(PyObject *sn) nogil
-    PyObject *Py_None
     PyObject **CTRIE_KEY_FIELD "&CTRIE_KEY" (PyObject *pair) nogil
     PyObject **CTRIE_VALUE_FIELD "&CTRIE_VALUE" (PyObject *sn) nogil
     void PyObject_GC_UnTrack(PyObject *o)

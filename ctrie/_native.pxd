@@ -1,4 +1,4 @@
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 
 cdef extern from "native.h" nogil:
     const bint SLOT_NEEDS_PIN
@@ -14,9 +14,15 @@ cdef extern from *:
     #define ctrie_plain_cas(slot, expected, desired) slot_compare_and_set(slot, expected, desired)
     #endif
     #define CTRIE_SLOT(s) (&((struct __pyx_obj_5ctrie_7_native_Slot *)(s))->value)
+    #define CTRIE_IS(node, type) (Py_TYPE(node) == (type))
     """
     PyObject **CTRIE_SLOT(PyObject *slot) nogil
     bint ctrie_plain_cas(PyObject **slot, PyObject *expected, PyObject *desired)
+    # What traversals with borrowed pointers ask of any object.
+    PyObject *Py_None
+    bint CTRIE_IS(PyObject *node, PyTypeObject *type) nogil
+    PyObject *PyTuple_GET_ITEM_PTR "PyTuple_GET_ITEM" (PyObject *array, Py_ssize_t i) nogil
+    Py_ssize_t PyTuple_GET_SIZE_PTR "PyTuple_GET_SIZE" (PyObject *array) nogil
 
 
 cdef class Slot:

@@ -1,5 +1,6 @@
 # C types for _nodes.py; what the code means is written there.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._cnode cimport CNode, Gen, MainNode
@@ -15,6 +16,12 @@ cdef extern from *:
     #define CTRIE_KEY(pair) (((struct __pyx_obj_5ctrie_6_nodes_Pair *)(pair))->key)
     #define CTRIE_VALUE(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->value)
     """
+    PyObject *CTRIE_GEN(PyObject *inode) nogil
+    PyObject *CTRIE_ENTRIES(PyObject *ln) nogil
+    PyObject *CTRIE_TOMB(PyObject *tn) nogil
+    uint64_t CTRIE_HASH(PyObject *sn) nogil
+    PyObject *CTRIE_KEY(PyObject *pair) nogil
+    PyObject *CTRIE_VALUE(PyObject *sn) nogil
 
 
 cdef int HASH_BITS

@@ -1,5 +1,6 @@
 # C types for _branch.py.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport Gen
@@ -13,6 +14,8 @@ cdef extern from *:
     #define SUBTRIE_ALONE(b) (((struct __pyx_obj_7subtrie_7_branch_Branch *)(b))->alone)
     #define SUBTRIE_NEXT(b) ((PyObject *)((struct __pyx_obj_7subtrie_7_branch_Branch *)(b))->next)
     """
+    uint64_t SUBTRIE_ALONE(PyObject *branch) nogil
+    PyObject *SUBTRIE_NEXT(PyObject *branch) nogil
 
 
 cdef class Branch(TextNode):

@@ -1,5 +1,6 @@
 # C types for _cache.py.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from ctrie._native cimport Slot
@@ -16,6 +17,14 @@ cdef extern from *:
     #define SUBTRIE_REMEMBERED_ANSWER(r) (((struct __pyx_obj_7subtrie_6_cache_Remembered *)(r))->answer)
     #define SUBTRIE_REMEMBERED_SEEN(r) (((struct __pyx_obj_7subtrie_6_cache_Remembered *)(r))->seen)
     """
+    PyObject *SUBTRIE_STRIPES(PyObject *cache)
+    PyObject *SUBTRIE_PLACES(PyObject *table)
+    int64_t *SUBTRIE_HITS(PyObject *table)
+    int64_t *SUBTRIE_MISSES(PyObject *table)
+    PyObject *SUBTRIE_REMEMBERED_TOPIC(PyObject *remembered)
+    Py_hash_t SUBTRIE_REMEMBERED_HASH(PyObject *remembered)
+    PyObject *SUBTRIE_REMEMBERED_ANSWER(PyObject *remembered)
+    PyObject *SUBTRIE_REMEMBERED_SEEN(PyObject *remembered)
 
 cdef int STRIPES, WAYS, MOST_SEEN
 cdef object MOST_PLACES

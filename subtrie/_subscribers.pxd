@@ -1,5 +1,6 @@
 # C types for _subscribers.py.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._nodes cimport Edit
@@ -10,8 +11,10 @@ cdef extern from *:
     #define SUBTRIE_SUBSCRIBER(e) (((struct __pyx_obj_7subtrie_12_subscribers_Entry *)(e))->subscriber)
     #define SUBTRIE_ENTRY_HASH(e) (((struct __pyx_obj_7subtrie_12_subscribers_Entry *)(e))->hash)
     #define SUBTRIE_SET_ARRAY(s) (((struct __pyx_obj_7subtrie_12_subscribers_SetNode *)(s))->array)
-    #define SUBTRIE_SET_SIZE(s) (((struct __pyx_obj_7subtrie_12_subscribers_SetNode *)(s))->size)
     """
+    PyObject *SUBTRIE_SUBSCRIBER(PyObject *entry) nogil
+    uint64_t SUBTRIE_ENTRY_HASH(PyObject *entry) nogil
+    PyObject *SUBTRIE_SET_ARRAY(PyObject *node) nogil
 
 cdef int INLINE, _BITS, _HASH_BITS
 cdef uint32_t _MASK

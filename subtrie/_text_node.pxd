@@ -1,4 +1,6 @@
 # C types for _text_node.py.
+from cpython.object cimport PyObject
+
 from ctrie._nodes cimport SNode
 
 cdef extern from "packed.h" nogil:
@@ -16,6 +18,7 @@ cdef extern from *:
     """
     #define SUBTRIE_TEXT(node) (&((struct __pyx_obj_7subtrie_10_text_node_TextNode *)(node))->text)
     """
+    packed_text *SUBTRIE_TEXT(PyObject *node) nogil
 
 
 cdef class TextNode(SNode):

@@ -14,7 +14,6 @@ cdef extern from "packed.h":
     void packed_free(packed_text *text)
     str packed_string(const packed_text *text)
     Py_ssize_t packed_followed(const packed_text *text, tuple words, Py_ssize_t start, str separator)
-    packed_text *SUBTRIE_TEXT(PyObject *node)
     bint packed_begins(const packed_text *text, str word, str separator)
 
 

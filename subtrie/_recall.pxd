@@ -1,0 +1,3 @@
+from cpython.object cimport PyObject
+
+cdef object recalled(PyObject *cache, PyObject *topic, int *stripe)
