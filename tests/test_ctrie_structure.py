@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -358,6 +358,82 @@ class TestCollisions:
             assert trie[k] == value
         assert len(trie) == len(keys)
         trie.check()
+
+
+class TestCheck:
+    """`check` names the invariant that is broken; here by hand, on the interpreted nodes."""
+
+    A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2, 1), key("a3", 1, 2, 2), key("b", 2)
+    K1, K2 = colliding(2)
+
+    @pytest.fixture
+    def nodes(self) -> Any:
+        return load_twin().nodes
+
+    def broken(self, *keys: Key, path: Sequence[int], main: Callable[[Any], Any]) -> Any:
+        """A trie of `keys` in which the I-node at the end of `path` (the places of branches) holds `main` of what it
+        held."""
+        trie = trie_of(*keys, make=load_twin().Ctrie)
+        trie.check()
+        inode = self.inode(trie, path)
+        nodes = load_twin().nodes
+        nodes.initialise(inode, main(nodes.load(inode)))
+        return trie
+
+    def inode(self, trie: Any, path: Sequence[int]) -> Any:
+        nodes = load_twin().nodes
+        inode = nodes.load(trie._root)
+        for pos in path:
+            inode = nodes.load(inode).array[pos]
+        return inode
+
+    def test_an_i_node_of_the_present_generation_below_an_older_one(self, nodes: Any) -> None:
+        trie = trie_of(self.A, self.A2, self.A3, make=load_twin().Ctrie)
+        self.inode(trie, [0]).gen = nodes.Gen()
+        with pytest.raises(AssertionError, match="I3"):
+            trie.check()
+
+    def test_a_bit_without_a_branch(self, nodes: Any) -> None:
+        trie = self.broken(self.A, self.B, path=[], main=lambda cn: nodes.new_cnode(cn.bitmap | 1, cn.array))
+        with pytest.raises(AssertionError, match="I4"):
+            trie.check()
+
+    def test_a_key_in_the_branch_of_another_hash(self, nodes: Any) -> None:
+        trie = self.broken(self.A, self.B, path=[], main=lambda cn: nodes.new_cnode(cn.bitmap, cn.array[::-1]))
+        with pytest.raises(AssertionError, match=r"I4: [ab] is"):
+            trie.check()
+
+    def test_a_key_below_the_branch_of_another_hash(self, nodes: Any) -> None:
+        stray = nodes.new_pair(key("stray", 3, 9), key("stray", 3, 9).hash, "value")
+        trie = self.broken(
+            self.A, self.A2, path=[0], main=lambda cn: nodes.with_branch(cn, 1 << 9, len(cn.array), stray)
+        )
+        with pytest.raises(AssertionError, match="I4: stray is off the path"):
+            trie.check()
+
+    def test_an_l_node_where_the_hash_has_bits_left(self, nodes: Any) -> None:
+        trie = self.broken(self.A, self.A2, path=[0], main=lambda cn: nodes.new_lnode(cn.array))
+        with pytest.raises(AssertionError, match="I4: an L-node at depth"):
+            trie.check()
+
+    def test_an_l_node_of_one_entry(self, nodes: Any) -> None:
+        path = [0] * (HASH_BITS // W + 1)
+        trie = self.broken(self.K1, self.K2, path=path, main=lambda ln: nodes.new_lnode(ln.entries[:1]))
+        with pytest.raises(AssertionError, match="I4: an L-node of one entry"):
+            trie.check()
+
+    @pytest.mark.parametrize("left", [0, 1])
+    def test_a_c_node_that_should_have_been_tombed(self, nodes: Any, left: int) -> None:
+        trie = self.broken(
+            self.A, key("a4", 1, 2), path=[0], main=lambda cn: nodes.new_cnode((1 << 1) * left, cn.array[:left])
+        )
+        with pytest.raises(AssertionError, match="I5"):
+            trie.check()
+
+    def test_the_first_i_node_tombed(self, nodes: Any) -> None:
+        trie = self.broken(self.A, path=[], main=lambda cn: nodes.new_tnode(cn.array[0]))
+        with pytest.raises(AssertionError, match="I5: the first"):
+            trie.check()
 
 
 def len_of_stack() -> int:
