@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
+from array import array
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -70,10 +71,10 @@ def _quantiles(entrant: Entrant, filters: Sequence[str], burst: int, collecting:
     return [seconds[min(int(share * len(seconds)), len(seconds) - 1)] for share in QUANTILES.values()]
 
 
-def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> list[float]:
+def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> array[float]:
     topics = throughput_topics(filters, 1_000, seed)
     match, clock = matcher.match, time.perf_counter
-    seconds: list[float] = []
+    seconds = array("d")  # a list of millions would be looked through by every collection
     together.wait()
     while not (seconds and done.is_set()):
         for topic in topics:
