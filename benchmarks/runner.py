@@ -17,12 +17,22 @@ def run(benchmark: Benchmark, quick: bool, progress: Callable[[str], None]) -> l
     """
     warm_ups, repeats = (0, 1) if quick else (benchmark.warm_ups, benchmark.repeats)
     results = []
+    groups = benchmark.groups(quick)
     progress("building")
-    for group in benchmark.groups(quick):
+    while (group := _built(groups)) is not None:
         results += _run_group(group, warm_ups, repeats, progress)
         group.clear()  # before the next one is built: two of them may not fit into memory
         progress("building")
     return results
+
+
+def _built(groups: Iterator[Group]) -> Group | None:
+    """Build the next group, without collections, which would look through all that is built again and again."""
+    gc.disable()
+    try:
+        return next(groups, None)
+    finally:
+        gc.enable()
 
 
 def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[str], None]) -> list[Result]:
