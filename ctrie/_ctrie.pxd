@@ -47,3 +47,6 @@ cdef class Ctrie(Rooted):
     cdef Ctrie _with_root(self, Root root)
 
 cdef Root _frozen(Ctrie trie)
+cdef bint _compares_as(Ctrie one, Ctrie other) except -1
+@cython.locals(remade=Ctrie)
+cpdef Ctrie _remade(object cls, object hash, object equal)

@@ -262,8 +262,8 @@ class Ctrie(Rooted):
         """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
 
         Atomic: nobody changes the value between the one that `fn` saw and the one that it returned. `fn` may be called
-        again when another thread was faster, so it should have no side effects. What it raises reaches the caller
-        and nothing is changed.
+        again when another thread was faster, so it should have no side effects; if it changes `key` itself, it is in
+        its own way for ever. What it raises reaches the caller and nothing is changed.
 
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
@@ -386,7 +386,8 @@ class Ctrie(Rooted):
     def __ror__(self, other: Any) -> Any:
         if not isinstance(other, Mapping):
             return NotImplemented
-        union = Ctrie(other, hash=self._hash, equal=self._equal)
+        union = self._with_root(empty_root())
+        union.update(other)
         union.update(self)
         return union
 
@@ -441,6 +442,8 @@ class Ctrie(Rooted):
         """
         if not isinstance(older, Ctrie):
             raise TypeError(f"diff() takes a Ctrie, not {type(older).__name__}")
+        if not _compares_as(self, older):
+            raise ValueError("diff() takes a Ctrie with the same `hash` and `equal`: a snapshot of this one, say")
         return self._iter_diff(_frozen(older), _frozen(self), absent)
 
     def split(self, n: int) -> list[Iterator[tuple[Any, Any]]]:
@@ -463,14 +466,25 @@ class Ctrie(Rooted):
     def __deepcopy__(self, memo: dict[int, Any]) -> Ctrie:
         from copy import deepcopy
 
-        copied = Ctrie(hash=self._hash, equal=self._equal)
+        copied = _remade(type(self), self._hash, self._equal)
         memo[id(self)] = copied
-        for key, value in self.items():
-            copied[deepcopy(key, memo)] = deepcopy(value, memo)
-        return copied.readonly_snapshot() if self._root.readonly else copied
+        copied.__setstate__(deepcopy(self._state(), memo))
+        return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (list(self.items()), self._hash, self._equal, bool(self._root.readonly))
+        return _remade, (type(self), self._hash, self._equal), self._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        return list(self.items()), bool(self._root.readonly), getattr(self, "__dict__", None)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """The rest of a copy that nobody else has seen yet but by what it holds, which may lead back to it."""
+        pairs, readonly, attributes = state
+        Ctrie.update(self, pairs)
+        if readonly:
+            self._root = freeze_root(self._root)
+        if attributes:
+            self.__dict__.update(attributes)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
@@ -538,7 +552,7 @@ class Ctrie(Rooted):
         edit_trie(making, edit)
 
     def _with_root(self, root: Root) -> Ctrie:
-        other: Ctrie = Ctrie.__new__(Ctrie)
+        other: Ctrie = Ctrie.__new__(Ctrie) if type(self) is Ctrie else _of_same_class(self)
         other._root = root
         other._hash = self._hash
         other._equal = self._equal
@@ -566,6 +580,10 @@ def _frozen(trie: Ctrie) -> Root:
     return freeze_root(trie._root)
 
 
+def _compares_as(one: Ctrie, other: Ctrie) -> bool:
+    return one._hash == other._hash and one._equal == other._equal
+
+
 def _keys(root: Root) -> Iterator[Any]:
     for sn in snodes(root):
         yield sn.key
@@ -591,10 +609,23 @@ def _changes(older: Root, newer: Root, equal: Any, absent: Any) -> Iterator[tupl
             yield new.key, old.value, new.value
 
 
-def _restore(pairs: list[tuple[Any, Any]], hash: Any, equal: Any, readonly: bool) -> Ctrie:
-    """Unpickle."""
-    restored = Ctrie(pairs, hash=hash, equal=equal)
-    return restored.readonly_snapshot() if readonly else restored
+def _of_same_class(trie: Ctrie) -> Ctrie:
+    """Return a new one of a subclass, with the attributes of `trie`."""
+    cls = type(trie)
+    other = cls.__new__(cls)
+    attributes = getattr(trie, "__dict__", None)
+    if attributes:
+        other.__dict__.update(attributes)
+    return other
+
+
+def _remade(cls: type[Ctrie], hash: Any, equal: Any) -> Ctrie:
+    """Begin to unpickle. What such a Ctrie holds comes afterwards: it may lead back to it."""
+    remade: Ctrie = cls.__new__(cls)
+    remade._hash = hash
+    remade._equal = equal
+    remade._root = empty_root()
+    return remade
 
 
 MutableMapping.register(Ctrie)

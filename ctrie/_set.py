@@ -12,6 +12,11 @@ from ctrie._views import set_repr
 _NEW: Final = object()
 
 
+def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
+    """Return the operands of an operator of collections.abc, which looks at them several times, at one instant each."""
+    return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
+
+
 class CtrieSet(MutableSet[Any]):
     """A concurrent set that any number of threads use without locks, with snapshots in constant time.
 
@@ -46,6 +51,12 @@ class CtrieSet(MutableSet[Any]):
         made = cls.__new__(cls)
         made._members = members
         return made
+
+    def _with_members(self, members: Ctrie) -> CtrieSet:
+        other = self._of(members)
+        if attributes := getattr(self, "__dict__", None):
+            other.__dict__.update(attributes)
+        return other
 
     def _from_iterable(self, iterable: Iterable[Any]) -> CtrieSet:  # type: ignore[override]
         """What the operators of collections.abc build their results with: keeps hash and equality."""
@@ -94,10 +105,33 @@ class CtrieSet(MutableSet[Any]):
         theirs = other.readonly_snapshot() if isinstance(other, CtrieSet) else other
         return len(mine) == len(theirs) and all(member in theirs for member in mine)
 
+    def __le__(self, other: Any) -> bool:
+        return MutableSet.__le__(*_at_rest(self, other))
+
+    def __lt__(self, other: Any) -> bool:
+        return MutableSet.__lt__(*_at_rest(self, other))
+
+    def __ge__(self, other: Any) -> bool:
+        return MutableSet.__ge__(*_at_rest(self, other))
+
+    def __gt__(self, other: Any) -> bool:
+        return MutableSet.__gt__(*_at_rest(self, other))
+
+    def isdisjoint(self, other: Iterable[Any]) -> bool:
+        """Tell whether no member of `other` is in the set."""
+        return MutableSet.isdisjoint(*_at_rest(self, other))
+
     def __and__(self, other: Iterable[Any]) -> CtrieSet:
-        return super(CtrieSet, self.readonly_snapshot()).__and__(other)  # type: ignore[operator, return-value]
+        return MutableSet.__and__(*_at_rest(self, other))  # type: ignore[return-value]
+
+    def __xor__(self, other: Iterable[Any]) -> CtrieSet:
+        return MutableSet.__xor__(*_at_rest(self, other))  # type: ignore[return-value]
+
+    def __rsub__(self, other: Iterable[Any]) -> CtrieSet:
+        return MutableSet.__rsub__(*_at_rest(self, other))  # type: ignore[attr-defined, no-any-return]
 
     __rand__ = __and__
+    __rxor__ = __xor__
 
     def __sub__(self, other: Iterable[Any]) -> CtrieSet:
         if not isinstance(other, Iterable):
@@ -119,7 +153,7 @@ class CtrieSet(MutableSet[Any]):
         self._refuse_if_read_only()
         return super().__isub__(other)  # type: ignore[arg-type]
 
-    def __ixor__(self, other: Iterable[Any]) -> Self:  # type: ignore[misc]
+    def __ixor__(self, other: Iterable[Any]) -> Self:
         self._refuse_if_read_only()
         return super().__ixor__(other)  # type: ignore[arg-type]
 
@@ -132,11 +166,11 @@ class CtrieSet(MutableSet[Any]):
 
     def snapshot(self) -> CtrieSet:
         """Return a CtrieSet with the present members that can be changed independently of this one. O(1)."""
-        return self._of(self._members.snapshot())
+        return self._with_members(self._members.snapshot())
 
     def readonly_snapshot(self) -> CtrieSet:
         """Return a CtrieSet with the present members that never changes: its mutators raise TypeError. O(1)."""
-        return self._of(self._members.readonly_snapshot())
+        return self._with_members(self._members.readonly_snapshot())
 
     def diff(self, older: CtrieSet) -> Iterator[tuple[Any, bool]]:
         """Yield (member, added) for every member that only one of `older` and this set has; see `Ctrie.diff`."""
@@ -149,10 +183,10 @@ class CtrieSet(MutableSet[Any]):
         return [(member for member, _ in part) for part in self._members.split(n)]
 
     def __copy__(self) -> CtrieSet:
-        return self._of(self._members.__copy__())
+        return self._with_members(self._members.__copy__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CtrieSet._of, (self._members,)
+        return self._of, (self._members,), getattr(self, "__dict__", None)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""

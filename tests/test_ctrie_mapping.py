@@ -385,6 +385,12 @@ class TestConstruction:
         assert missing == []
 
 
+def emptied(trie: Any) -> Any:
+    copied = trie.snapshot()
+    copied.clear()
+    return copied
+
+
 class TestViews:
     """Views are of the instant at which they were taken: they follow no later change."""
 
@@ -399,7 +405,7 @@ class TestViews:
             (lambda m: iter(m.keys()), ["a", "b"]),
             (lambda m: iter(m.values()), [1, 2]),
             (lambda m: m.split(1)[0], [("a", 1), ("b", 2)]),
-            (lambda m: m.diff(Ctrie()), [("a", None, 1), ("b", None, 2)]),
+            (lambda m: m.diff(emptied(m)), [("a", None, 1), ("b", None, 2)]),
             (lambda m: reversed(sorted(m.items())), [("a", 1), ("b", 2)]),
         ],
         ids=["keys", "values", "items", "iter", "iter-items", "iter-keys", "iter-values", "split", "diff", "sorted"],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections.abc
 import copy
+import itertools
 import operator
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +16,19 @@ from hypothesis import strategies as st
 
 from ctrie import CtrieSet
 from tests.threads import meanwhile, run_together
+
+OPERATORS: list[Callable[[Any, Any], Any]] = [
+    operator.and_,
+    operator.or_,
+    operator.sub,
+    operator.xor,
+    operator.le,
+    operator.lt,
+    operator.ge,
+    operator.gt,
+    operator.eq,
+    lambda one, other: one.isdisjoint(other),
+]
 
 members = st.sets(st.integers(0, 12) | st.none())
 
@@ -152,35 +166,62 @@ class TestInstants:
         members.clear()
         assert sorted(iterator) == ["a", "b"]
 
-    def test_operators_look_at_one_instant(self) -> None:
-        """The other operand changes the set while it is iterated over, as another thread might."""
-        members = CtrieSet("a")
+    @pytest.mark.parametrize("operate", OPERATORS)
+    @pytest.mark.parametrize("meddled_at", [0, 1, 2])
+    @pytest.mark.parametrize("there", ["a", "ax", "b", "bx", "ab"])
+    def test_operators_look_at_one_instant(
+        self, there: str, meddled_at: int, operate: Callable[[Any, Any], Any]
+    ) -> None:
+        """The other operand changes the set while it is looked at, as another thread might."""
+        members = CtrieSet(there)
+        looks = 0
 
         class Meddling(collections.abc.Set[str]):
             def __iter__(self) -> Iterator[str]:
-                yield "a"
-                members.discard("a")
-                members.add("b")
-                yield "b"
+                for member in "ab":
+                    self.look()
+                    yield member
 
             def __contains__(self, member: object) -> bool:
+                self.look()
                 return member in ("a", "b")
 
             def __len__(self) -> int:
                 return 2
 
-        for operate, expected in (
-            (operator.and_, {"a"}),
-            (operator.or_, {"a", "b"}),
-            (operator.sub, set()),
-            (operator.ge, False),
-            (operator.gt, False),
-            (operator.eq, False),
-            (operator.le, True),
-        ):
-            members.clear()
-            members.add("a")
-            assert operate(members, Meddling()) == expected, operate
+            def look(self) -> None:
+                nonlocal looks
+                if looks == meddled_at:
+                    members.__ixor__({"a", "b"})
+                looks += 1
+
+            @classmethod
+            def _from_iterable(cls, iterable: Iterable[Any]) -> Any:
+                return set(iterable)
+
+        before, other = set(there), {"a", "b"}
+        answer = operate(members, Meddling())
+        assert answer in (operate(before, other), operate(before ^ other, other))
+        members.check()
+
+    @pytest.mark.parametrize("operate", OPERATORS[:4])
+    @pytest.mark.parametrize("there", ["a", "b", "ab"])
+    def test_operators_whose_left_operand_knows_none(self, there: str, operate: Callable[[Any, Any], Any]) -> None:
+        members = CtrieSet(there)
+
+        def meddling() -> Iterator[str]:
+            yield "a"
+            members.__ixor__({"a", "b"})
+            yield "b"
+
+        before, other = set(there), {"a", "b"}
+        assert operate(meddling(), members) in (operate(other, before), operate(other, before ^ other))
+        members.check()
+
+    @pytest.mark.parametrize("operate", OPERATORS)
+    def test_operators_between_two_of_them(self, operate: Callable[[Any, Any], Any]) -> None:
+        for mine, theirs in itertools.product(["", "a", "ab", "bc", "abc"], repeat=2):
+            assert operate(CtrieSet(mine), CtrieSet(theirs)) == operate(set(mine), set(theirs))
 
     def test_diff(self) -> None:
         members = CtrieSet("abc")

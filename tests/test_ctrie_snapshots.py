@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ctrie import Ctrie
+from ctrie import Ctrie, CtrieSet
 from tests.schedule import Fault, Key, hash_of, key, load_twin
 
 READ_ONLY = "read-only snapshot"
@@ -293,6 +293,10 @@ class TestDiff:
         trie["A"] = 3
         assert sorted(trie.diff(before)) == [("A", 1, 3), ("b", None, 2)]
 
+    def test_of_one_that_compares_its_keys_otherwise(self) -> None:
+        with pytest.raises(ValueError, match="the same `hash` and `equal`"):
+            Ctrie().diff(Ctrie(hash=lower_hash))
+
     def test_it_takes_another_ctrie(self) -> None:
         with pytest.raises(TypeError, match=r"diff\(\) takes a Ctrie, not dict"):
             Ctrie().diff({})  # type: ignore[arg-type]
@@ -355,6 +359,14 @@ class Holder:
         self.trie: Any = Ctrie({1: self})
 
 
+class NamedCtrie(Ctrie):
+    name = "none"
+
+
+class NamedSet(CtrieSet):
+    name = "none"
+
+
 class TestCopyAndPickle:
     WAYS: dict[str, Callable[[Any], Any]] = {
         "copy": copy.copy,
@@ -412,16 +424,37 @@ class TestCopyAndPickle:
         assert deep[1] == value
         assert deep[1] is not value
 
-    def test_a_deep_copy_of_what_holds_itself(self) -> None:
+    @pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+    def test_what_holds_itself(self, way: str) -> None:
+        again = self.WAYS[way]
         trie: Any = Ctrie()
         trie[1] = trie
-        made = copy.deepcopy(trie)
+        made = again(trie)
         assert made[1] is made
-        holder = copy.deepcopy(Holder())
+        holder = again(Holder())
         assert holder.trie[1] is holder
         made.clear()
         trie.clear()
         gc.collect()
+
+    @pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+    def test_what_a_read_only_one_holds_leads_back_to_a_read_only_one(self, way: str) -> None:
+        holder = Holder()
+        holder.trie = holder.trie.readonly_snapshot()
+        made = self.WAYS[way](holder.trie)
+        assert made[1].trie is made
+        with pytest.raises(TypeError, match=READ_ONLY):
+            made[1].trie[2] = 2
+
+    @pytest.mark.parametrize("kind", [NamedCtrie, NamedSet])
+    def test_a_subclass_stays_one_and_keeps_its_attributes(self, again: Any, kind: Any) -> None:
+        source: Any = kind({1: "one"})
+        source.name = "numbers"
+        for made in (again(source), source.snapshot(), source.readonly_snapshot()):
+            assert type(made) is kind
+            assert made.name == "numbers"
+            assert made == source
+            made.check()
 
     def test_functions_that_cannot_be_pickled_are_named(self) -> None:
         with pytest.raises((pickle.PicklingError, AttributeError, TypeError), match="lambda"):
