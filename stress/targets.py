@@ -162,6 +162,12 @@ def _subscription_workloads() -> list[Workload]:
     def trie() -> SubscriptionsUnderTest:
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie())
 
+    def remembering() -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(cache=4))
+
+    def indexed() -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(index=True))
+
     shallow = ["a.b", "*.b", "a.*", "#", "a.#"]
     deep = ["a.b.c.d", "a.b.#", "a.*.c", "#.c.d", "a.b.c", "x.y.z", "x.#"]
     spec = Subscriptions()
@@ -170,7 +176,7 @@ def _subscription_workloads() -> list[Workload]:
         for filters, topics in ((shallow, ["a.b", "x.b"]), (deep, ["a.b.c.d", "a.b.c", "x.y.z"]))
         for whole in (True, False)
     ]
-    return [Workload(trie, spec, each, _check, "subscriptions") for each in calls]
+    return [Workload(made, spec, each, _check, "subscriptions") for made in (trie, remembering, indexed) for each in calls]
 
 
 def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bool) -> list[tuple[Any, ...]]:
@@ -180,7 +186,8 @@ def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bo
         ("unsubscribe", filter, subscriber),
     ] * 6
     calls += [("match", topic)] * 6 + [("has_match", topic), ("count", topic), ("entries", topic)]
-    return [*calls, ("subscriptions",), ("snapshot",), ("__len__",), ("clear",)] if whole else calls
+    of_all = [("subscriptions",), ("filters", subscriber), ("snapshot",), ("__len__",), ("clear",)]
+    return [*calls, *of_all] if whole else calls
 
 
 TARGETS: Final[Mapping[str, Callable[[], list[Workload]]]] = {

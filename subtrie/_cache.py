@@ -6,6 +6,9 @@ answer is what a match would find now. A displaced main node never comes back, a
 while it is remembered, so that nobody has to invalidate anything: a writer does nothing for the cache and knows nothing
 of it. The linearization point of a recalled answer is the moment before the first of these reads.
 
+A snapshot gives the trie another first I-node, but with the main node of the one before: only a snapshot hands the same
+main node on, so where another first I-node holds the main node that was read, no write was committed in between.
+
     Cache   stripes: slots, each with a Table or None. A thread uses one stripe, so that threads do not write in the
             same places as long as there are no more of them than stripes; if there are, it is still correct.
     Table   places: slots, each with
@@ -33,9 +36,11 @@ import threading
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._nodes import INode
     from ctrie._slot import Slot, compare_and_set, initialise, load
 else:
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
+    from cython.cimports.ctrie._nodes import INode
 
 STRIPES = 16
 WAYS = 4
@@ -44,7 +49,7 @@ MOST_SEEN = 64  # I-nodes; what has read more is not remembered, which bounds wh
 
 
 class Remembered:
-    """`seen` lists slots and what they held, alternately: the root's, then I-nodes'."""
+    """`seen` lists slots and what they held, alternately: the root's, the first I-node's, then other I-nodes'."""
 
     __slots__ = ("answer", "hash", "seen", "topic")
     topic: str
@@ -124,7 +129,10 @@ def recall(table: Table, topic: str) -> tuple[Any, ...] | None:
 
 
 def _still_hold(seen: tuple[Any, ...]) -> bool:
-    return all(load(seen[i]) is seen[i + 1] for i in range(0, len(seen), 2))
+    first = load(seen[0])
+    if first is not seen[1] and not (isinstance(first, INode) and load(first) is seen[3]):
+        return False
+    return all(load(seen[i]) is seen[i + 1] for i in range(2, len(seen), 2))
 
 
 def wanted_place(table: Table, topic: str) -> Slot | None:

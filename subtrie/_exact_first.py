@@ -19,7 +19,7 @@ def match_exact_first(root: Any, dialect: Dialect, topic: Any, word_hash: Callab
     """Return an iterator of the distinct subscribers of `topic` in a read-only trie; raises what a topic raises."""
     exact = None
     words: tuple[str, ...] = ()
-    if isinstance(topic, str) and len(topic) <= dialect.max_bytes:
+    if type(topic) is str and len(topic) <= dialect.max_bytes:
         words = tuple(topic.split(dialect.separator))
         if not any(map(dialect.is_wild, words)):  # in a filter, that would be no ordinary word
             exact = branch_at(root, words, tuple(map(word_hash, words)), dialect.separator)

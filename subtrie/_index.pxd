@@ -28,15 +28,17 @@ cdef class IndexEdit(Edit):
 
 
 cdef class Index(Rooted):
+    cpdef object owner_of(self, object subscriber, uint64_t hash)
     cdef Filing file(self, object subscriber, uint64_t hash, object key)
-    cpdef Filing find_filing(self, object subscriber, uint64_t hash, object key, object equal=*)
     @cython.locals(sn=SNode)
-    cdef object filings(self, object subscriber, uint64_t hash, object equal=*)
+    cpdef Filing find_filing(self, object owner, uint64_t hash, object key)
+    @cython.locals(sn=SNode)
+    cdef object filings(self, object subscriber, uint64_t hash)
     @cython.locals(present=Filing)
     cdef bint settle(self, object subscriber, uint64_t hash, Filing filing) except -1
     @cython.locals(filing=Filing)
-    cdef Filing to_strike(self, object subscriber, uint64_t hash, object key, object equal=*)
-    cdef object strike(self, object subscriber, uint64_t hash, Filing filing, object equal=*)
+    cdef Filing to_strike(self, object owner, uint64_t hash, object key)
+    cdef object strike(self, object owner, uint64_t hash, Filing filing)
     @cython.locals(edit=IndexEdit)
     cdef object _edit(self, object subscriber, uint64_t hash, Filing filing, bint strike, object equal)
 

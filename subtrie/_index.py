@@ -32,6 +32,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterator
+from operator import is_
 from typing import Any
 
 if not cython.compiled:
@@ -90,9 +91,21 @@ class IndexEdit(Edit):
 
 
 class Index(Rooted):
-    """The filings of all subscribers. `hash` is everywhere the subscriber's (_subscribers.py)."""
+    """The filings of all subscribers. `hash` is everywhere the subscriber's (_subscribers.py).
+
+    A subscriber's filings stand under their *owner*: the subscriber, or one equal to it that was filed first. Users'
+    code is asked who that is (`owner_of`) before the trie is changed, so that nothing is changed if it raises;
+    afterwards the owner is found by identity."""
 
     __slots__ = ()
+
+    def owner_of(self, subscriber: Any, hash: int) -> Any:
+        """Return the object under which the subscriber's filings stand; itself if there are none. It is looked for by
+        identity first: then the `__eq__` of no other subscriber is run."""
+        sn: Any = find(self, subscriber, hash, is_)
+        if sn is None:
+            sn = find(self, subscriber, hash, None)
+        return subscriber if sn is None else sn.key
 
     def file(self, subscriber: Any, hash: int, key: Any) -> Filing:
         """Put a PENDING filing in, whatever there was."""
@@ -100,27 +113,27 @@ class Index(Rooted):
         self._edit(subscriber, hash, filing, False, None)
         return filing
 
-    def find_filing(self, subscriber: Any, hash: int, key: Any, equal: Any = None) -> Filing | None:
-        filings = self.filings(subscriber, hash, equal)
-        return find_entry(filings, key, subscriber_hash(key))  # type: ignore[return-value]
+    def find_filing(self, owner: Any, hash: int, key: Any) -> Filing | None:
+        sn = find(self, owner, hash, is_)
+        return None if sn is None else find_entry(sn.value, key, subscriber_hash(key))  # type: ignore[return-value]
 
-    def filings(self, subscriber: Any, hash: int, equal: Any = None) -> Any:
+    def filings(self, subscriber: Any, hash: int) -> Any:
         """Return the set of a subscriber's filings, of one instant."""
-        sn = find(self, subscriber, hash, equal)
+        sn = find(self, subscriber, hash, None)
         return None if sn is None else sn.value
 
     def settle(self, subscriber: Any, hash: int, filing: Filing) -> bool:
         """The trie has been changed for `filing`. Tell whether its owner has to look at the trie once more."""
         look = _settle(filing)
-        present = self.find_filing(subscriber, hash, filing.subscriber)
+        present = self.find_filing(self.owner_of(subscriber, hash), hash, filing.subscriber)
         if present is filing or (present is not None and load(present.state) is not SETTLED):
             return look  # of somebody else's filing, the owner has his looks before him
         _settle(self.file(subscriber, hash, filing.subscriber))
         return True
 
-    def to_strike(self, subscriber: Any, hash: int, key: Any, equal: Any = None) -> Filing | None:
+    def to_strike(self, owner: Any, hash: int, key: Any) -> Filing | None:
         """Return the filing to strike if a look at the trie, from now on, finds no such subscription."""
-        filing = self.find_filing(subscriber, hash, key, equal)
+        filing = self.find_filing(owner, hash, key)
         if filing is None:
             return None
         # Success: the owner will look at the trie. Failure: he has settled it, or somebody else has left it to him.
@@ -128,8 +141,8 @@ class Index(Rooted):
             return None
         return filing
 
-    def strike(self, subscriber: Any, hash: int, filing: Filing, equal: Any = None) -> None:
-        self._edit(subscriber, hash, filing, True, equal)
+    def strike(self, owner: Any, hash: int, filing: Filing) -> None:
+        self._edit(owner, hash, filing, True, is_)
 
     def _edit(self, subscriber: Any, hash: int, filing: Filing, strike: bool, equal: Any) -> None:
         edit: IndexEdit = IndexEdit.__new__(IndexEdit)

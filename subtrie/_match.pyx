@@ -98,6 +98,8 @@ memcpy(word_secret, <const char *>_secret, 16)
 
 cpdef uint64_t word_hash(str word) except? 0:
     """Return the hash of a word that is no wildcard."""
+    if word is None:
+        raise TypeError("a word must be a str, not NoneType")
     return word_of_string(<PyObject *>word).hash
 
 
@@ -477,13 +479,17 @@ cpdef tuple match(Matchable trie, topic, bint take_turns=True):
 cdef inline tuple _match(Matchable trie, topic, bint take_turns, bint *by_turns):
     """The same, and tell whether the answer depends, or may depend, on whose turn it is."""
     cdef int stripe
+    cdef Table table
     if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
         return _match_now(trie, topic, None, take_turns, by_turns)
     answer = recalled(<PyObject *>trie._cache, <PyObject *>topic, &stripe)
     if answer is not None:
         by_turns[0] = False
         return <tuple>answer
-    return _match_now(trie, topic, own_table(trie._cache, stripe), take_turns, by_turns)
+    table = own_table(trie._cache, stripe)
+    if table.misses == 0:
+        table.misses = 1    # there was no table yet to count it in
+    return _match_now(trie, topic, table, take_turns, by_turns)
 
 
 cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint *by_turns):

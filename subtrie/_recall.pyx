@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
+from ctrie._nodes cimport INode
 from subtrie._cache cimport (
     STRIPES, SUBTRIE_HITS, SUBTRIE_MISSES, SUBTRIE_PLACES, SUBTRIE_REMEMBERED_ANSWER, SUBTRIE_REMEMBERED_HASH,
     SUBTRIE_REMEMBERED_SEEN, SUBTRIE_REMEMBERED_TOPIC, SUBTRIE_STRIPES, WAYS, Remembered
@@ -50,6 +51,7 @@ cdef extern from *:
     Py_hash_t text_hash(PyObject *text)
     bint same_text(PyObject *a, PyObject *b)
 
+cdef PyTypeObject *INODE = <PyTypeObject *>INode
 cdef PyTypeObject *REMEMBERED = <PyTypeObject *>Remembered
 
 
@@ -90,7 +92,12 @@ cdef inline PyObject *_find_remembered(PyObject *places, PyObject *topic, Py_has
 
 cdef inline bint _all_hold(PyObject *seen) noexcept:
     cdef Py_ssize_t i
-    for i in range(0, PyTuple_GET_SIZE_PTR(seen), 2):
+    cdef PyObject *first = slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(seen, 0)))
+    if first != PyTuple_GET_ITEM_PTR(seen, 1) and not (
+        CTRIE_IS(first, INODE) and slot_read(CTRIE_SLOT(first)) == PyTuple_GET_ITEM_PTR(seen, 3)
+    ):
+        return False
+    for i in range(2, PyTuple_GET_SIZE_PTR(seen), 2):
         if slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(seen, i))) != PyTuple_GET_ITEM_PTR(seen, i + 1):
             return False
     return True

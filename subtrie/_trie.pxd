@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._nodes cimport Root
+from ctrie._nodes cimport Edit, Root
 from subtrie._branch cimport FilterEdit, Subscribe, Unsubscribe
 from subtrie._index cimport Filing, Index
 from subtrie._match cimport Matchable, Plan
@@ -38,7 +38,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef Root _present(self)
     cdef object _count_retries(self, Py_ssize_t number)
     @cython.locals(filing=Filing)
-    cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash, object equal=*)
+    cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash, Edit edit)
     @cython.locals(index=Index)
     cdef object _withdraw_all(self)
     @cython.locals(hash=uint64_t, root=Root)
@@ -50,5 +50,5 @@ cdef class SubscriptionTrie(Matchable):
 
 
 cdef Root _frozen(SubscriptionTrie trie)
-cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash)
+cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash, Edit edit)
 cdef tuple _filing_key(tuple place)

@@ -9,15 +9,14 @@ except ModuleNotFoundError:
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from operator import is_
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import time_ns
 from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
 
 if not cython.compiled:
-    from ctrie._nodes import Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
+    from ctrie._nodes import Edit, Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
     from subtrie._branch import (
         Branch,
         Chain,
@@ -47,6 +46,7 @@ if not cython.compiled:
     from subtrie._words import word_hash
 else:
     from cython.cimports.ctrie._nodes import (
+        Edit,
         Root,
         clear_root,
         edit_trie,
@@ -430,6 +430,10 @@ class SubscriptionTrie(Matchable):
         """The number of subscriptions at one instant. O(number of filters); O(n) where subscribers are weakly held."""
         return subscription_count(self._present())
 
+    def __repr__(self) -> str:
+        kind = ", read-only" if self._root.readonly else ""
+        return f"<{type(self).__name__}: {self.dialect.name}{kind}>"
+
     def __bool__(self) -> bool:
         return next(walk(self._present()), None) is not None
 
@@ -503,6 +507,8 @@ class SubscriptionTrie(Matchable):
         """
         if not isinstance(older, SubscriptionTrie):
             raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")
+        if older.dialect != self.dialect:
+            raise ValueError(f"diff() takes a trie of the same dialect: {self.dialect.name}, not {older.dialect.name}")
         return changes(_frozen(older), _frozen(self), self.dialect)
 
     def __copy__(self) -> SubscriptionTrie:
@@ -556,9 +562,10 @@ class SubscriptionTrie(Matchable):
     def _place(self, filter: str, queue: str | None) -> Place:
         """Return where the subscriptions to `filter` are, in the queue group if one is given."""
         words, hashes = filter_path(self._plan, filter)
-        group = queue
+        group = None
         if queue is not None:
             self.dialect.check_queue(queue)
+            group = str.__str__(queue)
         elif self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
             words, hashes, group = words[2:], hashes[2:], words[1]
         return (filter, queue), words, hashes, group
@@ -591,9 +598,12 @@ class SubscriptionTrie(Matchable):
         _, words, hashes, group = place
         edit = unsubscribe_edit(self._plan, words, hashes, group, subscriber, hash)
         try:
-            edit_trie(self._root, edit)
-            if self._index is not None:  # filed, mostly, is the very object that was subscribed
-                self._withdraw(place, subscriber if edit.present is None else edit.present.subscriber, hash)
+            if self._index is None:
+                edit_trie(self._root, edit)
+            else:
+                owner = self._index.owner_of(subscriber, hash)
+                edit_trie(self._root, edit)
+                self._withdraw(place, owner, hash, edit)
         finally:  # as in _put
             if edit.crossed or edit.attempts > 1:
                 self._after(edit)
@@ -643,29 +653,33 @@ class SubscriptionTrie(Matchable):
     def _put_filed(self, place: Place, edit: Subscribe) -> None:
         entry = edit.entry
         index: Index = self._index  # type: ignore[assignment]
-        filing = index.file(entry.subscriber, entry.hash, _filing_key(place))
+        owner = index.owner_of(entry.subscriber, entry.hash)
+        filing = index.file(owner, entry.hash, _filing_key(place))
         look = True
         try:
             edit_trie(self._root, edit)
             look = False
         finally:
-            if index.settle(entry.subscriber, entry.hash, filing) or look:
-                self._withdraw(place, entry.subscriber, entry.hash)
+            if index.settle(owner, entry.hash, filing) or look:
+                self._withdraw(place, owner, entry.hash, edit)
 
-    def _withdraw(self, place: Place, subscriber: Any, hash: int, equal: Any = None) -> None:
+    def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
+        """Strike the filing of a subscription that is not in the trie. If the subscriber is the owner of the filings,
+        users' code is not asked again who that is; nor is it asked what `edit` has asked before."""
         index: Index = self._index  # type: ignore[assignment]
-        filing = index.to_strike(subscriber, hash, _filing_key(place), equal)
-        if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash) is None:
-            index.strike(subscriber, hash, filing, equal)
+        owner = index.owner_of(subscriber, hash)
+        filing = index.to_strike(owner, hash, _filing_key(place))
+        if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash, edit) is None:
+            index.strike(owner, hash, filing)
 
     def _withdraw_all(self) -> None:
-        """Withdraw whatever is filed and not in the trie. The subscribers are those that the index itself has, so they
-        are found by identity: the __eq__ of others, which may raise, is not run for it."""
+        """Withdraw whatever is filed and not in the trie. The subscribers are the owners of the filings, so that the
+        __eq__ of others, which may raise, is not run for it."""
         index: Index = self._index  # type: ignore[assignment]
         raised: Exception | None = None
         for subscriber, hash, (filter, queue) in index.everything():
             try:
-                self._withdraw(self._place(filter, queue), subscriber, hash, is_)
+                self._withdraw(self._place(filter, queue), subscriber, hash, None)
             except Exception as error:  # noqa: BLE001 (raised when all others have been withdrawn)
                 raised = raised or error
         if raised is not None:
@@ -680,7 +694,7 @@ class SubscriptionTrie(Matchable):
         found = []
         for filter, queue in keys:
             place = self._place(filter, queue)
-            entry = _entry_at(root, self._plan.separator, place, subscriber, hash)
+            entry = _entry_at(root, self._plan.separator, place, subscriber, hash, None)
             if entry is not None:
                 found.append((filter, place[3], entry))
         return found
@@ -714,7 +728,8 @@ class SubscriptionTrie(Matchable):
         filed = {(hash, key) for _, hash, key in index.everything()}
         for filter, group, entry in spelled(walk(freeze_root(self._root)), self.dialect):
             key = filter, group if self.dialect.queue_groups else None
-            assert index.find_filing(entry.subscriber, entry.hash, key) is not None, f"{filter!r} is not filed"
+            owner = index.owner_of(entry.subscriber, entry.hash)
+            assert index.find_filing(owner, entry.hash, key) is not None, f"{filter!r} is not filed"
             filed.discard((entry.hash, key))
         assert not filed, f"filed but not subscribed: {filed}"
 
@@ -737,10 +752,10 @@ def _frozen(trie: SubscriptionTrie) -> Root:
     return freeze_root(trie._root)
 
 
-def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int) -> Entry | None:
+def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:
     _, words, hashes, group = place
     branch = branch_at(root, words, hashes, separator)
-    return None if branch is None else find_entry(members_of(subscribers_of(branch), group), subscriber, hash)
+    return None if branch is None else find_entry(members_of(subscribers_of(branch), group), subscriber, hash, edit)
 
 
 def _filing_key(place: Place) -> tuple[str, str | None]:
@@ -753,7 +768,10 @@ def _filing_key(place: Place) -> tuple[str, str | None]:
 def _fields(subscription: Any) -> tuple[Any, ...]:
     """Return filter, subscriber and options of one of many."""
     if isinstance(subscription, tuple) and len(subscription) in (2, 3):
-        return subscription if len(subscription) == 3 else (*subscription, {})
+        fields = subscription if len(subscription) == 3 else (*subscription, {})
+        if not isinstance(fields[2], Mapping):
+            raise TypeError(f"the options of a subscription are a mapping, not {fields[2]!r}")
+        return fields
     raise ValueError(f"a subscription is (filter, subscriber) or (filter, subscriber, options), not {subscription!r}")
 
 

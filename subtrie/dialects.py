@@ -12,6 +12,7 @@ Two kinds of word are wild in a filter. *One word* (``*`` or ``+``) stands for e
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -103,6 +104,15 @@ class Dialect:
         for wildcard in self._wildcards():
             if not wildcard or self.separator in wildcard:
                 raise ValueError(f"a wildcard must be a word of its own, not {wildcard!r}")
+        if self.share_prefix is not None and (
+            not self.share_prefix or self.separator in self.share_prefix or self.is_wild(self.share_prefix)
+        ):
+            raise ValueError(f"share_prefix must be an ordinary word of its own, not {self.share_prefix!r}")
+        if self.reserved_prefix == "":
+            raise ValueError("reserved_prefix must be a text of one character or more, or None")
+        for character in self.forbidden:
+            if character in (self.separator, *"".join(self._wildcards())):
+                raise ValueError(f"{character!r} is forbidden, and a separator or in a wildcard")
         if self.one_word == self.many_words:
             raise ValueError(f"one_word and many_words must differ, both are {self.one_word!r}")
         if self.share_prefix is not None and self.queue_groups:
@@ -113,6 +123,8 @@ class Dialect:
             raise ValueError(f"many_min must be 0 or 1, not {self.many_min!r}")
         if self.max_bytes < 1 or self.max_words < 1 or self.max_wildcards < 0:
             raise ValueError("max_bytes and max_words must be at least 1, max_wildcards at least 0")
+        if self.max_bytes > sys.maxsize:
+            raise ValueError(f"max_bytes must be at most {sys.maxsize}, not {self.max_bytes}")
 
     # Text to words ----------------------------------------------------------------------------------------
 
@@ -135,6 +147,7 @@ class Dialect:
             ...
         subtrie.errors.TopicError: '#' is not the last word at character 8 of 'sensors/#/heat'
         """
+        text = _plain(text, "filter")
         words = self._split(text, "filter")
         if words and words[0] == self.share_prefix:
             self._check_share(text, words)
@@ -159,6 +172,7 @@ class Dialect:
             ...
         subtrie.errors.TopicError: empty word at character 10 of 'usd.stock..db'
         """
+        text = _plain(text, "topic")
         words = self._split(text, "topic")
         if not self.wildcards_in_topics and any(wildcard in text for wildcard in self._wildcards()):
             for position, word in self._positions(words):
@@ -216,7 +230,8 @@ class Dialect:
         return filter_words if self.share_prefix is None else (self.share_prefix, group, *filter_words)
 
     def check_queue(self, name: str) -> None:
-        """Refuse what is no name of a queue group: it follows the rules of one word.
+        """Refuse what is no name of a queue group. It has the characters and the length of a topic; separators and
+        wildcards are ordinary characters in it.
 
         :raises TopicError: naming the offence and its position
         :raises TypeError: where ``name`` is no str, or the dialect has no queue groups
@@ -228,8 +243,7 @@ class Dialect:
         """
         if not self.queue_groups:
             raise TypeError(f"{self.name} has no queue groups")
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a queue group must be a str, not {type(name).__name__}")
+        name = _plain(name, "name of a queue group")
         self._check_characters(name)
         if not name:
             raise TopicError(name, 0, "empty name of a queue group")
@@ -360,8 +374,6 @@ class Dialect:
 
     def _split(self, text: str, kind: str) -> Words:
         """Check what topics and filters have in common, and split."""
-        if not isinstance(text, str):
-            raise TypeError(f"a {kind} must be a str, not {type(text).__name__}")
         self._check_characters(text)
         if not text:
             if not self.zero_words:
@@ -433,6 +445,13 @@ class Dialect:
             raise TopicError(text, len(text), "shared subscription without a filter")
         if words[2] == self.share_prefix:
             raise TopicError(text, filter_at, "shared subscription inside another")
+
+
+def _plain(text: str, kind: str) -> str:
+    """Return the text without the methods that a subclass of str may have: what is checked is what is stored."""
+    if not isinstance(text, str):
+        raise TypeError(f"a {kind} must be a str, not {type(text).__name__}")
+    return str.__str__(text)
 
 
 def _after_word(pattern: _Pattern, place: int, word: str | None) -> Iterator[int]:

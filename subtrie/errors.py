@@ -14,9 +14,9 @@ class TopicError(ValueError):
         something is missing)
     :param reason: what is wrong, as a phrase
 
-    All three are attributes of the same names. The message shows the text as ``repr`` does, so that control
-    characters and lone surrogates can be printed and logged anywhere; of a long text it shows the
-    neighbourhood of the offence.
+    All three are attributes of the same names. The message and the error's own ``repr`` show the text as ``repr``
+    does, so that control characters and lone surrogates can be printed and logged anywhere; of a long text they
+    show the neighbourhood of the offence.
 
     >>> raise TopicError("a.b\\ud800", 3, "lone surrogate")
     Traceback (most recent call last):
@@ -32,6 +32,9 @@ class TopicError(ValueError):
 
     def __str__(self) -> str:
         return f"{self.reason} at character {self.position} of {self._excerpt()}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
     def _excerpt(self) -> str:
         start = max(0, self.position - _EXCERPT)

@@ -168,6 +168,37 @@ class TestRefusals:
         assert "x\\x00y" in str(caught.value)
         assert len(str(caught.value)) < 250
 
+    def test_nor_does_repr_flood_a_log(self) -> None:
+        with pytest.raises(TopicError) as caught:
+            MQTT.split_topic("x" * 5_000 + "\0" + "y" * 5_000)
+        assert "forbidden character" in repr(caught.value)
+        assert len(repr(caught.value)) < 250
+
+    def test_what_is_checked_is_the_text_itself(self) -> None:
+        """Whatever methods a subclass of str has."""
+
+        class Lying(str):
+            def split(self, *_: Any) -> list[Any]:  # type: ignore[override]
+                return ["a.b", None]
+
+            def isascii(self) -> bool:
+                return True
+
+            def count(self, *_: Any) -> int:
+                return 0
+
+            def __contains__(self, _: object) -> bool:
+                return False
+
+        for split in (AMQP.split_topic, AMQP.split_filter):
+            assert split(Lying("a.b")) == ("a", "b")
+            assert [type(word) for word in split(Lying("a.b"))] == [str, str]
+            for refused in ("a\0", "\ud800", "." * 256):
+                with pytest.raises(TopicError):
+                    split(Lying(refused))
+        with pytest.raises(TopicError, match="forbidden character ' '"):
+            NATS.check_queue(Lying("two words"))
+
     def test_error_survives_a_pickle(self) -> None:
         error = TopicError("a.b", 1, "wrong")
         copy = pickle.loads(pickle.dumps(error))
@@ -196,6 +227,13 @@ class TestOwnDialect:
             ({"many_words": "*"}, "one_word and many_words must differ"),
             ({"many_min": 2}, "many_min must be 0 or 1, not 2"),
             ({"max_words": 0}, "must be at least"),
+            ({"max_bytes": 2**70}, "max_bytes must be at most"),
+            ({"share_prefix": ""}, "share_prefix must be an ordinary word of its own, not ''"),
+            ({"share_prefix": "a.b"}, "share_prefix must be an ordinary word of its own, not 'a.b'"),
+            ({"share_prefix": "*"}, "share_prefix must be an ordinary word"),
+            ({"reserved_prefix": ""}, "reserved_prefix must be a text of one character or more"),
+            ({"forbidden": "\0."}, "'.' is forbidden, and a separator or in a wildcard"),
+            ({"forbidden": "#"}, "'#' is forbidden"),
         ],
     )
     def test_must_not_contradict_itself(self, rule: dict[str, Any], message: str) -> None:

@@ -62,13 +62,16 @@ class Sore:
 
     calm = True
 
+    def __init__(self, name: object = None) -> None:
+        self.name = object() if name is None else name
+
     def __hash__(self) -> int:
         return 1
 
     def __eq__(self, other: object) -> bool:
         if not Sore.calm:
             raise ZeroDivisionError
-        return self is other
+        return isinstance(other, Sore) and self.name == other.name
 
 
 class TestOneThread:
@@ -130,6 +133,30 @@ class TestOneThread:
         assert trie.filters(one) == ["a"]
         assert trie.filters(other) == []
         trie.check()
+
+    @pytest.mark.parametrize("filter", ["a", "b"])
+    @pytest.mark.parametrize("change", [SubscriptionTrie.subscribe, SubscriptionTrie.unsubscribe])
+    @pytest.mark.parametrize("was_on", [True, False])
+    def test_where_a_comparison_raises_the_index_too_is_as_it_was(
+        self, change: Callable[[Any, str, Any], bool], filter: str, was_on: bool
+    ) -> None:
+        """Another subscriber of the same hash is on one of the filters."""
+        trie = SubscriptionTrie(index=True)
+        one, other, same_as_other = Sore("one"), Sore("other"), Sore("other")
+        trie.subscribe("a", one)
+        if was_on:
+            trie.subscribe(filter, other)
+        for subscriber in (other, same_as_other):
+            before = len(trie)
+            Sore.calm = False
+            try:
+                changed = change(trie, filter, subscriber)
+            except ZeroDivisionError:
+                changed = False
+            finally:
+                Sore.calm = True
+            assert len(trie) - before == (0 if not changed else 1 if change is SubscriptionTrie.subscribe else -1)
+            trie.check()
 
     def test_a_subscriber_that_raises_between_the_index_and_the_trie(self) -> None:
         """It is filed by then, and the trie refuses."""
@@ -377,7 +404,7 @@ FAULTS = [
     Fault(
         "nobody looks at the trie before a strike",
         TRIE,
-        "if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash) is None:",
+        "if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash, edit) is None:",
         "if filing is not None:",
     ),
     Fault("the filters are read at two instants", TRIE, "if index.filings(subscriber, hash) is filings:", "if True:"),

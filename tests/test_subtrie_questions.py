@@ -372,6 +372,8 @@ class TestMany:
             (("a",), ValueError),
             ("ab", ValueError),
             (("a", "x", {}, "more"), ValueError),
+            (("a", "x", None), TypeError),
+            (("a", "x", [("qos", 1)]), TypeError),
         ],
     )
     @pytest.mark.parametrize("name", ["subscribe_many", "unsubscribe_many"])

@@ -182,6 +182,36 @@ def test_a_str_of_another_class_is_a_text() -> None:
     trie.check()
 
 
+class Lying(str):
+    def split(self, *_: Any) -> list[Any]:  # type: ignore[override]
+        return ["a.b", None]
+
+    def __eq__(self, _: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+def test_a_str_of_another_class_is_the_text_that_it_is_whatever_its_methods_say() -> None:
+    trie = SubscriptionTrie()
+    trie.subscribe(Lying("a.b"), 1)
+    assert [found.filter for found in trie.subscriptions()] == ["a.b"]
+    for topic in ("a.b", Lying("a.b")):
+        assert trie.match(topic) == (1,)
+        assert list(trie.match_iter(topic)) == [1]
+    assert trie.match(Lying("a.c")) == ()
+    trie.check()
+
+
+def test_a_queue_group_of_another_class_is_the_name_that_it_is() -> None:
+    trie = SubscriptionTrie(NATS)
+    for subscriber, group in enumerate([Lying("one"), "two", Lying("three")]):
+        trie.subscribe("a", subscriber, queue=group)
+    assert sorted(trie.match("a")) == [0, 1, 2]
+    assert trie.unsubscribe("a", 0, queue="one")
+    trie.check()
+
+
 @pytest.mark.parametrize("dialect", [None, "AMQP", Dialect], ids=repr)
 def test_no_dialect(dialect: Any) -> None:
     with pytest.raises(TypeError, match="dialect must be a Dialect, such as AMQP, not "):
@@ -457,6 +487,17 @@ def test_a_difference_from_something_else() -> None:
     for other in (None, "a.b", AMQP):
         with unchanged(trie), pytest.raises(TypeError, match="takes a SubscriptionTrie, not "):
             trie.diff(other)  # type: ignore[arg-type]
+
+
+def test_a_difference_from_a_trie_of_another_dialect() -> None:
+    with pytest.raises(ValueError, match="same dialect: AMQP, not MQTT"):
+        SubscriptionTrie().diff(SubscriptionTrie(MQTT))
+
+
+def test_what_it_says_of_itself() -> None:
+    trie = SubscriptionTrie(MQTT)
+    assert repr(trie) == "<SubscriptionTrie: MQTT>"
+    assert repr(trie.snapshot()) == "<SubscriptionTrie: MQTT, read-only>"
 
 
 def test_a_trie_is_initialised_once() -> None:

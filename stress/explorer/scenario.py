@@ -44,12 +44,14 @@ def describe(call: Call) -> str:
 @dataclass(frozen=True)
 class Start:
     """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after so
-    many changes of slots. `places` are what the operations of two threads and a third are about.
+    many changes of slots. `places` are what the operations of two threads and a third are about. `cache` is how many
+    answers a subscription trie remembers.
     """
 
     calls: tuple[Call, ...]
     places: tuple[tuple[Any, ...], ...]
     left: tuple[Call, int] | None = None
+    cache: int = 0
 
 
 # ------------------------------------------------------------------------------------------------------------- the map
@@ -117,11 +119,16 @@ _MAP_OPERATIONS: Final[dict[str, _Arguments]] = {
 
 
 def _subscriptions(
-    filters: str, topic: str, *places: str, later: Sequence[Call] = (), left: tuple[Call, int] | None = None
+    filters: str,
+    topic: str,
+    *places: str,
+    later: Sequence[Call] = (),
+    left: tuple[Call, int] | None = None,
+    cache: int = 0,
 ) -> Start:
     calls: list[Call] = [("subscribe", _pair(each)) for each in filters.split()]
     found = tuple(tuple((*_pair(each), topic) for each in place.split()) for place in places)
-    return Start((*calls, *later), found, left)
+    return Start((*calls, *later), found, left, cache)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -132,6 +139,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 _CROWD: Final = " ".join(f"a.b:s{number}" for number in range(8))
 _LEFT: Final[Call] = ("unsubscribe", ("a.b", "x"))
+_REMEMBERED: Final[Sequence[Call]] = [("match", ("a.b",))] * 2
 
 _SUBSCRIPTIONS: Final = {
     "empty": _subscriptions("", "a.b", "a.b a.b a.c", "a.b a.c a", "a.b a *.b"),
@@ -169,6 +177,12 @@ _SUBSCRIPTIONS: Final = {
     ),
     "eight subscribers": _subscriptions(_CROWD, "a.b", "a.b:s8 a.b:s0 a.b:s1"),
     "nine subscribers": _subscriptions(f"{_CROWD} a.b:s8", "a.b", "a.b:s8 a.b:s0 a.b:s9"),
+    "an answer remembered": _subscriptions(
+        "a.b a.c d *.c:y", "a.b", "a.b *.b:y a.b", "a.c #:y a.b", later=_REMEMBERED, cache=4
+    ),
+    "an answer remembered before a snapshot": _subscriptions(
+        "a.b a.c d *.c:y", "a.b", "a.b *.b:y a.c", "a.c #:y a.b", later=[*_REMEMBERED, ("subscriptions", ())], cache=4
+    ),
     "left with a pending removal": _subscriptions("a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
     "left with a pending tomb": _subscriptions("a a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
     "left with a tomb": _subscriptions("a a.b", "a.b", "a a.c a.b", left=(_LEFT, 2)),

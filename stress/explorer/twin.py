@@ -28,18 +28,18 @@ class Twin:
 
     def make(self, target: str, start: Start) -> Any:
         """An object in the state `start`."""
-        subject = self.empty(target)
+        subject = self.empty(target, start.cache)
         for op, args in start.calls:
             getattr(subject, op)(*args)
         if start.left is not None:
             self._leave(subject, *start.left)
         return subject
 
-    def empty(self, target: str) -> Any:
-        """An object with nothing in it."""
+    def empty(self, target: str, cache: int = 0) -> Any:
+        """An object with nothing in it. `cache` is that of a subscription trie."""
         if target == "map":
             return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
-        return SubscriptionsUnderTest(self.modules["subtrie"].SubscriptionTrie())
+        return SubscriptionsUnderTest(self.modules["subtrie"].SubscriptionTrie(cache=cache))
 
     def _leave(self, subject: Any, call: Call, after_changes: int) -> None:
         """Let a thread begin `call` and stop for ever after so many changes of slots."""
@@ -97,7 +97,7 @@ _LEVELS: Final = 4
 
 def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
-    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. Of a name's hash it reads four levels only, so that to
+    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. All threads remember answers in one place. Of a name's hash it reads four levels only, so that to
     collide is not a matter of eleven, and three threads that do can be explored to the end.
     """
     seam = Seam()
@@ -108,6 +108,8 @@ def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     for name in ("ctrie._creation", "ctrie._doer"):
         vars(modules[name])["threading"] = explored
     for module in modules.values():
+        if hasattr(module, "stripe_of_thread"):
+            vars(module)["stripe_of_thread"] = lambda: 0
         for name, known in (("word_hash", HASHES), ("subscriber_hash", SUBSCRIBER_HASHES)):
             hash_of = vars(module).get(name)
             if hash_of is not None:

@@ -45,6 +45,7 @@ def find(name: str) -> Mutant:
 _NODES: Final = "ctrie._nodes"
 _CTRIE: Final = "ctrie._ctrie"
 _BRANCH: Final = "subtrie._branch"
+_CACHE: Final = "subtrie._cache"
 _TEXT_NODE: Final = "subtrie._text_node"
 _MATCHING: Final = "subtrie._matching"
 _SUBSCRIBERS: Final = "subtrie._subscribers"
@@ -324,6 +325,20 @@ _SUBSCRIPTIONS: Final = (
             "a wildcard about to go",
             ((("has_match", ("a.b",)),), (("subscribe", ("a.b", "x")), ("unsubscribe", ("*.b", "y")))),
         ),
+    ),
+    _of_subscriptions(
+        "an answer is recalled whatever has changed",
+        _CACHE,
+        "and _still_hold(found.seen)",
+        "",
+        starts=("an answer remembered",),
+    ),
+    _of_subscriptions(
+        "an answer is recalled whatever root there is",
+        _CACHE,
+        "isinstance(first, INode) and load(first) is seen[3]",
+        "True",
+        starts=("an answer remembered before a snapshot",),
     ),
     _of_subscriptions(
         "a prune takes whatever level it finds",
