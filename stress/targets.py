@@ -168,6 +168,7 @@ def _subscription_workloads() -> list[Workload]:
     def indexed() -> SubscriptionsUnderTest:
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie(index=True))
 
+    makers = (trie, remembering, indexed)
     shallow = ["a.b", "*.b", "a.*", "#", "a.#"]
     deep = ["a.b.c.d", "a.b.#", "a.*.c", "#.c.d", "a.b.c", "x.y.z", "x.#"]
     spec = Subscriptions()
@@ -176,7 +177,7 @@ def _subscription_workloads() -> list[Workload]:
         for filters, topics in ((shallow, ["a.b", "x.b"]), (deep, ["a.b.c.d", "a.b.c", "x.y.z"]))
         for whole in (True, False)
     ]
-    return [Workload(made, spec, each, _check, "subscriptions") for made in (trie, remembering, indexed) for each in calls]
+    return [Workload(made, spec, each, _check, "subscriptions") for made in makers for each in calls]
 
 
 def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bool) -> list[tuple[Any, ...]]:

@@ -97,8 +97,9 @@ _LEVELS: Final = 4
 
 def load_twin(changes: Sequence[Change] = (), crew: Crew | None = None) -> Twin:
     """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
-    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. All threads remember answers in one place. Of a name's hash it reads four levels only, so that to
-    collide is not a matter of eleven, and three threads that do can be explored to the end.
+    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. Of a name's hash it reads four levels only, so that to
+    collide is not a matter of eleven, and three threads that do can be explored to the end. All threads remember their
+    answers in one place.
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
