@@ -58,7 +58,8 @@ class TestTracked:
     """Exactly what could be part of a cycle."""
 
     def test_in_a_map(self) -> None:
-        plain, lists = Ctrie((key, key) for key in range(1_000)), Ctrie((key, [key]) for key in range(1_000))
+        plain: Ctrie[int, Any] = Ctrie((key, key) for key in range(1_000))
+        lists = Ctrie((key, [key]) for key in range(1_000))
         assert all(map(gc.is_tracked, named(lists, "CNode", "INode", "Pair")))
         assert not any(map(gc.is_tracked, named(plain, "Pair")))
         leaves = [cn for cn in named(plain, "CNode") if not named(cn, "INode")]
@@ -144,7 +145,8 @@ class TestOnFreeThreadedBuilds:
     def test_the_count_is_right_after_nodes_of_both_kinds_have_come_and_gone(self, counted: Callable[[], int]) -> None:
         """Were it not, collections would come too often, or no more."""
         wanted, someone = list(filters(1_000)), Subscriber()
-        trie, routes = Ctrie((key, key) for key in range(1_000)), filled(wanted, [0])
+        trie: Ctrie[int, Any] = Ctrie((key, key) for key in range(1_000))
+        routes = filled(wanted, [0])
         kept: list[object] = [[] for _ in range(20_000)]  # the count does not go below zero
         before = counted()
 

@@ -10,7 +10,7 @@ import unittest
 import weakref
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -357,7 +357,7 @@ class TestConstruction:
         assert len(Ctrie.__new__(Ctrie)) == 0
 
     def test_it_can_be_subscripted_for_annotations(self) -> None:
-        assert Ctrie[str, int].__args__ == (str, int)
+        assert get_args(Ctrie[str, int]) == (str, int)
 
     def test_it_can_be_referenced_weakly(self) -> None:
         trie: Any = Ctrie()

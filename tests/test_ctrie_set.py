@@ -8,7 +8,7 @@ import itertools
 import operator
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -85,7 +85,7 @@ class TestOfOneThread:
         assert isinstance(CtrieSet(), collections.abc.MutableSet)
         with pytest.raises(TypeError):
             hash(CtrieSet())
-        assert CtrieSet[int].__args__ == (int,)
+        assert get_args(CtrieSet[int]) == (int,)
 
     def test_an_unhashable_member_is_refused(self) -> None:
         members: Any = CtrieSet([1])

@@ -299,7 +299,7 @@ class TestDiff:
 
     def test_it_takes_another_ctrie(self) -> None:
         with pytest.raises(TypeError, match=r"diff\(\) takes a Ctrie, not dict"):
-            Ctrie().diff({})  # type: ignore[arg-type]
+            Ctrie().diff({})  # type: ignore[call-overload]
 
     def test_it_looks_only_where_something_was_changed(self) -> None:
         """Counted in accesses of slots on the interpreted twin."""

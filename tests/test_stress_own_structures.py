@@ -120,7 +120,8 @@ class Matcher:
     """Subscribers of topics, and of all topics: a match reads the two at two moments."""
 
     def __init__(self) -> None:
-        self.subscribers = {topic: AtomicReference(frozenset()) for topic in ("a", "b", "*")}
+        nobody: frozenset[str] = frozenset()
+        self.subscribers = {topic: AtomicReference(nobody) for topic in ("a", "b", "*")}
 
     def subscribe(self, topic: str, who: str) -> bool:
         there = self.subscribers[topic]
@@ -445,7 +446,7 @@ class TestWhatElseIsLookedAt:
     def test_specifications_of_the_package_do(self) -> None:
         class Members:
             def __init__(self) -> None:
-                self.members = AtomicReference(frozenset())
+                self.members: AtomicReference[frozenset[Any]] = AtomicReference(frozenset())
 
             def add(self, member: str) -> bool:
                 while not self.members.compare_and_set(old := self.members.load(), old | {member}):
