@@ -124,7 +124,8 @@ class SubscriptionTrie(Matchable):
     and when it has lost its last (False), whatever groups they are in. It is called by threads that change the trie,
     one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
     left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
-    stands. Snapshots and forks tell nobody.
+    stands; of several changes by one call, those that would have followed are not made. Snapshots and forks tell
+    nobody.
 
     With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
     moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
@@ -335,6 +336,8 @@ class SubscriptionTrie(Matchable):
         >>> t.match_many(["a", "b", "a.b"])
         [(1,), (), (1,)]
         """
+        if isinstance(topics, str):
+            raise TypeError("match_many() takes several topics; match() takes one")
         return match_many(self, topics)
 
     def has_match(self, topic: str, /) -> bool:

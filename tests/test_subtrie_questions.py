@@ -327,6 +327,10 @@ class TestTopicsThatComeAgain:
         assert sorted(trie.match_many(["a"] * 6)) == [(0,), (0,), (1,), (1,), (2,), (2,)]
         trie.check()
 
+    def test_one_topic_is_not_taken_for_its_letters(self) -> None:
+        with pytest.raises(TypeError, match="several topics"):
+            SubscriptionTrie().match_many("ab")
+
     def test_a_bad_one_is_refused_wherever_it_is(self) -> None:
         trie = filled(NATS, ["a"])
         with pytest.raises(TopicError, match="b c"):
