@@ -168,11 +168,19 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
                 before, after = [None if entry is None else living(entry) for entry in both]
                 if before is None and after is None:
                     continue  # the subscriber is gone
-                if before is not None and after is not None and before.options == after.options:
+                if before is not None and after is not None and _are_same(before.options, after.options):
                     continue  # taken off and put back
                 filter = _text(dialect, group, words_of(here))
                 kind = "added" if before is None else "removed" if after is None else "updated"
                 yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+def _are_same(before: Any, after: Any) -> bool:
+    """Tell whether options are equal. Those that do not compare (an array, say) may have changed."""
+    try:
+        return bool(before == after)
+    except Exception:  # noqa: BLE001 (users' code, about one subscription of many)
+        return before is after
 
 
 class _Step(NamedTuple):

@@ -774,6 +774,9 @@ def _fields(subscription: Any) -> tuple[Any, ...]:
         fields = subscription if len(subscription) == 3 else (*subscription, {})
         if not isinstance(fields[2], Mapping):
             raise TypeError(f"the options of a subscription are a mapping, not {fields[2]!r}")
+        for name in fields[2]:
+            if not isinstance(name, str):
+                raise TypeError(f"the name of an option is a str, not {name!r}")
         return fields
     raise ValueError(f"a subscription is (filter, subscriber) or (filter, subscriber, options), not {subscription!r}")
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ctrie import AtomicReference, Ctrie
 from subtrie.bitmap import Bitmap
-from subtrie.matcher import Matcher
+from subtrie.matcher import Matcher, checked_filter
 
 Message: TypeAlias = Mapping[str, Any]
 
@@ -90,6 +90,14 @@ class OneOf:
             yield self.name, value
 
 
+def _is_up_to(one: Any, other: Any) -> bool:
+    """Say whether the two compare and the first is not the larger one."""
+    try:
+        return bool(one <= other)
+    except (TypeError, ArithmeticError):  # of other kinds; of a decimal that is no number
+        return False
+
+
 @dataclass(frozen=True)
 class Within:
     """The field has a value from ``low`` to ``high``, both included; None leaves that side open.
@@ -107,16 +115,13 @@ class Within:
     high: Any = None
 
     def __post_init__(self) -> None:
-        if self.low is not None and self.high is not None and not self.low <= self.high:
+        if self.low is not None and self.high is not None and not _is_up_to(self.low, self.high):
             raise ValueError(f"nothing lies within {self.low!r} and {self.high!r}")
 
     def holds(self, value: Any) -> bool:
         """Say whether a value of the field satisfies this."""
-        try:
-            above = self.low is None or self.low <= value
-            return bool(above and (self.high is None or value <= self.high))
-        except TypeError:
-            return False
+        above = self.low is None or _is_up_to(self.low, value)
+        return above and (self.high is None or _is_up_to(value, self.high))
 
     def clues(self) -> Iterator[Hashable]:
         """Yield what of a message leads to this criterion: the field."""
@@ -282,7 +287,9 @@ class RoutingMatcher:
     """Subscriptions by topic and fields at once: a filter and, on top of it, criteria that must all hold.
 
     The topic is matched by any :class:`~subtrie.matcher.Matcher`, which holds the criteria together with the
-    subscribers; so a match sees one instant just as that matcher does, and is thread-safe in the same way.
+    subscribers; so a match sees one instant just as that matcher does, and is thread-safe in the same way. Shared
+    subscriptions are refused: the matcher would hand the message to one member of a group before anybody has
+    asked whether it wants it.
 
     :param topics: the matcher for topics, empty, and left alone from here on
 
@@ -300,19 +307,21 @@ class RoutingMatcher:
     def subscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any) -> bool:
         """Add a subscription and say whether it is new; without criteria the topic alone decides.
 
-        :raises TopicError: where the filter is bad
+        :raises TopicError: where the filter is bad, or a shared subscription
         :raises TypeError: where the filter is no str, or the subscriber or something in a criterion not
             hashable
         """
+        checked_filter(self._topics.dialect, filter, subscriber)
         return self._topics.subscribe(filter, FieldSubscription(_criteria(criteria), subscriber))
 
     def unsubscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any) -> bool:
         """Remove a subscription and say whether it was there.
 
-        :raises TopicError: where the filter is bad
+        :raises TopicError: where the filter is bad, or a shared subscription
         :raises TypeError: where the filter is no str, or the subscriber or something in a criterion not
             hashable
         """
+        checked_filter(self._topics.dialect, filter, subscriber)
         return self._topics.unsubscribe(filter, FieldSubscription(_criteria(criteria), subscriber))
 
     def match(self, topic: str, message: Message) -> tuple[Any, ...]:

@@ -30,6 +30,11 @@ class Matcher(Protocol):
     arguments change nothing.
     """
 
+    @property
+    def dialect(self) -> Dialect:
+        """How filters and topics are written."""
+        ...
+
     def subscribe(self, filter: str, subscriber: Any, /) -> bool:
         """Add a subscription.
 
@@ -81,11 +86,11 @@ def checked_filter(dialect: Dialect, filter: str, subscriber: Hashable) -> Words
     """Return the words of a filter, having checked both halves of a subscription.
 
     :raises TopicError: where the filter is bad, or is a shared subscription: to hand each message to one
-        member of a group is what :class:`subtrie.SubscriptionTrie` does, and the other matchers do not
+        member of a group is what :class:`subtrie.SubscriptionTrie` alone does
     :raises TypeError: where the filter is no str or the subscriber is not hashable
     """
     words = dialect.split_filter(filter)
     if dialect.unshare(words)[0] is not None:
-        raise TopicError(filter, 0, "shared subscription, which only a SubscriptionTrie serves,")
+        raise TopicError(filter, 0, "shared subscription, which only a SubscriptionTrie itself serves,")
     hash(subscriber)
     return words

@@ -7,6 +7,7 @@ import doctest
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subtrie import AMQP, SubscriptionTrie
+from subtrie import AMQP, MQTT, Dialect, SubscriptionTrie
 from subtrie.errors import TopicError
 from subtrie.fields import (
     Criterion,
@@ -323,6 +324,40 @@ class TestRouting:
             matcher.match("a", {"f": []})
         assert len(matcher) == 0
         matcher.check()
+
+
+@pytest.mark.parametrize("topics", [SubscriptionTrie, NaiveMatcher])
+def test_a_shared_subscription_is_refused(topics: Callable[[Dialect], Matcher]) -> None:
+    """Of a group, the matcher for topics would pick members that the message does not suit."""
+    matcher = RoutingMatcher(topics(MQTT))
+    for change in (matcher.subscribe, matcher.unsubscribe):
+        with pytest.raises(TopicError, match="shared subscription"):
+            change("$share/workers/jobs", [Present("f")], "ann")
+    assert len(matcher) == 0
+    matcher.check()
+
+
+@pytest.mark.parametrize(
+    ("criterion", "value"),
+    [
+        (Within("price", low=1), Decimal("NaN")),
+        (Within("price", high=1), Decimal("NaN")),
+        (Within("price", low=Decimal(1)), float("nan")),
+        (Within("price", low=1), 1j),
+    ],
+)
+def test_what_does_not_compare_is_not_within(criterion: Within, value: Any) -> None:
+    matcher = FieldMatcher()
+    matcher.subscribe([criterion], "ann")
+    assert matcher.match_all({"price": value}) == matcher.match_any({"price": value}) == ()
+    assert matcher.match_all({"price": 1}) == ("ann",)
+    matcher.check()
+
+
+@pytest.mark.parametrize("bounds", [(2, 1), (Decimal("NaN"), 1), ("a", 1)])
+def test_bounds_that_nothing_lies_within(bounds: tuple[Any, Any]) -> None:
+    with pytest.raises(ValueError, match="nothing lies within"):
+        Within("price", *bounds)
 
 
 def test_the_manual_is_right() -> None:

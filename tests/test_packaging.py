@@ -169,6 +169,12 @@ class TestPages:
 
 
 @pytest.mark.once
+def test_without_its_libraries_stress_says_how_to_get_them() -> None:
+    hidden = "import sys; sys.modules['sortedcontainers'] = None"
+    told = run_python(f"{hidden}\ntry:\n    import stress\nexcept ModuleNotFoundError as error:\n    print(error)")
+    assert told == "stress needs sortedcontainers: pip install 'ctrie[stress]'"
+
+
 class TestBuild:
     """The switches of setup.py, tried on a copy of the tree."""
 

@@ -377,6 +377,7 @@ class TestMany:
             ("ab", ValueError),
             (("a", "x", {}, "more"), ValueError),
             (("a", "x", None), TypeError),
+            (("a", "x", {1: "x"}), TypeError),
             (("a", "x", [("qos", 1)]), TypeError),
         ],
     )

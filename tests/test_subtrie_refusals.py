@@ -494,6 +494,24 @@ def test_a_difference_from_a_trie_of_another_dialect() -> None:
         SubscriptionTrie().diff(SubscriptionTrie(MQTT))
 
 
+def test_a_difference_of_options_that_do_not_compare() -> None:
+    """As arrays, of which == is no truth value. They may have changed."""
+
+    class Unclear:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("ambiguous")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    trie = SubscriptionTrie()
+    same = Unclear()
+    trie.subscribe_many([("a", 1, {"q": Unclear()}), ("b", 1, {"q": same})])
+    before = trie.snapshot()
+    trie.subscribe_many([("a", 1, {"q": Unclear()}), ("b", 1, {"q": same})])
+    assert [(change.kind, change.subscription.filter) for change in trie.diff(before)] == [("updated", "a")]
+    trie.check()
+
+
 def test_what_it_says_of_itself() -> None:
     trie = SubscriptionTrie(MQTT)
     assert repr(trie) == "<SubscriptionTrie: MQTT>"
