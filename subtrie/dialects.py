@@ -147,7 +147,7 @@ class Dialect:
             ...
         subtrie.errors.TopicError: '#' is not the last word at character 8 of 'sensors/#/heat'
         """
-        text = _plain(text, "filter")
+        text = plain_text(text, "filter")
         words = self._split(text, "filter")
         if words and words[0] == self.share_prefix:
             self._check_share(text, words)
@@ -172,7 +172,7 @@ class Dialect:
             ...
         subtrie.errors.TopicError: empty word at character 10 of 'usd.stock..db'
         """
-        text = _plain(text, "topic")
+        text = plain_text(text, "topic")
         words = self._split(text, "topic")
         if not self.wildcards_in_topics and any(wildcard in text for wildcard in self._wildcards()):
             for position, word in self._positions(words):
@@ -243,7 +243,7 @@ class Dialect:
         """
         if not self.queue_groups:
             raise TypeError(f"{self.name} has no queue groups")
-        name = _plain(name, "name of a queue group")
+        name = plain_text(name, "name of a queue group")
         self._check_characters(name)
         if not name:
             raise TopicError(name, 0, "empty name of a queue group")
@@ -447,7 +447,7 @@ class Dialect:
             raise TopicError(text, filter_at, "shared subscription inside another")
 
 
-def _plain(text: str, kind: str) -> str:
+def plain_text(text: str, kind: str) -> str:
     """Return the text without the methods that a subclass of str may have: what is checked is what is stored."""
     if not isinstance(text, str):
         raise TypeError(f"a {kind} must be a str, not {type(text).__name__}")

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from subtrie.bitmap import Bitmap, Numbering
-from subtrie.dialects import AMQP, Dialect, Words
+from subtrie.dialects import AMQP, Dialect, Words, plain_text
 from subtrie.matcher import checked_filter
 
 
@@ -87,6 +87,7 @@ class InvertedMatcher:
             assert list(row) == list(self._compile(topic)), f"the row of {topic} is not what its topic says"
 
     def _row(self, topic: str) -> Bitmap:
+        topic = plain_text(topic, "topic")
         if topic in self._rows:  # not `get`: see locked.py
             return self._rows[topic][1]
         words = self.dialect.split_topic(topic)

@@ -223,6 +223,23 @@ def test_plain_matchers_refuse_shared_subscriptions(name: str) -> None:
     matcher.check()
 
 
+@every_matcher
+def test_a_text_is_what_it_is_whatever_its_own_methods_say(make: Any) -> None:
+    class Lying(str):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return hash("z")
+
+    matcher = make(AMQP)
+    matcher.subscribe("z", 1)
+    matcher.subscribe(Lying("a.b"), 2)
+    assert matcher.match("z") == (1,)
+    assert matcher.match(Lying("a.b")) == matcher.match("a.b") == (2,)
+    matcher.check()
+
+
 class TestInverted:
     def test_keeps_no_more_topics_than_allowed(self) -> None:
         matcher = InvertedMatcher(max_topics=3)
