@@ -55,4 +55,4 @@ def to_pandas(source: SubscriptionTrie, *, key: Key | None = None) -> pandas.Dat
 def record_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
     """The batches of `to_arrow` one by one, each made when it is asked for."""
     for subscriptions in in_batches(cut.trie.subscriptions()):
-        yield encode(subscriptions, cut, keys)
+        yield from encode(subscriptions, cut, keys)

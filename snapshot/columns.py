@@ -14,7 +14,8 @@ column         type                    content
 ============== ======================= ===================================================================
 
 Subscriptions are encoded `BATCH_ROWS` at a time into flat buffers with offsets, so that the memory used
-beside the finished batches does not grow with the set.
+beside the finished batches does not grow with the set; fewer at a time where their texts are long, since one
+string column of a batch ends at 2 GiB.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 64 * 1024
 """Rows of a full record batch."""
+
+BATCH_TEXT = 64 * 1024 * 1024
+"""Characters, each of up to four bytes, that the texts of a record batch have together; one row may have more."""
 
 Item = TypeVar("Item")
 
@@ -68,10 +72,21 @@ def table_of(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return table if table.num_rows else schema.empty_table()
 
 
-def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys) -> pa.RecordBatch:
-    """One record batch of ``subscriptions``, in their order."""
+def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
+    """``subscriptions`` as record batches, in their order: one batch, or more of them where texts are long."""
+    subscribers, options = [keys.of(held.subscriber) for held in subscriptions], _Options(subscriptions)
+    characters = sum(len(held.filter) for held in subscriptions) + sum(map(len, subscribers)) + options.characters()
+    if characters > BATCH_TEXT and len(subscriptions) > 1:
+        half = len(subscriptions) // 2
+        yield from encode(subscriptions[:half], cut, keys)
+        yield from encode(subscriptions[half:], cut, keys)
+    else:
+        yield _batch([held.filter for held in subscriptions], subscribers, options, cut)
+
+
+def _batch(filter_texts: list[str], subscribers: list[str], options: _Options, cut: Cut) -> pa.RecordBatch:
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    filters = pa.array([held.filter for held in subscriptions], pa.string())
+    filters = pa.array(filter_texts, pa.string())
     words = _words(filters, cut.trie.dialect)
     return pa.record_batch(
         [
@@ -79,10 +94,10 @@ def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys
             words,
             pc.list_value_length(words),
             _wildcard_counts(words, cut.trie.dialect),
-            pa.array([keys.of(held.subscriber) for held in subscriptions], pa.string()),
-            _option_maps(subscriptions),
-            pa.repeat(pa.scalar(cut.snapshot_id, pa.string()), len(subscriptions)),
-            pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(subscriptions)),
+            pa.array(subscribers, pa.string()),
+            options.maps(),
+            pa.repeat(pa.scalar(cut.snapshot_id, pa.string()), len(filters)),
+            pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(filters)),
         ],
         schema=schema(),
     )
@@ -98,22 +113,39 @@ def _words(filters: pa.StringArray, dialect: Dialect) -> pa.ListArray:
 
 
 def _wildcard_counts(words: pa.ListArray, dialect: Dialect) -> pa.Array:
-    """How many wildcards each list holds: the running count at its end less that at its start."""
+    """How many wildcards each list holds."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     wildcards = pa.array([word for word in (dialect.one_word, dialect.many_words) if word is not None], pa.string())
-    flags = pc.is_in(words.values, value_set=wildcards).cast(pa.int32())
-    running = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(flags)])
-    return pc.subtract(running.take(words.offsets[1:]), running.take(words.offsets[:-1]))
+    return sums(pc.is_in(words.values, value_set=wildcards).cast(pa.int32()), words.offsets)
 
 
-def _option_maps(subscriptions: Sequence[Subscription]) -> pa.MapArray:
-    pa = extra("pyarrow")
-    offsets, names, texts = [0], [], []
-    for held in subscriptions:
-        for name, value in held.options.items():
-            names.append(name)
-            texts.append(option_text(name, value))
-        offsets.append(len(names))
-    return pa.MapArray.from_arrays(
-        pa.array(offsets, pa.int32()), pa.array(names, pa.string()), pa.array(texts, pa.string())
-    )
+def sums(numbers: pa.Array, offsets: pa.Int32Array) -> pa.Array:
+    """The sum of the numbers in each list: the running sum at its end less that at its start."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    running = pa.concat_arrays([pa.array([0], numbers.type), pc.cumulative_sum(numbers)])
+    return pc.subtract(running.take(offsets[1:]), running.take(offsets[:-1]))
+
+
+class _Options:
+    """The options of some subscriptions as texts."""
+
+    def __init__(self, subscriptions: Sequence[Subscription]) -> None:
+        self._offsets: list[int] = [0]
+        self._names: list[str] = []
+        self._texts: list[str | None] = []
+        for held in subscriptions:
+            for name, value in held.options.items():
+                self._names.append(name)
+                self._texts.append(option_text(name, value))
+            self._offsets.append(len(self._names))
+
+    def characters(self) -> int:
+        """How many characters the names and the texts have together."""
+        return sum(map(len, self._names)) + sum(len(text) for text in self._texts if text is not None)
+
+    def maps(self) -> pa.MapArray:
+        """A map for each subscription."""
+        pa = extra("pyarrow")
+        return pa.MapArray.from_arrays(
+            pa.array(self._offsets, pa.int32()), pa.array(self._names, pa.string()), pa.array(self._texts, pa.string())
+        )

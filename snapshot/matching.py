@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
-from snapshot.columns import BATCH_ROWS
+from snapshot.columns import BATCH_ROWS, sums
 from snapshot.texts import Key
 from subtrie import Dialect, SubscriptionTrie
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 JOINED = ("filter", "subscriber", "options")
 """The columns of the set that a matched message gets."""
+
+PORTION_BYTES = 64 * 1024 * 1024
+"""What the rows joined at a time take up in memory; one row may take more. A string column ends at 2 GiB."""
 
 
 def match_spark(
@@ -52,8 +55,8 @@ def match_spark(
     :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
 
-    Each Python worker holds the set once, and joined rows for one batch of messages' worth of output at a
-    time (65,536 rows, or all matches of one message).
+    Each Python worker holds the set once, and joined rows for at most 65,536 matches, or the matches of one
+    message, at a time; fewer where they would take more than 64 MiB.
     """
     types = extra("pyspark.sql.types")
     place = _topic_place(messages_df, topic)
@@ -108,10 +111,12 @@ def _to_ipc(table: pa.Table) -> bytes:
 
 
 class _WorkerSet(NamedTuple):
-    """The set as a worker holds it: the subscriptions, and a trie whose subscribers are their row numbers."""
+    """The set as a worker holds it: the subscriptions, how many bytes the texts of each have, and a trie whose
+    subscribers are their row numbers."""
 
     identifier: str
     subscriptions: pa.Table
+    sizes: pa.ChunkedArray
     rows: SubscriptionTrie
 
 
@@ -135,7 +140,21 @@ def _built(identifier: str, ipc: bytes, dialect: Dialect) -> _WorkerSet:
     for filters in subscriptions.column("filter").chunks:
         for filter, number in zip(filters.to_pylist(), numbers, strict=False):
             rows.subscribe(_behind_group(filter, dialect), number)
-    return _WorkerSet(identifier, subscriptions, rows)
+    sizes = pa.chunked_array([_sizes(batch) for batch in subscriptions.to_batches()], pa.int64())
+    return _WorkerSet(identifier, subscriptions, sizes, rows)
+
+
+def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:
+    """How many bytes the texts of each subscription have."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    filters, subscribers, options = (
+        subscriptions.column("filter"),
+        subscriptions.column("subscriber"),
+        subscriptions.column("options"),
+    )
+    names, texts = (pc.binary_length(part).cast(pa.int64()) for part in (options.keys, options.items))
+    of_options = sums(pc.add(names, pc.fill_null(texts, 0)), options.offsets)
+    return pc.add(of_options, pc.add(pc.binary_length(filters), pc.binary_length(subscribers)))
 
 
 def _behind_group(filter: str, dialect: Dialect) -> str:
@@ -151,9 +170,35 @@ def _join(
     """The rows that the result has for ``batches``, whose column number ``place`` holds the topics."""
     pa = extra("pyarrow")
     for messages in batches:
-        for positions, rows in _matches(messages.column(place).to_pylist(), held.rows.match):
-            columns = [*messages.take(positions).columns, *held.subscriptions.take(rows).columns]
-            yield from pa.table(columns, names=names).to_batches(max_chunksize=BATCH_ROWS)
+        for matches in _matches(messages.column(place).to_pylist(), held.rows.match):
+            for positions, rows in _portions(messages, held.sizes, *matches):
+                columns = [*messages.take(positions).columns, *held.subscriptions.take(rows).columns]
+                yield from pa.table(columns, names=names).to_batches(max_chunksize=BATCH_ROWS)
+
+
+def _portions(
+    messages: pa.RecordBatch, sizes: pa.ChunkedArray, positions: pa.Array, rows: pa.Array
+) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Halves of the matches, and halves of these, until each is joined within `PORTION_BYTES` or is one match."""
+    half = len(rows) // 2
+    if half and _most_bytes(messages, sizes, positions, rows) > PORTION_BYTES:
+        yield from _portions(messages, sizes, positions[:half], rows[:half])
+        yield from _portions(messages, sizes, positions[half:], rows[half:])
+    else:
+        yield positions, rows
+
+
+def _most_bytes(messages: pa.RecordBatch, sizes: pa.ChunkedArray, positions: pa.Array, rows: pa.Array) -> int:
+    """A bound of what the joined rows take up, whatever the types of the messages' columns.
+
+    It is as if each message were matched as often as the one that is matched most: the truth where they all are,
+    and never less.
+    """
+    pc = extra("pyarrow.compute")
+    first, last = positions[0].as_py(), positions[-1].as_py()
+    most_matches = pc.max(positions.value_counts().field("counts")).as_py()
+    of_messages = messages.slice(first, last - first + 1).nbytes * most_matches
+    return int(of_messages + pc.sum(sizes.take(rows)).as_py())
 
 
 def _matches(topics: list[str | None], match: Callable[[str], tuple[int, ...]]) -> Iterator[tuple[pa.Array, pa.Array]]:

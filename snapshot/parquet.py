@@ -1,7 +1,8 @@
 """The subscription set as a Parquet file that any Parquet reader understands, and a trie rebuilt from one.
 
-The file holds the columns of `snapshot.columns` and no others, and a `snapshot.recipe` in its metadata. It
-holds data only: nothing in it is executed, and every filter is validated again when it is loaded.
+The file holds the columns of `snapshot.columns` and no others, and in its metadata a `snapshot.recipe` and a
+`snapshot.digest` of the recipe and the rows. It holds data only: nothing in it is executed, and every filter
+is validated again when it is loaded.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
 from snapshot.cut import cut_of
+from snapshot.digest import Digest
 from snapshot.recipe import Recipe, Recorder
 from snapshot.texts import Key, SubscriberKeys
-from subtrie import SubscriptionTrie
+from subtrie import SubscriptionTrie, TopicError
 
 METADATA_KEY = b"ctrie.subscriptions"
+DIGEST_KEY = b"ctrie.digest"
 
 
 def write(source: SubscriptionTrie, path: str | os.PathLike[str], *, key: Key | None = None) -> None:
@@ -43,14 +47,17 @@ def write(source: SubscriptionTrie, path: str | os.PathLike[str], *, key: Key | 
     target = Path(path)
     unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     cut, keys = cut_of(source), SubscriberKeys(key)
-    recorder = Recorder(cut.trie.dialect, keyed=key is not None)
+    recorder, digest = Recorder(cut.trie.dialect, keyed=key is not None), Digest()
     try:
-        with pq.ParquetWriter(unfinished, schema(), compression="zstd") as writer:
+        with pq.ParquetWriter(unfinished, schema(), compression="zstd", write_page_checksum=True) as writer:
             for subscriptions in in_batches(cut.trie.subscriptions()):
                 for held in subscriptions:
                     recorder.note(held)
-                writer.write_batch(encode(subscriptions, cut, keys))
-            writer.add_key_value_metadata({METADATA_KEY: recorder.recipe().to_json().encode()})
+                for batch in encode(subscriptions, cut, keys):
+                    digest.note(batch)
+                    writer.write_batch(batch)
+            recipe = recorder.recipe().to_json().encode()
+            writer.add_key_value_metadata({METADATA_KEY: recipe, DIGEST_KEY: digest.text(recipe)})
         os.replace(unfinished, target)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -64,31 +71,61 @@ def load(path: str | os.PathLike[str]) -> SubscriptionTrie:
         written with a ``key``, the subscribers are the keys
     :raises ImportError: pyarrow is not installed
     :raises OSError: the file cannot be read
-    :raises ValueError: the file was not made by `write`, or not by this version of it
+    :raises ValueError: the file was not made by `write`, or not by this version of it, or is damaged
     :raises TopicError: a filter in the file is not one of its dialect
 
     O(n) time; memory for the trie and one batch of rows.
     """
     pq = extra("pyarrow.parquet")
-    with pq.ParquetFile(path) as file:
-        recipe = _recipe(file, path)
+    with _naming(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        recipe_text, digest_text = _metadata(file)
+        recipe, digest = Recipe.from_json(recipe_text), Digest()
         trie = SubscriptionTrie(recipe.dialect)
-        for filter, subscriber, options in _rows(file):
-            trie.subscribe(filter, recipe.subscriber(subscriber), **recipe.options(options))
+        subscribed = 0
+        for batch in _batches(file):
+            subscribed += _subscribe(trie, recipe, batch)
+            digest.note(batch)
+        if subscribed != recipe.rows:
+            raise ValueError(f"{subscribed} subscriptions, where {recipe.rows} were written")
+        if digest.text(recipe_text) != digest_text:
+            raise ValueError("other subscriptions than were written")
     return trie
 
 
-def _recipe(file: Any, path: str | os.PathLike[str]) -> Recipe:
-    text = (file.metadata.metadata or {}).get(METADATA_KEY)
-    if text is None or not file.schema_arrow.equals(schema()):
-        raise ValueError(f"{os.fspath(path)} is not a subscription set written by snapshot.write")
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let what pyarrow says of a file that it cannot make sense of, by errors of many classes, be a ValueError."""
     try:
-        return Recipe.from_json(text)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)} cannot be read by this version: {error}") from error
+        yield
+    except TopicError:
+        raise
+    except (ValueError, OSError, extra("pyarrow").ArrowException) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
+            raise
+        raise ValueError(
+            f"{os.fspath(path)} is not a subscription set written by snapshot.write, "
+            f"or not by this version of it, or is damaged: {error}"
+        ) from error
 
 
-def _rows(file: Any) -> Iterator[tuple[str, str, dict[str, str | None]]]:
-    for batch in file.iter_batches(BATCH_ROWS, columns=["filter", "subscriber", "options"]):
-        for row in batch.to_pylist(maps_as_pydicts="strict"):
-            yield row["filter"], row["subscriber"], row["options"]
+def _metadata(file: Any) -> tuple[bytes, bytes]:
+    """The texts of the recipe and of the digest."""
+    metadata = file.metadata.metadata or {}
+    if METADATA_KEY not in metadata or not file.schema_arrow.equals(schema()):
+        raise ValueError("other columns, or no recipe")
+    return metadata[METADATA_KEY], metadata.get(DIGEST_KEY, b"")
+
+
+def _batches(file: Any) -> Iterator[Any]:
+    """The rows, some at a time, never from two batches that were written: they may fit into memory only singly."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=["filter", "subscriber", "options"])
+
+
+def _subscribe(trie: SubscriptionTrie, recipe: Recipe, batch: Any) -> int:
+    """Subscribe what the rows stand for; return how many were not there."""
+    columns = (batch.column(name).to_pylist() for name in ("filter", "subscriber", "options"))
+    try:
+        return trie.subscribe_many(recipe.subscription(*row) for row in zip(*columns, strict=True))
+    except TypeError as error:  # the name of a queue group that is no string
+        raise ValueError(str(error)) from error

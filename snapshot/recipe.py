@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from snapshot.texts import rebuilds
 from subtrie import Dialect, Subscription
 
-FORMAT = 1
+FORMAT = 2
 """Version of the text of a recipe; any other is refused."""
+
+OptionTexts = list[tuple[str, str | None]]
+"""The options of a row as Arrow has them: names, which could occur twice, with their texts."""
 
 
 class Recipe(NamedTuple):
@@ -19,11 +22,13 @@ class Recipe(NamedTuple):
     :param dialect: the trie's dialect
     :param integer_subscribers: whether the subscribers were integers (otherwise they were strings)
     :param json_options: names of the options whose texts are JSON (all others are strings)
+    :param rows: how many rows there are, each of another subscription
     """
 
     dialect: Dialect
     integer_subscribers: bool
     json_options: frozenset[str]
+    rows: int
 
     def to_json(self) -> str:
         """The recipe as text."""
@@ -33,6 +38,7 @@ class Recipe(NamedTuple):
                 "dialect": dataclasses.asdict(self.dialect),
                 "integer_subscribers": self.integer_subscribers,
                 "json_options": sorted(self.json_options),
+                "rows": self.rows,
             }
         )
 
@@ -42,25 +48,58 @@ class Recipe(NamedTuple):
 
         :raises ValueError: it did not, or another version of it did
         """
-        fields = json.loads(text)
-        if not isinstance(fields, dict) or fields.get("format") != FORMAT:
-            raise ValueError(f"not a recipe of format {FORMAT}")
         try:
-            dialect = Dialect(**fields["dialect"])
-            return cls(dialect, bool(fields["integer_subscribers"]), frozenset(fields["json_options"]))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not a recipe of format {FORMAT}: {error!r}") from error
+            return cls._from_fields(json.loads(text))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"no recipe of format {FORMAT}: {error!r}") from error
 
-    def subscriber(self, text: str) -> str | int:
-        """The subscriber that ``text`` stood for."""
-        return int(text) if self.integer_subscribers else text
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any]) -> Recipe:
+        if fields["format"] != FORMAT:
+            raise ValueError(f"format {fields['format']!r}")
+        json_options = _typed("json_options", fields["json_options"], list)
+        return cls(
+            _dialect(_typed("dialect", fields["dialect"], dict)),
+            _typed("integer_subscribers", fields["integer_subscribers"], bool),
+            frozenset(_typed("json_options", name, str) for name in json_options),
+            _typed("rows", fields["rows"], int),
+        )
 
-    def options(self, texts: dict[str, str | None]) -> dict[str, Any]:
-        """The options that ``texts`` stood for."""
-        return {
-            name: json.loads(text) if text is not None and name in self.json_options else text
-            for name, text in texts.items()
-        }
+    def subscription(
+        self, filter: str | None, subscriber: str | None, options: OptionTexts | None
+    ) -> tuple[str, str | int, dict[str, Any]]:
+        """The subscription that a row stood for, for `SubscriptionTrie.subscribe_many`.
+
+        :raises ValueError: it cannot have stood for any
+        """
+        if filter is None or subscriber is None or options is None:
+            raise ValueError(f"a null in the row {(filter, subscriber, options)}")
+        values = {name: self._option(name, text) for name, text in options}
+        if len(values) < len(options):
+            raise ValueError(f"an option twice in the row {(filter, subscriber, options)}")
+        return filter, int(subscriber) if self.integer_subscribers else subscriber, values
+
+    def _option(self, name: str, text: str | None) -> Any:
+        if text is None or name not in self.json_options:
+            return text
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"option {name!r} is not JSON: {error}") from error
+
+
+def _dialect(fields: dict[str, Any]) -> Dialect:
+    """The dialect with these fields; it does not look at their types itself, since a type checker does."""
+    hints = get_type_hints(Dialect)
+    for name, value in fields.items():
+        _typed(name, value, int if hints[name] is bool else hints[name])  # 1 may stand for True
+    return Dialect(**fields)
+
+
+def _typed(name: str, value: Any, kind: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must not be {value!r}")
+    return value
 
 
 class Recorder:
@@ -75,12 +114,14 @@ class Recorder:
         self._keyed = keyed
         self._subscribers = _Values("the subscriber")
         self._options: dict[str, _Values] = {}
+        self._rows = 0
 
     def note(self, held: Subscription) -> None:
         """Take one subscription into account.
 
         :raises TypeError: it, or it together with one noted before, could not be rebuilt
         """
+        self._rows += 1
         if not self._keyed:
             self._subscribers.note(held.subscriber, held)
         for name, value in held.options.items():
@@ -90,7 +131,7 @@ class Recorder:
     def recipe(self) -> Recipe:
         """The recipe of all that was noted."""
         json_options = frozenset(name for name, values in self._options.items() if not values.are_strings)
-        return Recipe(self._dialect, self._subscribers.are_strings is False, json_options)
+        return Recipe(self._dialect, self._subscribers.are_strings is False, json_options, self._rows)
 
     def _values(self, name: str) -> _Values:
         if name not in self._options:

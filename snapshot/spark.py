@@ -74,5 +74,7 @@ def _diff_table(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> pa
 def _diff_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
     pa = extra("pyarrow")
     for changes in in_batches(newer.trie.diff(older)):
-        batch = encode([change.subscription for change in changes], newer, keys)
-        yield batch.append_column("change", pa.array([change.kind for change in changes], pa.string()))
+        kinds = pa.array([change.kind for change in changes], pa.string())
+        for batch in encode([change.subscription for change in changes], newer, keys):
+            yield batch.append_column("change", kinds[: len(batch)])
+            kinds = kinds[len(batch) :]

@@ -210,10 +210,34 @@ class TestBatches:
             each["options"] == {"n": each["subscriber"]} for each in exported.to_pylist(maps_as_pydicts="strict")
         )
 
+    def test_hold_a_bounded_amount_of_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(columns, "BATCH_TEXT", 100)
+        trie = trie_of(
+            *((f"a.{number}", f"s{number}", {"note": "x" * 40}) for number in range(4)),
+            ("b", "t" * 200, {"tags": ["y" * 200]}),
+        )
+        batches = snapshot.to_arrow(trie).to_batches()
+        assert all(batch.num_rows == 1 or sum(map(text_length, batch.to_pylist())) <= 100 for batch in batches)
+        assert 1 < len(batches) < 5
+        assert {each["filter"] for batch in batches for each in batch.to_pylist()} == {"a.0", "a.1", "a.2", "a.3", "b"}
+
+    @pytest.mark.parametrize("subscription", [("f" * 60, "s"), ("f", "s" * 60), ("f", "s", {"o": "x" * 60})])
+    def test_are_halved_for_long_texts_wherever_they_are(
+        self, monkeypatch: pytest.MonkeyPatch, subscription: tuple[Any, ...]
+    ) -> None:
+        monkeypatch.setattr(columns, "BATCH_TEXT", 100)
+        filter, subscriber, *options = subscription
+        trie = trie_of((f"{filter}1", f"{subscriber}1", *options), (f"{filter}2", f"{subscriber}2", *options))
+        assert [batch.num_rows for batch in snapshot.to_arrow(trie).to_batches()] == [1, 1]
+
     def test_are_filled_from_no_more_items_than_they_hold(self) -> None:
         items = itertools.count()
         assert len(next(columns.in_batches(items))) == columns.BATCH_ROWS
         assert next(items) == columns.BATCH_ROWS
+
+
+def text_length(row: dict[str, Any]) -> int:
+    return len(row["filter"]) + len(row["subscriber"]) + sum(len(name) + len(text) for name, text in row["options"])
 
 
 class TestExtras:

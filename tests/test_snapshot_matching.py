@@ -216,6 +216,64 @@ class TestWorker:
         }
         held.rows.check()
 
+    def test_joins_a_bounded_number_of_bytes_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(matching, "PORTION_BYTES", 1000)
+        held = held_of(trie_of(*(("#", f"s{number}") for number in range(20))))
+        messages = pa.record_batch({"topic": ["a", "b"], "body": ["x" * 190, "y" * 390]})
+        batches = list(matching._join(iter([messages]), 0, ["topic", "body", *matching.JOINED], held))
+        assert max(body_bytes(batch) for batch in batches) <= 1000
+        assert max(batch.num_rows for batch in batches) > 1
+        found = [(row["topic"], row["body"][0], row["subscriber"]) for batch in batches for row in batch.to_pylist()]
+        assert sorted(found) == sorted((topic, body, f"s{n}") for topic, body in ("ax", "by") for n in range(20))
+        held.rows.check()
+
+    def test_joins_a_message_that_is_longer_than_that_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(matching, "PORTION_BYTES", 1000)
+        held = held_of(trie_of(("#", "alice"), ("a", "bob")))
+        messages = pa.record_batch({"topic": ["a", "b"], "body": [["x" * 2000], ["y"]]})
+        batches = list(matching._join(iter([messages]), 0, ["topic", "body", *matching.JOINED], held))
+        assert [batch["topic"].to_pylist() for batch in batches] == [["a"], ["a"], ["b"]]
+        held.rows.check()
+
+    @pytest.mark.parametrize(
+        "trie",
+        [
+            trie_of(*(("#", f"{number}{'s' * 200}") for number in range(8))),
+            trie_of(*((f"{number}{'f' * 200}.#", "alice") for number in range(8)), ("#", "alice")),
+            trie_of(*(("#", f"s{number}") for number in range(8)), note="x" * 200, none=None),
+        ],
+        ids=["subscribers", "filters", "options"],
+    )
+    def test_counts_the_texts_of_the_subscriptions(
+        self, monkeypatch: pytest.MonkeyPatch, trie: SubscriptionTrie
+    ) -> None:
+        monkeypatch.setattr(matching, "PORTION_BYTES", 500)
+        held = held_of(trie)
+        assert sum(held.sizes.to_pylist()) == sum(text_bytes(row) for row in held.subscriptions.to_pylist())
+        messages = pa.record_batch({"topic": [f"{number}{'f' * 200}.a" for number in range(8)]})
+        batches = list(matching._join(iter([messages]), 0, ["topic", *matching.JOINED], held))
+        assert all(sum(map(text_bytes, batch.to_pylist())) <= 500 or batch.num_rows == 1 for batch in batches)
+        entries = [entry for topic in topics_of(messages) for entry in trie.entries(topic)]
+        assert sum(batch.num_rows for batch in batches) == len(entries)
+        held.rows.check()
+
+
+def held_of(trie: SubscriptionTrie) -> matching._WorkerSet:
+    return matching._built("one", matching._to_ipc(snapshot.to_arrow(trie).select(matching.JOINED)), AMQP)
+
+
+def topics_of(messages: pa.RecordBatch) -> list[str]:
+    return [str(topic) for topic in messages["topic"].to_pylist()]
+
+
+def body_bytes(batch: pa.RecordBatch) -> int:
+    return sum(map(len, batch["body"].to_pylist()))
+
+
+def text_bytes(row: dict[str, Any]) -> int:
+    options = sum(len(name) + len(text or "") for name, text in row["options"])
+    return len(row["filter"]) + len(row["subscriber"]) + options
+
 
 class Sent:
     """What a worker sees of a broadcast, counting how often it is received."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,11 @@ class TestRoundTrip:
         loaded = reloaded(trie, tmp_path_factory.mktemp("any") / "set.parquet")
         assert held_by(loaded) == subscriptions
 
+    def test_keeps_options_named_as_the_parameters_of_subscribe(self, path: Path) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe_many([("a", "s", {"filter": "x", "subscriber": 1, "self": None})])
+        assert held_by(reloaded(trie, path)) == {("a", "s"): {"filter": "x", "subscriber": 1, "self": None}}
+
     def test_gives_a_trie_that_can_be_written_to(self, path: Path) -> None:
         loaded = reloaded(trie_of(("a", "alice", {})), path)
         assert loaded.subscribe("b", "bob")
@@ -91,6 +98,12 @@ class TestRoundTrip:
         trie = trie_of(*((f"a.{number}", f"s{number}", {"n": number}) for number in range(10)))
         assert held_by(reloaded(trie, path)) == held_by(trie)
         assert pq.ParquetFile(path).metadata.num_row_groups == 3
+
+    def test_is_the_same_where_long_texts_make_batches_short(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(columns, "BATCH_TEXT", 100)
+        trie = trie_of(*((f"a.{number}", f"s{number}", {"note": "x" * 60}) for number in range(10)))
+        assert held_by(reloaded(trie, path)) == held_by(trie)
+        assert pq.ParquetFile(path).metadata.num_row_groups == 10
 
 
 class TestFile:
@@ -151,18 +164,81 @@ class TestLoad:
 
     @pytest.mark.parametrize(
         "recipe",
-        [b"", b"[]", b"{}", b'{"format": 99}', b'{"format": 1}', b'{"format": 1, "dialect": {"x": 1}}'],
+        [b"", b"[]", b"{}", b"\xff", b'{"format": 99}', b'{"format": 2}', b"[" * 100_000],
+        ids=lambda recipe: repr(recipe[:20]),
     )
     def test_refuses_a_recipe_that_it_cannot_read(self, path: Path, recipe: bytes) -> None:
         rewrite(path, lambda table: table, recipe)
-        with pytest.raises(ValueError, match=r"set\.parquet cannot be read by this version"):
+        with pytest.raises(ValueError, match=r"set\.parquet is not .*, or not by this version of it.*: no recipe"):
+            snapshot.load(path)
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("dialect", None),
+            ("integer_subscribers", "yes"),
+            ("json_options", "qos"),
+            ("json_options", [[1]]),
+            ("rows", "1"),
+        ],
+    )
+    def test_refuses_a_recipe_with_a_field_of_another_type(self, path: Path, field: str, value: object) -> None:
+        rewrite(path, lambda table: table, changed={field: value})
+        with pytest.raises(ValueError, match=rf"set\.parquet .* no recipe of format 2: .*{field} must not be"):
+            snapshot.load(path)
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("max_words", 5.5),
+            ("reserved_prefix", 5),
+            ("forbidden", [[1]]),
+            ("separator", None),
+            ("many_last", "no"),
+            ("unheard_of", 1),
+        ],
+    )
+    def test_refuses_a_dialect_with_a_field_of_another_type(self, path: Path, field: str, value: object) -> None:
+        rewrite(path, lambda table: table, changed={"dialect": {**dataclasses.asdict(AMQP), field: value}})
+        with pytest.raises(ValueError, match=rf"set\.parquet .* no recipe of format 2: .*{field}"):
+            snapshot.load(path)
+
+    @pytest.mark.parametrize(
+        ("column", "value", "problem"),
+        [
+            ("filter", None, r"a null in the row \(None, 'alice'"),
+            ("subscriber", None, r"a null in the row \('a', None"),
+            ("options", None, r"a null in the row \('a', 'alice', None"),
+            ("options", [("x", "1"), ("x", "2")], r"an option twice in the row \('a', 'alice'"),
+            ("options", [("qos", "1 2")], "option 'qos' is not JSON"),
+            ("options", [("qos", "[" * 100_000)], "option 'qos' is not JSON"),
+        ],
+    )
+    def test_refuses_a_row_that_stands_for_no_subscription(
+        self, path: Path, column: str, value: object, problem: str
+    ) -> None:
+        rewrite(path, replacing(column, value), changed={"json_options": ["qos"]})
+        with pytest.raises(ValueError, match=rf"set\.parquet .*: {problem}"):
+            snapshot.load(path)
+
+    @pytest.mark.parametrize(
+        ("subscriber", "problem"), [(None, r"a null in the row \('a', None"), ("alice", "invalid literal.*'alice'")]
+    )
+    def test_refuses_a_subscriber_that_is_no_integer_where_all_were(
+        self, path: Path, subscriber: str | None, problem: str
+    ) -> None:
+        rewrite(path, replacing("subscriber", subscriber), changed={"integer_subscribers": True})
+        with pytest.raises(ValueError, match=rf"set\.parquet .*: {problem}"):
+            snapshot.load(path)
+
+    def test_refuses_a_queue_group_whose_name_is_no_string(self, path: Path) -> None:
+        changed = {"dialect": dataclasses.asdict(NATS), "json_options": ["queue"]}
+        rewrite(path, replacing("options", [("queue", "1")]), changed=changed)
+        with pytest.raises(ValueError, match=r"set\.parquet .*: a name of a queue group must be a str, not int"):
             snapshot.load(path)
 
     def test_validates_every_filter(self, path: Path) -> None:
-        def spoil(table: pa.Table) -> pa.Table:
-            return table.set_column(0, "filter", pa.array(["a\0b"]))
-
-        rewrite(path, spoil)
+        rewrite(path, replacing("filter", "a\0b"))
         with pytest.raises(TopicError, match=r"character 1 of 'a\\x00b'"):
             snapshot.load(path)
 
@@ -171,10 +247,84 @@ class TestLoad:
             snapshot.load(path)
 
 
-def rewrite(path: Path, change: Any, recipe: bytes | None = None) -> None:
+class TestDamage:
+    """A damaged file loads as what was written, or not at all."""
+
+    @pytest.mark.parametrize(
+        ("rows", "problem"),
+        [(0, "0 subscriptions, where 1 were written"), (2, "other subscriptions than were written")],
+    )
+    def test_of_missing_or_doubled_rows_is_noticed(self, path: Path, rows: int, problem: str) -> None:
+        rewrite(path, lambda table: pa.concat_tables([table[:0], *[table] * rows]))
+        with pytest.raises(ValueError, match=rf"set\.parquet .*: {problem}"):
+            snapshot.load(path)
+
+    @pytest.mark.parametrize(
+        ("column", "value"), [("filter", "b"), ("subscriber", "bob"), ("options", [("note", None)])]
+    )
+    def test_of_a_row_is_noticed(self, path: Path, column: str, value: object) -> None:
+        rewrite(path, replacing(column, value))
+        with pytest.raises(ValueError, match=r"set\.parquet .*: other subscriptions than were written"):
+            snapshot.load(path)
+
+    @pytest.mark.parametrize(
+        "changed", [{"dialect": dataclasses.asdict(AMQP) | {"max_words": 9}}, {"json_options": ["x"]}]
+    )
+    def test_of_the_recipe_is_noticed(self, path: Path, changed: dict[str, Any]) -> None:
+        rewrite(path, lambda table: table, changed=changed)
+        with pytest.raises(ValueError, match=r"set\.parquet .*: other subscriptions than were written"):
+            snapshot.load(path)
+
+    def test_of_a_page_is_noticed_by_other_readers_that_ask_for_it(self, path: Path) -> None:
+        snapshot.write(trie_of(("a", "alice", {})), path)
+        column = pq.ParquetFile(path).metadata.row_group(0).column(0)
+        flip(path, 8 * (column.dictionary_page_offset + column.total_compressed_size - 1))
+        with pytest.raises(OSError, match="CRC checksum verification failed"):
+            pq.read_table(path, page_checksum_verification=True)
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_of_any_bit_is_noticed_or_does_no_harm(self, path: Path, seed: int) -> None:
+        trie = trie_of(*((f"a.{number}", f"s{number}", {"qos": number % 3, "note": "x"}) for number in range(50)))
+        snapshot.write(trie, path)
+        chance, bits = random.Random(seed), 8 * path.stat().st_size
+        for bit in chance.choices(range(bits), k=40):
+            flip(path, bit)
+            loaded = loaded_or_refused(path)
+            if loaded is not None:
+                assert (loaded.dialect, held_by(loaded)) == (trie.dialect, held_by(trie)), f"bit {bit}"
+            flip(path, bit)
+
+
+def loaded_or_refused(path: Path) -> SubscriptionTrie | None:
+    try:
+        return snapshot.load(path)
+    except ValueError:
+        return None
+
+
+def flip(path: Path, bit: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+def replacing(column: str, value: object) -> Any:
+    """A change of a table of one row."""
+
+    def replace(table: pa.Table) -> pa.Table:
+        place = table.schema.get_field_index(column)
+        return table.set_column(place, table.schema.field(column), pa.array([value], table.schema.field(column).type))
+
+    return replace
+
+
+def rewrite(path: Path, change: Any, recipe: bytes | None = None, *, changed: dict[str, Any] | None = None) -> None:
     """Write a set of one subscription, then change its columns and its recipe behind the library's back."""
     snapshot.write(trie_of(("a", "alice", {})), path)
-    kept = pq.ParquetFile(path).metadata.metadata[parquet.METADATA_KEY]
-    assert json.loads(kept)["format"] == 1
+    kept = dict(pq.ParquetFile(path).metadata.metadata)
+    fields = json.loads(kept[parquet.METADATA_KEY])
+    assert fields["format"] == 2
+    if recipe is not None or changed is not None:
+        kept[parquet.METADATA_KEY] = json.dumps(fields | (changed or {})).encode() if recipe is None else recipe
     table = change(pq.read_table(path))
-    pq.write_table(table.replace_schema_metadata({parquet.METADATA_KEY: kept if recipe is None else recipe}), path)
+    pq.write_table(table.replace_schema_metadata(kept), path)

@@ -11,6 +11,7 @@ import pytest
 
 import snapshot
 from ctrie import Ctrie
+from snapshot import columns
 from subtrie import AMQP, MQTT, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -118,6 +119,21 @@ class TestDiffToSpark:
         replayed |= {(row["filter"], row["subscriber"]) for row in changes if row["change"] == "added"}
         replayed -= {(row["filter"], row["subscriber"]) for row in changes if row["change"] == "removed"}
         assert replayed == {(row["filter"], row["subscriber"]) for row in rows(snapshot.to_spark(trie, spark))}
+
+    def test_names_the_change_of_each_row_where_long_texts_make_batches_short(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(columns, "BATCH_TEXT", 3)
+        older, newer = SubscriptionTrie(), SubscriptionTrie()
+        older.subscribe_many([("a", "s"), ("b", "s"), ("d", "s")])
+        newer.subscribe_many([("a", "s", {"n": 1}), ("c", "s"), ("d", "s"), ("e", "s")])
+        changes = rows(snapshot.diff_to_spark(newer, older, spark))
+        assert [(row["filter"], row["change"]) for row in changes] == [
+            ("a", "updated"),
+            ("b", "removed"),
+            ("c", "added"),
+            ("e", "added"),
+        ]
 
     def test_compares_with_a_set_that_was_kept_in_a_file(
         self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path
