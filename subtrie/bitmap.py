@@ -1,8 +1,9 @@
 """Bitmaps over numbered subscriptions, and the numbering itself.
 
-A bitmap is a set of numbers from 0 on; beyond its last set bit all bits are zero, without end. `Bitmap` is a
-roaring bitmap of the `pyroaring` package where that is installed, otherwise `IntBitmap`, on an int of Python.
-Both do the same, but an int is copied on every change: it serves some ten thousand subscriptions well.
+A bitmap is a set of numbers from 0 to `HIGHEST`; beyond its last set bit all bits are zero, without end.
+`Bitmap` is a roaring bitmap of the `pyroaring` package where that is installed, otherwise `IntBitmap`, on an
+int of Python. Both do the same, but an int is copied on every change: it serves some ten thousand subscriptions
+well.
 
 Bitmaps are not thread-safe while they change; one that nobody changes any more may be shared.
 """
@@ -16,6 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from subtrie.dialects import Words
 
+HIGHEST = 2**32 - 1
+"""The highest number that a bitmap can hold; roaring bitmaps are of 32 bits."""
+
 _PLAIN = b"plain bitmap\n"
 _ROARING = b"roaring bitmap\n"
 
@@ -24,6 +28,8 @@ class IntBitmap:
     """A bitmap on an int.
 
     :param numbers: the bits to set
+    :raises OverflowError: here and wherever a bit is set, cleared or looked at, its number is negative or above
+        `HIGHEST`
 
     >>> bitmap = IntBitmap([1, 5])
     >>> bitmap.add(2)
@@ -48,11 +54,11 @@ class IntBitmap:
 
     def add(self, number: int) -> None:
         """Set a bit."""
-        self._bits |= 1 << number
+        self._bits |= _bit(number)
 
     def discard(self, number: int) -> None:
         """Clear a bit."""
-        self._bits &= ~(1 << number)
+        self._bits &= ~_bit(number)
 
     def clear(self) -> None:
         """Clear all bits."""
@@ -63,7 +69,7 @@ class IntBitmap:
         return self._of(self._bits)
 
     def __contains__(self, number: int) -> bool:
-        return bool(self._bits >> number & 1)
+        return bool(self._bits & _bit(number))
 
     def __len__(self) -> int:
         return self._bits.bit_count()
@@ -98,8 +104,11 @@ class IntBitmap:
         return f"IntBitmap({list(self)})"
 
     def complement(self, size: int) -> IntBitmap:
-        """Return the first ``size`` bits inverted, the others cleared."""
-        return self._of(~self._bits & (1 << size) - 1)
+        """Return the first ``size`` bits inverted, the others cleared.
+
+        :raises OverflowError: ``size`` is negative or above `HIGHEST` + 1
+        """
+        return self._of(~self._bits & (1 << _size(size)) - 1)
 
     def first(self) -> int | None:
         """Return the first set bit, None where there is none."""
@@ -111,12 +120,14 @@ class IntBitmap:
 
     def next(self, number: int) -> int | None:
         """Return the first set bit after ``number``, None where there is none."""
+        number = max(number, -1)
         above = self._bits >> number + 1
         return number + (above & -above).bit_length() if above else None
 
     def previous(self, number: int) -> int | None:
         """Return the last set bit before ``number``, None where there is none."""
-        below = self._bits & (1 << number) - 1
+        size = min(max(number, 0), self._bits.bit_length())
+        below = self._bits & (1 << size) - 1
         return below.bit_length() - 1 if below else None
 
     def first_zero(self) -> int:
@@ -125,16 +136,30 @@ class IntBitmap:
 
     def next_zero(self, number: int) -> int:
         """Return the first zero bit after ``number``."""
+        number = max(number, -1)
         above = ~(self._bits >> number + 1)
         return number + (above & -above).bit_length()
 
     def previous_zero(self, number: int) -> int | None:
         """Return the last zero bit before ``number``, None where there is none."""
-        return self.complement(number).last()
+        size = min(max(number, 0), self._bits.bit_length())
+        return number - 1 if size < number else self.complement(size).last()
 
     def serialise(self) -> bytes:
         """Return the bits as bytes, which :func:`deserialise` turns back."""
         return _PLAIN + self._bits.to_bytes((self._bits.bit_length() + 7) // 8, "little")
+
+
+def _bit(number: int) -> int:
+    if not 0 <= number <= HIGHEST:
+        raise OverflowError(f"a bitmap holds numbers from 0 to {HIGHEST}, not {number}")
+    return 1 << number
+
+
+def _size(size: int) -> int:
+    if not 0 <= size <= HIGHEST + 1:
+        raise OverflowError(f"a bitmap has 0 to {HIGHEST + 1} bits, not {size}")
+    return size
 
 
 if TYPE_CHECKING:
@@ -153,8 +178,11 @@ else:
             """
 
             def complement(self, size: int) -> RoaringBitmap:
-                """Return the first ``size`` bits inverted, the others cleared."""
-                return RoaringBitmap(range(size)) - self
+                """Return the first ``size`` bits inverted, the others cleared.
+
+                :raises OverflowError: ``size`` is negative or above `HIGHEST` + 1
+                """
+                return RoaringBitmap(range(_size(size))) - self
 
             def first(self) -> int | None:
                 """Return the first set bit, None where there is none."""
@@ -166,11 +194,11 @@ else:
 
             def next(self, number: int) -> int | None:
                 """Return the first set bit after ``number``, None where there is none."""
-                return next(self.iter_equal_or_larger(number + 1), None)
+                return next(self.iter_equal_or_larger(max(number, -1) + 1), None) if number < HIGHEST else None
 
             def previous(self, number: int) -> int | None:
                 """Return the last set bit before ``number``, None where there is none."""
-                before = self.range_cardinality(0, number)
+                before = self.range_cardinality(0, min(max(number, 0), HIGHEST + 1))
                 return self[before - 1] if before else None
 
             def first_zero(self) -> int:
@@ -179,29 +207,33 @@ else:
 
             def next_zero(self, number: int) -> int:
                 """Return the first zero bit after ``number``."""
-                zero = number + 1
+                zero = max(number, -1) + 1
                 step = 1
-                while self.contains_range(zero, zero + step):
+                while self._holds(zero, zero + step):
                     zero += step
                     step *= 2
                 while step > 1:
                     step //= 2
-                    if self.contains_range(zero, zero + step):
+                    if self._holds(zero, zero + step):
                         zero += step
                 return zero
 
             def previous_zero(self, number: int) -> int | None:
                 """Return the last zero bit before ``number``, None where there is none."""
-                end = number
+                end = max(number, 0)
                 step = 1
-                while step <= end and self.contains_range(end - step, end):
+                while self._holds(end - step, end):
                     end -= step
                     step *= 2
                 while step > 1:
                     step //= 2
-                    if step <= end and self.contains_range(end - step, end):
+                    if self._holds(end - step, end):
                         end -= step
                 return end - 1 if end else None
+
+            def _holds(self, start: int, stop: int) -> bool:
+                """Whether all bits from ``start`` to before ``stop`` can be and are set."""
+                return start >= 0 and stop <= HIGHEST + 1 and bool(self.contains_range(start, stop))
 
             def serialise(self) -> bytes:
                 """Return the bits as bytes, which :func:`deserialise` turns back."""
@@ -219,13 +251,19 @@ def deserialise(data: bytes) -> Bitmap:
     [3, 70000]
     """
     if data.startswith(_PLAIN):
-        return Bitmap(IntBitmap._of(int.from_bytes(data[len(_PLAIN) :], "little")))
+        bits = int.from_bytes(data[len(_PLAIN) :], "little")
+        if bits >> HIGHEST + 1:
+            raise ValueError(f"this bitmap has a number above {HIGHEST}")
+        return Bitmap(IntBitmap._of(bits))
     if not data.startswith(_ROARING):
         raise ValueError("these bytes are no bitmap")
     if Bitmap is IntBitmap:
         raise ValueError("this is a roaring bitmap: install pyroaring to read it")
     engine: Any = Bitmap
-    bitmap: Bitmap = engine.deserialize(data[len(_ROARING) :])
+    try:
+        bitmap: Bitmap = engine.deserialize(data[len(_ROARING) :])
+    except IndexError as error:  # pyroaring's ValueError says what is wrong, its IndexError that there are no bytes
+        raise ValueError("these bytes are no bitmap") from error
     return bitmap
 
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subtrie import SubscriptionTrie
-from subtrie.bitmap import Bitmap, IntBitmap, Numbering, deserialise, load, save
+from subtrie.bitmap import IntBitmap
 from subtrie.dialects import AMQP, MQTT, NATS, Dialect
 from subtrie.errors import TopicError
 from subtrie.filtering import FilteringMatcher
@@ -350,75 +350,3 @@ def test_many_wildcards_are_matched_in_polynomial_time(make: MakeMatcher) -> Non
     assert matcher.match(".".join("a" * 120)) == ("a",)
     assert matcher.has_match(".".join("a" * 120))
     matcher.check()
-
-
-every_engine = pytest.mark.parametrize(
-    "engine", sorted({IntBitmap, Bitmap}, key=repr), ids=lambda engine: engine.__name__
-)
-numbers = st.frozensets(st.integers(0, 40) | st.integers(65_530, 65_545))
-
-
-@every_engine
-@pytest.mark.once
-class TestBitmap:
-    @given(numbers=numbers, others=numbers)
-    def test_is_a_set_of_numbers(self, engine: type[Bitmap], numbers: frozenset[int], others: frozenset[int]) -> None:
-        bitmap, other = engine(numbers), engine(others)
-        assert list(bitmap) == sorted(numbers)
-        assert len(bitmap) == len(numbers)
-        assert bool(bitmap) == bool(numbers)
-        assert set(bitmap & other) == numbers & others
-        assert set(bitmap | other) == numbers | others
-        assert set(bitmap ^ other) == numbers ^ others
-        assert set(bitmap - other) == numbers - others
-        assert set(bitmap.complement(50)) == set(range(50)) - numbers
-        assert (bitmap == other) == (numbers == others)
-
-    @given(numbers=numbers, number=st.integers(0, 45) | st.integers(65_528, 65_548))
-    def test_finds_set_bits_and_zero_bits(self, engine: type[Bitmap], numbers: frozenset[int], number: int) -> None:
-        bitmap = engine(numbers)
-        zeros = sorted(set(range(65_550)) - numbers)
-        assert (number in bitmap) == (number in numbers)
-        assert bitmap.first() == min(numbers, default=None)
-        assert bitmap.last() == max(numbers, default=None)
-        assert bitmap.next(number) == min((n for n in numbers if n > number), default=None)
-        assert bitmap.previous(number) == max((n for n in numbers if n < number), default=None)
-        assert bitmap.first_zero() == zeros[0]
-        assert bitmap.next_zero(number) == next(n for n in zeros if n > number)
-        assert bitmap.previous_zero(number) == max((n for n in zeros if n < number), default=None)
-
-    @given(numbers=numbers, number=st.integers(0, 45))
-    def test_changes(self, engine: type[Bitmap], numbers: frozenset[int], number: int) -> None:
-        bitmap = engine(numbers)
-        copy = bitmap.copy()
-        bitmap.add(number)
-        assert set(bitmap) == numbers | {number}
-        bitmap.discard(number)
-        bitmap.discard(number)
-        assert set(bitmap) == numbers - {number}
-        bitmap.clear()
-        assert not bitmap
-        assert set(copy) == numbers
-
-    def test_is_written_to_a_file_and_read_back(self, engine: type[Bitmap], tmp_path: Path) -> None:
-        for numbers in (set(), {0}, {3, 70_000}):
-            save(engine(numbers), tmp_path / "bitmap")
-            assert load(tmp_path / "bitmap") == Bitmap(numbers)
-
-    def test_other_bytes_are_refused(self, engine: type[Bitmap]) -> None:
-        with pytest.raises(ValueError, match="these bytes are no bitmap"):
-            deserialise(b"")
-        with pytest.raises(ValueError, match=r"[Cc]ould not deserialize|install pyroaring"):
-            deserialise(b"roaring bitmap\nnot really")
-        assert deserialise(engine([1]).serialise()) == Bitmap([1])
-
-
-def test_numbers_are_used_again_lowest_first() -> None:
-    numbers = Numbering()
-    assert [numbers.add(("a",), subscriber) for subscriber in range(4)] == [0, 1, 2, 3]
-    assert numbers.remove(("a",), 2) == 2
-    assert numbers.remove(("a",), 2) is None
-    assert numbers.remove(("a",), 1) == 1
-    assert [numbers.add(("b",), subscriber) for subscriber in range(3)] == [1, 2, 4]
-    assert numbers.subscribers([1, 3]) == {0, 3}
-    numbers.check()
