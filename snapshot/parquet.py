@@ -7,6 +7,7 @@ is validated again when it is loaded.
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Iterator
@@ -45,6 +46,8 @@ def write(source: SubscriptionTrie, path: str | os.PathLike[str], *, key: Key | 
     """
     pq = extra("pyarrow.parquet")
     target = Path(path)
+    if not target.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     cut, keys = cut_of(source), SubscriberKeys(key)
     recorder, digest = Recorder(cut.trie.dialect, keyed=key is not None), Digest()

@@ -12,7 +12,15 @@ import sys
 from collections.abc import Callable, Sequence
 
 from subtrie import SubscriptionTrie
-from subtrie.cli_lines import STANDARD_INPUT, BadLines, match_lines, open_lines, subscribe_lines, topic_lines
+from subtrie.cli_lines import (
+    STANDARD_INPUT,
+    BadLines,
+    match_lines,
+    open_lines,
+    standard_output,
+    subscribe_lines,
+    topic_lines,
+)
 from subtrie.cli_progress import progress_bars
 from subtrie.cli_report import report
 from subtrie.cli_spark import CannotStart, local_spark
@@ -147,7 +155,7 @@ def _demo_workload(options: argparse.Namespace) -> int:
 
 
 def _demo_files(options: argparse.Namespace) -> int:
-    bad, trie, out = BadLines(), SubscriptionTrie(), sys.stdout.buffer
+    bad, trie, out = BadLines(), SubscriptionTrie(), standard_output()
     with (
         open_lines(options.subscriptions, bad) as subscriptions,
         open_lines(options.topics, bad) as topics,
@@ -162,7 +170,7 @@ def _demo_files(options: argparse.Namespace) -> int:
 
 
 def _match(options: argparse.Namespace) -> int:
-    bad, trie, out = BadLines(), SubscriptionTrie(), sys.stdout.buffer
+    bad, trie, out = BadLines(), SubscriptionTrie(), standard_output()
     with open_lines(options.subscriptions, bad) as subscriptions, open_lines(options.topics, bad) as topics:
         with progress_bars() as add_bar:
             subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))

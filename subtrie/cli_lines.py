@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import reprlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from subtrie import SubscriptionTrie, TopicError
 
@@ -65,13 +67,29 @@ class LineFile:
 def open_lines(path: str, bad: BadLines) -> Iterator[LineFile]:
     """Open ``path``, or standard input for ``-``.
 
-    :raises OSError: the file cannot be opened
+    :raises OSError: the file cannot be opened, or standard input is closed
     """
     if path == STANDARD_INPUT:
-        yield LineFile("<standard input>", sys.stdin.buffer, bad)
+        name = "<standard input>"
+        yield LineFile(name, _bytes_of(sys.stdin, name), bad)
         return
     with open(path, "rb") as stream:
         yield LineFile(path, stream, bad)
+
+
+def standard_output() -> BinaryIO:
+    """Where the matches go, as bytes.
+
+    :raises OSError: it is closed
+    """
+    return _bytes_of(sys.stdout, "<standard output>")
+
+
+def _bytes_of(stream: TextIO | None, name: str) -> BinaryIO:
+    """The bytes under ``stream``; Python has None for one that was closed when it started."""
+    if stream is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
+    return stream.buffer
 
 
 def subscribe_lines(trie: SubscriptionTrie, lines: LineFile, advance: Callable[[int], None]) -> None:

@@ -23,7 +23,7 @@ def progress_bars(*, shown: bool = True) -> Iterator[AddBar]:
     except ImportError:
         yield _no_bar
         return
-    if not shown or not sys.stderr.isatty():
+    if not shown or sys.stderr is None or not sys.stderr.isatty():
         yield _no_bar
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -6,13 +6,16 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -78,12 +81,40 @@ def _started(threads: int, log: IO[str]) -> SparkSession:
         )
     )
     try:
-        gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+        with _interrupt_held_back():
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
         context = SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
         log.seek(0)
         raise CannotStart(f"Spark did not start ({error}). Its log ends:\n{log.read()[-LOG_TAIL:]}") from error
     return SparkSession(context)
+
+
+@contextmanager
+def _interrupt_held_back() -> Iterator[None]:
+    """Let the first Ctrl-C wait until the end; a second one does not.
+
+    Interrupted while it starts Java, pyspark takes the folder away in which Java is to say that it is there, and
+    Java then runs for ever. Once it has said so, it ends with this process.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    held_back: list[FrameType | None] = []
+
+    def hold_back(number: int, frame: FrameType | None) -> None:
+        if held_back:
+            handler(number, frame)
+        held_back.append(frame)
+
+    signal.signal(signal.SIGINT, hold_back)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if held_back:
+        handler(signal.SIGINT, held_back[0])
 
 
 def require_java() -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -238,6 +239,22 @@ class TestMistakes:
         assert stopped.value.code == 2
         assert message in capfd.readouterr().err
 
+    @pytest.mark.parametrize("output", ["", ".", "missing/set.parquet"])
+    def test_a_file_that_cannot_be_written(self, output: str, capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(["export", "--subscriptions", "subscriptions", "--output", output]) == 2
+        shown = capfd.readouterr().err
+        assert shown.startswith("python -m subtrie export: [Errno ")
+        assert len(shown.splitlines()) == 1
+
+    @pytest.mark.parametrize("closed", ["stdin", "stdout"])
+    def test_standard_input_or_output_that_is_closed(
+        self, closed: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sys, closed, None)
+        assert main(["match", "--subscriptions", "subscriptions", "--topics", "-"]) == 2
+        name = {"stdin": "standard input", "stdout": "standard output"}[closed]
+        assert capfd.readouterr().err == f"python -m subtrie match: [Errno 9] Bad file descriptor: '<{name}>'\n"
+
     @pytest.mark.parametrize("missing", ["subscriptions", "topics"])
     def test_a_file_that_cannot_be_read(self, missing: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
         Path(missing).unlink()
@@ -326,6 +343,49 @@ class TestDemo:
             process.send_signal(signal.SIGINT)
             _, shown = process.communicate(timeout=280)
         assert (process.returncode, shown) == (130, b"interrupted\n")
+
+    def test_is_interrupted_once_java_has_started_which_would_run_for_ever_otherwise(
+        self, interrupts: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        started = []
+
+        def launch_gateway(*_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+            started.append("gateway")
+
+        monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+        assert main(["demo"]) == 130
+        assert started == ["gateway"]
+        assert capfd.readouterr().err == "interrupted\n"
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_is_interrupted_before_java_has_started_by_asking_twice(
+        self, interrupts: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def launch_gateway(*_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            raise AssertionError("not interrupted")
+
+        monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+        assert main(["demo"]) == 130
+
+    def test_goes_on_where_interrupts_are_ignored(self, interrupts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+        def launch_gateway(*_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+            raise OSError("went on")
+
+        monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert main(["demo"]) == 2
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Python's own handling of Ctrl-C: a Spark session of this process leaves one of its own behind."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
 
 
 class TestProgress:

@@ -127,6 +127,11 @@ class TestFile:
         assert held_by(snapshot.load(path)) == {("a", "alice"): {}}
         assert list(path.parent.iterdir()) == [path]
 
+    @pytest.mark.parametrize("folder", ["", ".", "/"])
+    def test_needs_a_name(self, folder: str) -> None:
+        with pytest.raises(IsADirectoryError):
+            snapshot.write(SubscriptionTrie(), folder)
+
     def test_is_not_begun_for_what_is_no_subscription_trie(self, path: Path) -> None:
         source: Any = {"a": "alice"}
         with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not dict"):
