@@ -4,6 +4,7 @@
 #   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter if there is one
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
+#   make races    the compiled modules under ThreadSanitizer, on TSAN_PYTHON=... (docs/stress.md)
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make docs     the manual, into docs/_build
@@ -17,7 +18,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress bench test-brokers brokers docs build clean java
+.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress races bench test-brokers brokers docs build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(wildcard $(foreach room,ctrie subtrie,$(room)/*.py $(room)/*.pyx $(room)/*.pxd $(room)/*.h))
@@ -101,6 +102,29 @@ stress: $(STRESSED)/built .venv/built
 	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
 	.venv/bin/python -m stress explore
+
+# In a copy of the sources, for extensions of two builds of the same version have the same names. What Cython made of them is copied
+# too: it is the same for every interpreter, and Cython takes a quarter of an hour under the sanitizer.
+RACES := build/races
+soabi = $$('$(1)' -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))')
+QUIETLY := TSAN_OPTIONS=report_bugs=0 $(MAKE) --no-print-directory -C $(RACES)
+RACING := tests/test_ctrie_stress.py tests/test_reclamation.py tests/test_subtrie_threads.py
+races: .venv/built
+	@'$(TSAN_PYTHON)' -c 'import sys, sysconfig; sys.exit("thread-sanitizer" not in sysconfig.get_config_var("CONFIG_ARGS"))' 2>/dev/null \
+		|| { echo "Set TSAN_PYTHON to a Python that is free-threaded and built with ThreadSanitizer. From CPython's sources:" >&2; \
+		echo "    ./configure --disable-gil --with-thread-sanitizer --prefix=/some/where && make && make install" >&2; exit 1; }
+	@rm -rf $(RACES) && mkdir -p $(RACES)/build
+	@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py ctrie subtrie snapshot stress tests $(RACES)
+	@rm -f $(RACES)/*/*.so
+	@$(QUIETLY) .venv-t/installed FREE_THREADED_PYTHON='$(TSAN_PYTHON)' EXTRAS=stress,test
+	@cp -R build/cython.$(call soabi,.venv/bin/python) $(RACES)/build/cython.$(call soabi,$(TSAN_PYTHON))
+	@$(QUIETLY) .venv-t/built
+	@echo "== One race that is known, to see that it is seen"
+	@cd $(RACES) && .venv-t/bin/python -m tests.known_race >known_race.log 2>&1; grep -q 'SUMMARY.*_cache_counts' known_race.log || \
+		{ cat known_race.log; echo "ThreadSanitizer does not see it" >&2; exit 1; }
+	@echo "== No others"
+	cd $(RACES) && export TSAN_OPTIONS=suppressions=tests/known_races.txt && \
+		.venv-t/bin/python -m stress run --duration 60 && .venv-t/bin/python -m pytest --timeout 1200 $(RACING)
 
 bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)
