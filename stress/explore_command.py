@@ -74,7 +74,6 @@ def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
         "verdict": "illegal" if exploration.finding else "linearizable", "seed": exploration.plan.seed,
         "executions": exploration.total, "seconds": round(exploration.seconds, 3),
         "interrupted": exploration.interrupted, "scenarios": exploration.done, "of": exploration.sizes,
-        "bounded": exploration.bounded,
         "found": report.headline if report else None, "sentence": report.sentence if report else None,
         "scenario": report.facts["scenario"] if report else None, "replay": report.replay if report else None,
     }  # fmt: skip

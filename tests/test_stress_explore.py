@@ -27,12 +27,13 @@ from stress.explorer.machine import Execution, Machine, lowest
 from stress.explorer.minimise import minimise
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import CORE, OPERATIONS, STARTS, Scenario, pairs, random_scenario, stops, triples
+from stress.explorer.states import States
 from stress.explorer.structure import fingerprint
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import Token, TokenError, decode, encode
 from stress.explorer.trace import Drift, trace
 from stress.explorer.twin import Twin, load_twin
-from stress.mutants.catalogue import find
+from stress.mutants.catalogue import MUTANTS, Mutant, find
 from tests.scripts import run_script
 from tests.terminal import drawn_by
 
@@ -49,6 +50,11 @@ SHARE = 6 if find_spec("greenlet") else 15
 @pytest.fixture(scope="module")
 def twin() -> Twin:
     return load_twin()
+
+
+@pytest.fixture(scope="module")
+def states(twin: Twin) -> States:
+    return States(twin)
 
 
 def scenario(target: str, start: str, *threads: Any) -> Scenario:
@@ -72,6 +78,14 @@ THREE_THREADS = [
     scenario("map", "empty", GET, GET, GET),
     scenario("map", "empty", GET, ("get", ("b",)), PUT),
     scenario("map", "one key", GET, PUT, ("__setitem__", ("a", 1003))),
+]
+ENDLESS = [
+    scenario("map", "left with a pending tomb", ("put_if_absent", ("a", 1001)), ("__len__", ())),
+    scenario("map", "about to tomb three levels deep", ("pop", ("deep1", None)), ("clear", ())),
+    scenario("subscriptions", "words about to meet", ("subscriptions", ()), ("unsubscribe", ("a.y2", "x"))),
+]
+SHOWN_BY_A_PAIR = [
+    mutant for mutant in MUTANTS if mutant.shown_by and [len(calls) for calls in mutant.shown_by[1]] == [1, 1]
 ]
 
 
@@ -146,6 +160,28 @@ class TestSchedules:
         found = seen(twin, each, reduced)
         assert found >= seen(twin, each, lambda experiment: bounded(experiment, 3))
         assert found >= seen(twin, each, lambda experiment: islice(sampled(experiment, Random(SEED)), 2_000))
+
+    @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)
+    def test_nothing_is_left_out_beyond_states_that_are_known(self, twin: Twin, states: States, each: Scenario) -> None:
+        assert seen(twin, each, lambda experiment: reduced(experiment, states)) == seen(twin, each, reduced)
+
+    @pytest.mark.parametrize("target", STARTS)
+    def test_nor_is_it_in_the_pairs_of_the_matrix(self, twin: Twin, states: States, target: str) -> None:
+        for each in Random(SEED).sample(list(pairs(target)), 240 // SHARE):
+            some = seen(twin, each, lambda experiment: islice(reduced(experiment), 300))
+            assert seen(twin, each, lambda experiment: reduced(experiment, states)) >= some, str(each)
+
+    @pytest.mark.parametrize("each", ENDLESS, ids=str)
+    def test_known_states_bring_to_an_end_what_hardly_has_one(self, twin: Twin, states: States, each: Scenario) -> None:
+        most = 3_000
+        assert sum(1 for _ in islice(reduced(Experiment(twin, each)), most)) == most
+        assert clean(reduced(Experiment(twin, each), states)) < most
+
+    @pytest.mark.parametrize("mutant", SHOWN_BY_A_PAIR, ids=lambda mutant: mutant.name)
+    def test_what_is_wrong_is_found_all_the_same(self, mutant: Mutant) -> None:
+        twin = load_twin(mutant.changes)
+        experiment = Experiment(twin, Scenario(mutant.of, *mutant.shown_by))
+        assert any(finding is not None for finding in reduced(experiment, States(twin)))
 
     @pytest.mark.parametrize("preemptions", [0, 1, 2])
     @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)

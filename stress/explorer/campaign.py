@@ -2,8 +2,7 @@
 
 The matrix:
 
-* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones; where those are too
-  many, every schedule with at most two preemptions;
+* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones;
 * *stops*: the same pairs, for operations that stand for the others, while the first thread stops for ever at every
   point of its own;
 * *triples*: three threads with such operations, every schedule with at most two preemptions.
@@ -27,6 +26,7 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import STARTS, Scenario, pairs, random_scenario, stops, triples
+from stress.explorer.states import States
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.team import messages
 from stress.explorer.twin import load_twin
@@ -34,12 +34,7 @@ from stress.explorer.twin import load_twin
 __all__ = ["PARTS", "Exploration", "Plan", "explore", "matrix"]
 
 PARTS: Final = ("pairs", "stops", "triples", "random")
-_COUNTS: Final = ("bounded", *PARTS, *(f"{part} executions" for part in PARTS))
-_MOST_REDUCED: Final = 13_000
-"""Executions that a pair may take by partial order reduction. One pair in twenty needs more, many of them over a
-hundred thousand."""
-_MOST_REDUCED_IN_TIME: Final = 600
-"""The same where time is limited, so that it suffices for more pairs."""
+_COUNTS: Final = (*PARTS, *(f"{part} executions" for part in PARTS))
 _SAMPLES: Final = 60
 """Executions of a scenario drawn at random."""
 _PREEMPTIONS: Final = 2
@@ -62,7 +57,7 @@ class Plan:
 @dataclass(frozen=True)
 class Exploration:
     """What a campaign found. `done` tells how many scenarios of each part were explored, `sizes` how many there are,
-    `executions` how many executions that took; `bounded` are the pairs that were too large for all their executions.
+    `executions` how many executions that took.
     """
 
     plan: Plan
@@ -70,7 +65,6 @@ class Exploration:
     done: dict[str, int]
     sizes: dict[str, int]
     executions: dict[str, int]
-    bounded: int
     seconds: float
     interrupted: bool = False
 
@@ -94,7 +88,7 @@ class Exploration:
     def lines(self) -> list[str]:
         """What was explored, part by part."""
         told = {
-            "pairs": f"pairs of operations, {self.bounded:,} of them with two preemptions only",
+            "pairs": "pairs of operations, to their ends",
             "stops": "pairs beside a thread that stops for ever",
             "triples": "triples of operations, with two preemptions",
             "random": "scenarios drawn at random",
@@ -116,23 +110,13 @@ def matrix(targets: Sequence[str]) -> dict[str, list[Scenario]]:
     return found
 
 
-def _exhaust_pair(experiment: Experiment, most: int, note: Callable[[], None]) -> Attempts:
-    """Execute every class of schedules, if those are fewer than `most`; else `note` that, and bound the schedules."""
-    count = 0
-    for finding in islice(reduced(experiment), most):
-        count += 1
-        yield finding
-    if count == most:
-        note()
-        yield from bounded(experiment, _PREEMPTIONS)
-
-
 class _Worker:
     """One process's share of a campaign."""
 
     def __init__(self, plan: Plan, number: int, counters: Counters) -> None:
         self._plan, self._number, self._counters = plan, number, counters
         self._twin = load_twin()
+        self._states = States(self._twin)
         self._random = Random(f"{plan.seed}/{number}")
         self._until = None if plan.duration is None else time.monotonic() + plan.duration
 
@@ -183,8 +167,7 @@ class _Worker:
 
     def _attempts(self, part: str, experiment: Experiment) -> Attempts:
         if part == "pairs":
-            most = _MOST_REDUCED if self._until is None else _MOST_REDUCED_IN_TIME
-            return _exhaust_pair(experiment, most, lambda: self._counters.add("bounded", 1))
+            return reduced(experiment, self._states)
         if part == "stops":
             return stopped_for_ever(experiment)
         if part == "triples":
@@ -219,7 +202,6 @@ def explore(plan: Plan, watch: Watch | None = None) -> Exploration:
             {part: counters.value(part) for part in PARTS},
             {part: len(scenarios) for part, scenarios in matrix(plan.targets).items()},
             {part: counters.value(f"{part} executions") for part in PARTS},
-            counters.value("bounded"),
             time.monotonic() - began,
             interrupted,
         )

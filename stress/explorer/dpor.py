@@ -5,18 +5,22 @@ Dynamic partial order reduction (Flanagan and Godefroid, POPL 2005) in the form 
 other is for `steps` to say.
 
 Where steps depend on each other in an execution but could have come the other way round, the explorer goes back and
-lets them. Executions that differ by swaps of independent steps only are executed once.
+lets them. Executions that differ by swaps of independent steps only are executed once. Where `states` can tell that an
+execution has come to a state that has been explored, it ends there (`memory`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from stress.explorer.crew import MAIN
 from stress.explorer.explorable import Explorable, Finding
 from stress.explorer.machine import Drift, Execution, Machine, lowest
+from stress.explorer.memory import Memory
+from stress.explorer.states import States
 from stress.explorer.steps import Step, step_of
 
 __all__ = ["reduced"]
@@ -25,7 +29,8 @@ __all__ = ["reduced"]
 @dataclass(slots=True)
 class _Node:
     """The state before a step: who can make it, who has and who should, and who need not (`asleep`): what a sleeping
-    thread would do now has been seen already.
+    thread would do now has been seen already. `below` are the steps made since, as the memory's bits; `slept` are those
+    who were asleep at first.
     """
 
     enabled: int
@@ -35,6 +40,10 @@ class _Node:
     done: int = 0
     step: Step | None = None
     clock: list[int] = field(default_factory=list)
+    state: int = 0
+    slept: int = 0
+    below: int = 0
+    number: int = 0
 
     def next(self) -> int:
         """Another thread to make the step; `MAIN` if there is none."""
@@ -47,14 +56,17 @@ class _Node:
 class _Reduction:
     """The strategy, and the path that it is on."""
 
-    def __init__(self) -> None:
+    def __init__(self, states: States | None) -> None:
         self.path: list[_Node] = []
         self._machine: Machine | None = None
         self._given = 0
+        self._states, self._memory = states, Memory()
+        self._after: int | None = None
+        """What follows the execution that has come to an explored state."""
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
-        self._machine, self._given = machine, len(self.path)
+        self._machine, self._given, self._after = machine, len(self.path), None
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`: along the path as far as it goes, then on with whoever runs, unless it is asleep."""
@@ -69,13 +81,18 @@ class _Reduction:
         if at < len(self.path):  # the step was granted to a thread that began to wait instead
             del self.path[at:]
         asleep = self._asleep(machine.execution) if at else {}
-        awake = machine.enabled
-        for thread in asleep:
-            awake &= ~(1 << thread)
+        slept = sum(1 << thread for thread in asleep)
+        awake = machine.enabled & ~slept
         if not awake:
             return MAIN
+        state = 0
+        if self._states is not None:
+            state = self._states.key()
+            self._after = self._memory.after(state, slept)
+            if self._after is not None:
+                return MAIN
         to = me if me >= 0 and awake >> me & 1 else lowest(awake)
-        self.path.append(_Node(machine.enabled, asleep, to, wanted=1 << to, done=1 << to))
+        self.path.append(_Node(machine.enabled, asleep, to, wanted=1 << to, done=1 << to, state=state, slept=slept))
         return to
 
     def _asleep(self, execution: Execution) -> dict[int, Step]:
@@ -99,6 +116,26 @@ class _Reduction:
         for later in range(first, len(order)):
             for earlier in races.of(later):
                 self._want(earlier, later)
+        if self._states is not None:
+            for node in path[first:]:
+                assert node.step is not None
+                node.number = self._memory.number(node.chosen, node.step)
+        if self._after is not None:
+            self._foresee(self._after, len(execution.logs))
+
+    def _foresee(self, after: int, threads: int) -> None:
+        """Have those go first who would make steps now that depend on one of the path. In which order they would come
+        is not known: so anybody may be who has to begin.
+        """
+        clocks = [[-1] * threads] * threads
+        for node in self.path:
+            clocks[node.chosen] = node.clock
+        for at, node in enumerate(self.path):
+            racing = self._memory.racing(node.number, after)
+            if any(clocks[thread][node.chosen] < at for thread in racing):
+                node.wanted |= node.enabled
+        if self.path:
+            self.path[-1].below |= after
 
     def _want(self, earlier: int, later: int) -> None:
         """Have `later` come before `earlier` some time: let one of the threads begin that can lead there."""
@@ -130,12 +167,18 @@ class _Reduction:
             node = path[-1]
             assert node.step is not None
             node.asleep[node.chosen] = node.step
+            if self._states is not None:
+                node.below |= 1 << node.number
             to = node.next()
             if to != MAIN:
                 node.chosen, node.step = to, None
                 node.done |= 1 << to
                 return True
             path.pop()
+            if self._states is not None:
+                self._memory.keep(node.state, node.slept, node.below)
+                if path:
+                    path[-1].below |= node.below
         return False
 
 
@@ -198,11 +241,15 @@ class _Races:
         )
 
 
-def reduced(experiment: Explorable) -> Iterator[Finding | None]:
-    """Execute one schedule of every class of equivalent ones; what was found, or None, for each."""
-    strategy = _Reduction()
+def reduced(experiment: Explorable, states: States | None = None) -> Iterator[Finding | None]:
+    """Execute one schedule of every class of equivalent ones; what was found, or None, for each. With the `states` that
+    the experiment's twin comes to, some end where another one has gone on.
+    """
+    strategy = _Reduction(states)
+    threads = len(experiment.scenario.threads)
     while True:
-        execution, finding = experiment.run(strategy)
+        with nullcontext() if states is None else states.followed(threads):
+            execution, finding = experiment.run(strategy)
         strategy.learn(execution)
         yield finding
         if not strategy.retreat():

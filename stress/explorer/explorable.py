@@ -118,7 +118,7 @@ class Explorable:
         except Exception as error:  # noqa: BLE001 - a snapshot of a broken trie may raise anything
             trouble = f"what was answered cannot be read: {type(error).__name__}: {error}"
             return self._finding(execution, "structure", trouble, ())
-        key = (_precedence(execution), answers, look.key)
+        key = (execution.precedence(), answers, look.key)
         verdict = self._verdicts.get(key)
         if verdict is None:
             verdict = self._verdicts[key] = self._verdict(execution, answers, look)
@@ -175,23 +175,3 @@ _UNENDING: Final[Mapping[str, str]] = {
     "deadlock": "no thread gets any further: each waits for another",
     "afterwards": "a call that runs alone, after the others, does not return",
 }
-
-
-def _precedence(execution: Execution) -> tuple[int, ...]:
-    """Which calls came before which returns, and the other way round: all that a checker can make of the times. Thread
-    n is n + 1 where it calls, and -n - 1 where it returns; what calls, or returns, in a row is in no order.
-    """
-    events: list[tuple[int, int]] = []
-    for thread, log in enumerate(execution.logs, start=1):
-        for called, returned, _ in log:
-            events.append((called, thread))
-            events.append((returned, -thread))
-        if execution.begun[thread - 1] >= 0:
-            events.append((execution.begun[thread - 1], thread))
-    events.sort()
-    found = [thread for _, thread in events]
-    for at in range(1, len(found)):  # insertion sort, but for calls among calls and returns among returns only
-        while at and (found[at] > 0) == (found[at - 1] > 0) and found[at] < found[at - 1]:
-            found[at - 1], found[at] = found[at], found[at - 1]
-            at -= 1
-    return tuple(found)

@@ -56,6 +56,25 @@ class Execution:
     trouble: str = ""
     cut: bool = False
 
+    def precedence(self) -> tuple[int, ...]:
+        """Which calls came before which returns, and the other way round: all that a checker can make of the times.
+        Thread n is n + 1 where it calls, and -n - 1 where it returns; what calls, or returns, in a row is in no order.
+        """
+        events: list[tuple[int, int]] = []
+        for thread, log in enumerate(self.logs, start=1):
+            for called, returned, _ in log:
+                events.append((called, thread))
+                events.append((returned, -thread))
+            if self.begun[thread - 1] >= 0:
+                events.append((self.begun[thread - 1], thread))
+        events.sort()
+        found = [thread for _, thread in events]
+        for at in range(1, len(found)):  # insertion sort, but for calls among calls and returns among returns only
+            while at and (found[at] > 0) == (found[at - 1] > 0) and found[at] < found[at - 1]:
+                found[at - 1], found[at] = found[at], found[at - 1]
+                at -= 1
+        return tuple(found)
+
 
 class Drift(BaseException):
     """A strategy wants a step of a thread that has none to make: the code is not what it was when the schedule was
@@ -86,7 +105,8 @@ def lowest(bits: int) -> int:
 
 class Machine:
     """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
-    make it. When it comes to step `limit` without any call having returned, that is a livelock.
+    make it. When it comes to step `limit` without any call having returned, that is a livelock. `observe` is told of
+    every step before it is made, `namer` names the slots that are made; None where nobody needs to.
     """
 
     def __init__(self, seam: Seam, crew: Crew | None = None) -> None:
@@ -96,6 +116,7 @@ class Machine:
         self.enabled = 0
         self.execution = Execution()
         self.observe: Callable[..., None] | None = None
+        self.namer: Callable[[], int] | None = None
         self._made_by: Callable[[int], None] = self.execution.order.append
         self._made_on: Callable[[Any], None] = self.execution.slots.append
         self._could_be: Callable[[int], None] = self.execution.enabled.append
@@ -214,7 +235,9 @@ class Machine:
     # What the seam needs besides.
 
     def name(self) -> int:
-        """As `Scheduler.name`."""
+        """As `Scheduler.name`; `namer` may know better names."""
+        if self.namer is not None:
+            return self.namer()
         self._names[self._current] += 1
         return self._names[self._current]
 
