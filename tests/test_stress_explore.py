@@ -183,6 +183,12 @@ class TestSchedules:
         experiment = Experiment(twin, Scenario(mutant.of, *mutant.shown_by))
         assert any(finding is not None for finding in reduced(experiment, States(twin)))
 
+    @pytest.mark.parametrize("follows", [False, True])
+    def test_an_access_of_what_is_no_slot_is_found_wrong(self, follows: bool) -> None:
+        twin = load_twin(find("an aborted write puts back too much").changes)
+        attempts = reduced(Experiment(twin, scenario("map", "empty", PUT, ITEMS)), States(twin) if follows else None)
+        assert first(attempts).kind == "history"
+
     @pytest.mark.parametrize("preemptions", [0, 1, 2])
     @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)
     def test_a_bound_leaves_nothing_out(self, twin: Twin, each: Scenario, preemptions: int) -> None:

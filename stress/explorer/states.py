@@ -154,8 +154,13 @@ class States:
         self._made[me] = 0
 
     def _observe(self, me: int, slot: Any, expected: Any, desired: Any) -> None:
-        """As `Machine.observe`."""
-        name = id(slot) if slot._name is None else slot._name
+        """As `Machine.observe`. What is taken for a slot may be none: an error that ends the call."""
+        name = getattr(slot, "_name", _UNNAMED)
+        if name is _UNNAMED:
+            self._remember(me, "no slot")
+            return
+        if name is None:
+            name = id(slot)
         found = slot._value
         if expected is LOAD:
             self._remember(me, name, self._name_from(found, slot))

@@ -34,9 +34,12 @@ class Step(NamedTuple):
 
 
 def name_of(execution: Execution, at: int) -> Any:
-    """What step number `at` of an execution accesses: the slot's name, or the slot itself if it is older than that."""
+    """What step number `at` of an execution accesses: the slot's name, or the slot itself if it is older than that. Or
+    what was taken for a slot, and has no name.
+    """
     slot = execution.slots[at]
-    return slot if slot._name is None else slot._name
+    name = getattr(slot, "_name", None)
+    return slot if name is None else name
 
 
 def step_of(execution: Execution, at: int) -> Step:
