@@ -30,8 +30,8 @@ cdef class Slot:
     cdef object value
 
 
-cdef object load_pinned(Slot slot)
-cdef bint cas_retiring(Slot slot, object expected, object desired) except -1
+cdef object load_pinned(PyObject **slot)
+cdef bint cas_retiring(PyObject **slot, object expected, object desired) except -1
 cdef void pin_thread() noexcept nogil
 cdef void unpin_thread() noexcept nogil
 
@@ -46,16 +46,24 @@ cdef inline void unpin() noexcept nogil:
         unpin_thread()
 
 
-cdef inline object load(Slot slot):
+cdef inline object load_from(PyObject **slot):
     if SLOT_NEEDS_PIN:
         return load_pinned(slot)
-    return slot.value
+    return <object>slot[0]
+
+
+cdef inline bint compare_and_set_in(PyObject **slot, object expected, object desired) except -1:
+    if SLOT_NEEDS_PIN:
+        return cas_retiring(slot, expected, desired)
+    return ctrie_plain_cas(slot, <PyObject *>expected, <PyObject *>desired)
+
+
+cdef inline object load(Slot slot):
+    return load_from(CTRIE_SLOT(<PyObject *>slot))
 
 
 cdef inline bint compare_and_set(Slot slot, object expected, object desired) except -1:
-    if SLOT_NEEDS_PIN:
-        return cas_retiring(slot, expected, desired)
-    return ctrie_plain_cas(CTRIE_SLOT(<PyObject *>slot), <PyObject *>expected, <PyObject *>desired)
+    return compare_and_set_in(CTRIE_SLOT(<PyObject *>slot), expected, desired)
 
 
 cdef inline void initialise(Slot slot, object value):

@@ -23,12 +23,12 @@ cdef extern from "Python.h":
     void Py_ReprLeave(object)
 
 
-cdef object load_pinned(Slot slot):
-    return slot_load(CTRIE_SLOT(<PyObject *>slot))
+cdef object load_pinned(PyObject **slot):
+    return slot_load(slot)
 
 
-cdef bint cas_retiring(Slot slot, object expected, object desired) except -1:
-    return slot_compare_and_set(CTRIE_SLOT(<PyObject *>slot), <PyObject *>expected, <PyObject *>desired)
+cdef bint cas_retiring(PyObject **slot, object expected, object desired) except -1:
+    return slot_compare_and_set(slot, <PyObject *>expected, <PyObject *>desired)
 
 
 cdef void pin_thread() noexcept nogil:

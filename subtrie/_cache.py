@@ -14,7 +14,8 @@ main node on, so where another first I-node holds the main node that was read, n
     Table   places: slots, each with
               None
               a topic, seen once: most topics of a stream that never repeats go no further
-              a Remembered: topic, its hash, answer, and what it was read from
+              a tuple: topic, answer, and what the answer was read from, slots and what they held, alternately: the
+              root's, the first I-node's, then other I-nodes'
             A topic may be in any of WAYS places, picked by its hash.
 
 A remembered answer keeps its subscribers alive, and the nodes that it was read from with all that these hold, until
@@ -37,32 +38,31 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._nodes import INode
-    from ctrie._slot import Slot, compare_and_set, initialise, load
+    from ctrie._row import Row, compare_and_set_at, load_at, new_row
+    from ctrie._slot import load
 else:
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
+    from cython.cimports.ctrie._native import load
     from cython.cimports.ctrie._nodes import INode
+    from cython.cimports.ctrie._row import Row, compare_and_set_at, load_at, new_row
 
 STRIPES = 16
 WAYS = 4
 MOST_PLACES = 1 << 16
 MOST_SEEN = 64  # I-nodes; what has read more is not remembered, which bounds what a full cache holds
 
-
-class Remembered:
-    """`seen` lists slots and what they held, alternately: the root's, the first I-node's, then other I-nodes'."""
-
-    __slots__ = ("answer", "hash", "seen", "topic")
-    topic: str
-    hash: int
-    answer: tuple[Any, ...]
-    seen: tuple[Any, ...]
+# The items of what is remembered.
+TOPIC = 0
+ANSWER = 1
+ROOT = 2
+FIRST = 3
+FIRST_MAIN = 5
 
 
 class Table:
     """The answers that the threads of one stripe remember."""
 
     __slots__ = ("hits", "misses", "places")
-    places: tuple[Slot, ...]
+    places: Row
     hits: int
     misses: int
 
@@ -72,7 +72,7 @@ class Cache:
 
     __slots__ = ("size", "stripes")
     size: int
-    stripes: tuple[Slot, ...]
+    stripes: Row
 
 
 def new_cache(places: int) -> Cache:
@@ -81,38 +81,27 @@ def new_cache(places: int) -> Cache:
         raise ValueError(f"cache must be between 0 and {MOST_PLACES} topics a thread, not {places}")
     cache: Cache = Cache.__new__(Cache)
     cache.size = max(WAYS, 1 << (places - 1).bit_length())
-    cache.stripes = _empty_slots(STRIPES)
+    cache.stripes = new_row(STRIPES)
     return cache
-
-
-def _empty_slots(number: int) -> tuple[Slot, ...]:
-    return tuple([_empty_slot() for _ in range(number)])
-
-
-def _empty_slot() -> Slot:
-    slot: Slot = Slot.__new__(Slot)
-    initialise(slot, None)
-    return slot
 
 
 def own_table(cache: Cache, stripe: int) -> Table:
     """Return the table of a stripe, made when it is first asked for."""
-    slot: Slot = cache.stripes[stripe]
-    present = load(slot)
+    present = load_at(cache.stripes, stripe)
     if present is not None:
         return present  # type: ignore[no-any-return]
     table: Table = Table.__new__(Table)
-    table.places = _empty_slots(cache.size)
+    table.places = new_row(cache.size)
     table.hits = table.misses = 0
     # Success: the table is the stripe's. Failure: another thread of this stripe was first, or the cache was emptied
     # again; this table then serves its maker alone, for once.
-    compare_and_set(slot, None, table)
+    compare_and_set_at(cache.stripes, stripe, None, table)
     return table
 
 
 def place_number(table: Table, topic_hash: int, i: int) -> int:
     """Return the number of the place to look in after `i` others: all ways of a hash, its own one first."""
-    first = topic_hash & len(table.places) - WAYS
+    first = topic_hash & table.places.size - WAYS
     return first + ((topic_hash >> 32 ^ i) & WAYS - 1)
 
 
@@ -120,78 +109,71 @@ def recall(table: Table, topic: str) -> tuple[Any, ...] | None:
     """Return the answer that is remembered for `topic` if it still is the answer, else None. Wait-free."""
     topic_hash = hash(topic)
     for i in range(WAYS):
-        found = load(table.places[place_number(table, topic_hash, i)])
-        if isinstance(found, Remembered) and found.topic == topic and _still_hold(found.seen):
+        found = load_at(table.places, place_number(table, topic_hash, i))
+        if type(found) is tuple and found[TOPIC] == topic and _still_hold(found):
             table.hits += 1
-            return found.answer
+            return found[ANSWER]  # type: ignore[no-any-return]
     table.misses += 1
     return None
 
 
-def _still_hold(seen: tuple[Any, ...]) -> bool:
-    first = load(seen[0])
-    if first is not seen[1] and not (isinstance(first, INode) and load(first) is seen[3]):
+def _still_hold(remembered: tuple[Any, ...]) -> bool:
+    first = load(remembered[ROOT])
+    if first is not remembered[FIRST] and not (isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]):
         return False
-    return all(load(seen[i]) is seen[i + 1] for i in range(2, len(seen), 2))
+    return all(load(remembered[i]) is remembered[i + 1] for i in range(FIRST + 1, len(remembered), 2))
 
 
-def wanted_place(table: Table, topic: str) -> Slot | None:
-    """Return the place for `topic`, which was not recalled, if it is worth remembering; else note that it was seen."""
+def wanted_place(table: Table, topic: str) -> int:
+    """Return the number of the place for `topic`, which was not recalled, if it is worth remembering; else note that
+    it was seen, and return -1."""
     topic_hash = hash(topic)
     for i in range(WAYS):
-        place: Slot = table.places[place_number(table, topic_hash, i)]
-        present = load(place)
-        if isinstance(present, Remembered):
-            if present.topic == topic:
-                return place  # its answer has changed
-        elif present == topic:
-            return place
+        place = place_number(table, topic_hash, i)
+        present = load_at(table.places, place)
+        if present == topic or (type(present) is tuple and present[TOPIC] == topic):
+            return place  # it was seen once, or its answer has changed
     spare = _spare_place(table, topic_hash)
     # Success: the topic is noted. Failure: another thread of the stripe has just noted or remembered something there.
-    compare_and_set(spare, load(spare), topic)
-    return None
+    compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)
+    return -1
 
 
-def _spare_place(table: Table, topic_hash: int) -> Slot:
+def _spare_place(table: Table, topic_hash: int) -> int:
     """Return the place to note a topic in: an empty one, else one that has a note, else any. Which of several is
     as good as drawn: topics that come in turn would else put one another out for ever."""
     for i in range(WAYS):
-        place: Slot = table.places[place_number(table, topic_hash, i)]
-        if load(place) is None:
+        place = place_number(table, topic_hash, i)
+        if load_at(table.places, place) is None:
             return place
     drawn = table.misses * 40_503 >> 8
     for i in range(WAYS):
-        place = table.places[place_number(table, topic_hash, drawn + i)]
-        if not isinstance(load(place), Remembered):
+        place = place_number(table, topic_hash, drawn + i)
+        if type(load_at(table.places, place)) is not tuple:
             return place
-    return table.places[place_number(table, topic_hash, drawn)]
+    return place_number(table, topic_hash, drawn)
 
 
-def remember(place: Slot, topic: str, answer: tuple[Any, ...], seen: tuple[Any, ...]) -> None:
-    """Remember an answer, read when the slots in `seen` held what stands beside them."""
-    remembered: Remembered = Remembered.__new__(Remembered)
-    remembered.topic = topic
-    remembered.hash = hash(topic)
-    remembered.answer = answer
-    remembered.seen = seen
+def remember(table: Table, place: int, remembered: tuple[Any, ...]) -> None:
+    """Remember an answer, read when the slots that it was read from held what stands beside them."""
     # Success: the answer is remembered. Failure: another thread of the stripe has just remembered another one.
-    compare_and_set(place, load(place), remembered)
+    compare_and_set_at(table.places, place, load_at(table.places, place), remembered)
 
 
 def forget(cache: Cache) -> None:
     """Let go of all that is remembered."""
-    for slot in cache.stripes:
-        table = load(slot)
+    for stripe in range(STRIPES):
+        table = load_at(cache.stripes, stripe)
         if table is not None:
             # Success: the stripe begins anew. Failure: another thread has emptied it.
-            compare_and_set(slot, table, None)
+            compare_and_set_at(cache.stripes, stripe, table, None)
 
 
 def counts(cache: Cache) -> tuple[int, int]:
     """Return the hits and misses since the cache was last emptied."""
     hits = misses = 0
-    for slot in cache.stripes:
-        table: Table | None = load(slot)
+    for stripe in range(STRIPES):
+        table: Table | None = load_at(cache.stripes, stripe)
         if table is not None:
             hits += table.hits
             misses += table.misses

@@ -20,13 +20,12 @@ from libc.string cimport memchr, memcpy
 
 from ctrie._descent cimport help_pending
 from ctrie._native cimport (
-    CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, Slot, pin, slot_read,
-    unpin
+    CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
 from ctrie._nodes cimport CTRIE_VALUE, INode, Root, freeze_root, rdcss_read_root
 from subtrie._branch cimport SUBTRIE_ALONE
 from subtrie._buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
-from subtrie._cache cimport MOST_SEEN, Table, own_table, remember, wanted_place
+from subtrie._cache cimport ANSWER, FIRST, MOST_SEEN, ROOT, TOPIC, Table, own_table, remember, wanted_place
 from subtrie._distinct cimport REPEATED, drop_repeated
 from subtrie._groups cimport Shared
 from subtrie._matching cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
@@ -318,21 +317,21 @@ cdef void _take_seen(Scratch *s) noexcept:
     s.seen_taken = True
 
 
-cdef tuple _seen(Scratch *s, PyObject *root):
-    """Return what an answer was read from, as Remembered wants it, out of the references taken."""
-    cdef Py_ssize_t at = 0, place = 2
-    seen = PyTuple_New(2 + s.walk.seen.count // NOTED * 2)
-    Py_INCREF_PTR(root)
-    PyTuple_SET_ITEM_PTR(seen, 0, root)
-    Py_INCREF_PTR(<PyObject *>s.walk.seen.items[0])
-    PyTuple_SET_ITEM_PTR(seen, 1, <PyObject *>s.walk.seen.items[0])
+cdef tuple _remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root):
+    """Return what _cache.py remembers of an answer, out of the references taken."""
+    cdef Py_ssize_t at = 0, place = FIRST + 1
+    remembered = PyTuple_New(place + s.walk.seen.count // NOTED * 2)
+    _set_item(remembered, TOPIC, <object>topic)
+    _set_item(remembered, ANSWER, <object>answer)
+    _set_item(remembered, ROOT, <object>root)
+    _set_item(remembered, FIRST, <object><PyObject *>s.walk.seen.items[0])
     while at < s.walk.seen.count:
-        PyTuple_SET_ITEM_PTR(seen, place, <PyObject *>s.walk.seen.items[at])
-        PyTuple_SET_ITEM_PTR(seen, place + 1, <PyObject *>s.walk.seen.items[at + 1])
+        PyTuple_SET_ITEM_PTR(remembered, place, <PyObject *>s.walk.seen.items[at])
+        PyTuple_SET_ITEM_PTR(remembered, place + 1, <PyObject *>s.walk.seen.items[at + 1])
         at += NOTED
         place += 2
     s.seen_taken = False        # the references are the tuple's now
-    return <tuple>seen
+    return <tuple>remembered
 
 
 cdef int _read(Scratch *s, PyObject *borrowed) except -1:
@@ -496,6 +495,7 @@ cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint 
     """Find the answer, and remember it in `table`, if there is one, when the topic has been asked for before. An answer
     that depends on whose turn it is is not remembered."""
     cdef Scratch s
+    cdef Py_ssize_t place
     cdef Query query = _prepare(&s, trie, topic)
     if s.walk.size == 0:
         by_turns[0] = True
@@ -503,13 +503,15 @@ cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint 
     _begin(&s, False)
     s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive, too
     try:
-        place = None if table is None else wanted_place(table, topic)
-        s.keep_seen = place is not None
+        place = -1 if table is None else wanted_place(table, topic)
+        s.keep_seen = place >= 0
         _read_at_last(&s, <PyObject *>trie._root)
         answer = _answer(&s, <PyObject *>trie._plan, take_turns)
         by_turns[0] = s.shared
         if s.seen_taken and not s.shared:
-            remember(<Slot>place, topic, answer, _seen(&s, <PyObject *>trie._root))
+            remember(
+                table, place, _remembered(&s, <PyObject *>topic, <PyObject *>answer, <PyObject *>trie._root)
+            )
         return answer
     finally:
         _release(&s)

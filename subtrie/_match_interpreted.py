@@ -82,8 +82,8 @@ def _match_remembering(trie: Matchable, topic: str, table: Table, take_turns: bo
     if has_groups(reading):
         return answer, True
     # What holds in a snapshot, if it took one, says nothing of the trie.
-    if place is not None and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
-        remember(place, topic, answer, (trie._root, reading.seen[0], *reading.seen))
+    if place >= 0 and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
+        remember(table, place, (topic, answer, trie._root, reading.seen[0], *reading.seen))
     return answer, False
 
 

@@ -8,10 +8,13 @@ from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
 from ctrie._nodes cimport INode
+from ctrie._row cimport CTRIE_ROW_SIZE, CTRIE_SLOT_AT
 from subtrie._cache cimport (
-    STRIPES, SUBTRIE_HITS, SUBTRIE_MISSES, SUBTRIE_PLACES, SUBTRIE_REMEMBERED_ANSWER, SUBTRIE_REMEMBERED_HASH,
-    SUBTRIE_REMEMBERED_SEEN, SUBTRIE_REMEMBERED_TOPIC, SUBTRIE_STRIPES, WAYS, Remembered
+    ANSWER, FIRST, FIRST_MAIN, ROOT, STRIPES, SUBTRIE_HITS, SUBTRIE_MISSES, SUBTRIE_PLACES, SUBTRIE_STRIPES, TOPIC, WAYS
 )
+
+cdef extern from "bytes.h":
+    pass
 
 cdef extern from *:
     """
@@ -43,7 +46,7 @@ cdef extern from *:
         Py_ssize_t length = PyUnicode_GET_LENGTH(a);
         int kind = PyUnicode_KIND(a);
         return a == b || (length == PyUnicode_GET_LENGTH(b) && kind == (int)PyUnicode_KIND(b) &&
-                          memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), length * kind) == 0);
+                          same_bytes(PyUnicode_DATA(a), PyUnicode_DATA(b), length * kind));
     }
     """
     int own_stripe(int stripes)
@@ -52,7 +55,7 @@ cdef extern from *:
     bint same_text(PyObject *a, PyObject *b)
 
 cdef PyTypeObject *INODE = <PyTypeObject *>INode
-cdef PyTypeObject *REMEMBERED = <PyTypeObject *>Remembered
+cdef PyTypeObject *TUPLE = <PyTypeObject *>tuple
 
 
 cdef object recalled(PyObject *cache, PyObject *topic, int *stripe):
@@ -64,11 +67,11 @@ cdef object recalled(PyObject *cache, PyObject *topic, int *stripe):
     answer = None
     stripe[0] = own_stripe(STRIPES)
     pin()
-    table = slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(SUBTRIE_STRIPES(cache), stripe[0])))
+    table = slot_read(CTRIE_SLOT_AT(SUBTRIE_STRIPES(cache), stripe[0]))
     if table != Py_None:
         found = _find_remembered(SUBTRIE_PLACES(table), topic, hash)
-        if found != NULL and _all_hold(SUBTRIE_REMEMBERED_SEEN(found)):
-            answer = <object>SUBTRIE_REMEMBERED_ANSWER(found)
+        if found != NULL and _all_hold(found):
+            answer = <object>PyTuple_GET_ITEM_PTR(found, ANSWER)
             count_one(SUBTRIE_HITS(table))
         else:
             count_one(SUBTRIE_MISSES(table))
@@ -77,27 +80,23 @@ cdef object recalled(PyObject *cache, PyObject *topic, int *stripe):
 
 
 cdef inline PyObject *_find_remembered(PyObject *places, PyObject *topic, Py_hash_t hash) noexcept:
-    cdef Py_ssize_t i, first = hash & (PyTuple_GET_SIZE_PTR(places) - WAYS)
+    cdef Py_ssize_t i, first = hash & (CTRIE_ROW_SIZE(places) - WAYS)
     cdef PyObject *found
     for i in range(WAYS):
-        found = slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(places, first + ((hash >> 32 ^ i) & (WAYS - 1)))))
-        if (
-            CTRIE_IS(found, REMEMBERED)
-            and SUBTRIE_REMEMBERED_HASH(found) == hash
-            and same_text(SUBTRIE_REMEMBERED_TOPIC(found), topic)
-        ):
+        found = slot_read(CTRIE_SLOT_AT(places, first + ((hash >> 32 ^ i) & (WAYS - 1))))
+        if CTRIE_IS(found, TUPLE) and same_text(PyTuple_GET_ITEM_PTR(found, TOPIC), topic):
             return found
     return NULL
 
 
-cdef inline bint _all_hold(PyObject *seen) noexcept:
+cdef inline bint _all_hold(PyObject *remembered) noexcept:
     cdef Py_ssize_t i
-    cdef PyObject *first = slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(seen, 0)))
-    if first != PyTuple_GET_ITEM_PTR(seen, 1) and not (
-        CTRIE_IS(first, INODE) and slot_read(CTRIE_SLOT(first)) == PyTuple_GET_ITEM_PTR(seen, 3)
+    cdef PyObject *first = slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(remembered, ROOT)))
+    if first != PyTuple_GET_ITEM_PTR(remembered, FIRST) and not (
+        CTRIE_IS(first, INODE) and slot_read(CTRIE_SLOT(first)) == PyTuple_GET_ITEM_PTR(remembered, FIRST_MAIN)
     ):
         return False
-    for i in range(2, PyTuple_GET_SIZE_PTR(seen), 2):
-        if slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(seen, i))) != PyTuple_GET_ITEM_PTR(seen, i + 1):
+    for i in range(FIRST + 1, PyTuple_GET_SIZE_PTR(remembered), 2):
+        if slot_read(CTRIE_SLOT(PyTuple_GET_ITEM_PTR(remembered, i))) != PyTuple_GET_ITEM_PTR(remembered, i + 1):
             return False
     return True

@@ -15,6 +15,7 @@
 #define SUBTRIE_WORDS_H
 
 #include "arrays.h"
+#include "bytes.h"
 #include "packed.h"
 
 enum { ONE_WORD_GROUP = CTRIE_GROUPS - 2, MANY_WORDS_GROUP = CTRIE_GROUPS - 1, SHORT_WORD = 7 };
@@ -60,29 +61,6 @@ static inline uint64_t word_finish(uint64_t h, Py_ssize_t bytes)
     return in_wildcard_group(h) ? h ^ CTRIE_GROUPS / 2 : h;
 }
 
-static inline uint64_t eight_bytes(const char *data)
-{
-    uint64_t bytes;
-    memcpy(&bytes, data, 8);
-    return bytes;
-}
-
-/* Fewer than eight bytes, low byte first, the rest zero; by overlapping loads, none of them outside. */
-static inline uint64_t few_bytes(const char *data, Py_ssize_t size)
-{
-    if (size >= 4) {
-        uint32_t first, last;
-        memcpy(&first, data, 4);
-        memcpy(&last, data + size - 4, 4);
-        return first | (uint64_t)last << 8 * (size - 4);
-    }
-    if (size == 0) {
-        return 0;
-    }
-    const unsigned char *c = (const unsigned char *)data;
-    return c[0] | (uint64_t)c[size >> 1] << 8 * (size >> 1) | (uint64_t)c[size - 1] << 8 * (size - 1);
-}
-
 static inline uint64_t word_hash_bytes(const char *data, Py_ssize_t bytes, int kind)
 {
     if (bytes <= SHORT_WORD && kind == 1) {
@@ -110,7 +88,7 @@ static inline word word_of_string(PyObject *string)
 static inline int word_is_word(const word *a, const word *b)
 {
     return !(a->hash & LONG_WORD) ||
-           (a->length == b->length && a->kind == b->kind && memcmp(a->data, b->data, (size_t)(a->length * a->kind)) == 0);
+           (a->length == b->length && a->kind == b->kind && same_bytes(a->data, b->data, a->length * a->kind));
 }
 
 static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)

@@ -106,6 +106,19 @@ class TestWhatIsRemembered:
         assert trie.match(Shouting("b")) == ()
         assert trie.match(Shouting("a")) == ("anna",)
 
+    @pytest.mark.parametrize("letter", ["a", "é", "ж", "𝄞"], ids=["ascii", "one byte", "two bytes", "four bytes"])
+    def test_topics_that_differ_in_one_character_are_told_apart(self, letter: str) -> None:
+        """In a cache of four places all of them come to the same places, in which their texts alone decide."""
+        trie = SubscriptionTrie(cache=4)
+        for size in range(1, 30):
+            text = letter * size
+            topics = [text, *(f"{text[:at]}b{text[at + 1 :]}" for at in range(size))]
+            for topic in topics:
+                trie.subscribe(topic, topic)
+            assert [trie.match(topic) for topic in topics for _ in range(3)] == [(t,) for t in topics for _ in range(3)]
+        assert counted(trie)[0] > 400
+        trie.check()
+
     def test_a_snapshot_and_a_fork_remember_for_themselves(self) -> None:
         trie = SubscriptionTrie(MQTT, cache=CACHED)
         trie.subscribe("a/+", "anna")
@@ -245,17 +258,17 @@ WRITES: dict[str, Callable[[Any], Any]] = {
     "a snapshot and then a write": lambda t: (t.snapshot(), t.unsubscribe("a.b", "anna")),
     "match": lambda t: t.match("a.b"),
 }
-STALE = Fault("an answer is recalled whatever has changed", "subtrie._cache", "and _still_hold(found.seen)", "")
+STALE = Fault("an answer is recalled whatever has changed", "subtrie._cache", "and _still_hold(found)", "")
 FIRST_LEVEL_ONLY = Fault(
     "only the first level is watched",
     "subtrie._match_interpreted",
-    "(trie._root, reading.seen[0], *reading.seen)",
-    "(trie._root, reading.seen[0], *reading.seen[:2])",
+    "trie._root, reading.seen[0], *reading.seen)",
+    "trie._root, reading.seen[0], *reading.seen[:2])",
 )
 ANY_ROOT = Fault(
     "another root is taken for the same one",
     "subtrie._cache",
-    "isinstance(first, INode) and load(first) is seen[3]",
+    "isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]",
     "True",
 )
 
@@ -357,6 +370,21 @@ class TestBounds:
         if end == "clear":
             trie.clear()
         trie = None if end == "drop" else trie
+        drain()
+        gc.collect()
+        assert alive() is None
+
+    def test_an_answer_that_leads_back_to_the_trie_is_collected_with_it(self) -> None:
+        trie: Any = SubscriptionTrie(cache=CACHED)
+        subscriber: Any = Subscriber()
+        subscriber.routes = trie
+        alive = weakref.ref(subscriber)
+        trie.subscribe("a", subscriber)
+        warm(trie, "a")
+        trie.unsubscribe("a", subscriber)  # what is remembered is all that leads to it now
+        drain()
+        del trie, subscriber
+        gc.collect()
         drain()
         gc.collect()
         assert alive() is None

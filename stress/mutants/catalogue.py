@@ -329,14 +329,14 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "an answer is recalled whatever has changed",
         _CACHE,
-        "and _still_hold(found.seen)",
+        "and _still_hold(found)",
         "",
         starts=("an answer remembered",),
     ),
     _of_subscriptions(
         "an answer is recalled whatever root there is",
         _CACHE,
-        "isinstance(first, INode) and load(first) is seen[3]",
+        "isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]",
         "True",
         starts=("an answer remembered before a snapshot",),
     ),

@@ -1,0 +1,73 @@
+/* A row of slots, which stand in the object itself: to read one takes one access to memory less than through an object
+ * of its own, and an eighth of the room.
+ */
+#ifndef CTRIE_ROW_H
+#define CTRIE_ROW_H
+
+#include <Python.h>
+
+typedef struct {
+    PyObject_VAR_HEAD
+    PyObject *values[];
+} ctrie_row;
+
+#define CTRIE_ROW_SIZE(row) Py_SIZE(row)
+#define CTRIE_SLOT_AT(row, place) (&((ctrie_row *)(row))->values[place])
+
+static inline PyObject *row_make(PyTypeObject *type, Py_ssize_t size)
+{
+    ctrie_row *row = PyObject_GC_NewVar(ctrie_row, type, size);
+    if (row != NULL) {
+        for (Py_ssize_t i = 0; i < size; i++) {
+            row->values[i] = Py_NewRef(Py_None);
+        }
+        PyObject_GC_Track((PyObject *)row);
+    }
+    return (PyObject *)row;
+}
+
+static int row_traverse(PyObject *row, visitproc visit, void *arg)
+{
+    for (Py_ssize_t i = 0; i < Py_SIZE(row); i++) {
+        Py_VISIT(*CTRIE_SLOT_AT(row, i));
+    }
+    return 0;
+}
+
+/* For the collector, to which nobody else can see the row any more. */
+static int row_clear(PyObject *row)
+{
+    for (Py_ssize_t i = 0; i < Py_SIZE(row); i++) {
+        PyObject *value = *CTRIE_SLOT_AT(row, i);
+        *CTRIE_SLOT_AT(row, i) = Py_NewRef(Py_None);
+        Py_DECREF(value);
+    }
+    return 0;
+}
+
+static void row_drop(PyObject *row)
+{
+    PyObject_GC_UnTrack(row);
+    for (Py_ssize_t i = 0; i < Py_SIZE(row); i++) {
+        Py_DECREF(*CTRIE_SLOT_AT(row, i));
+    }
+    Py_TYPE(row)->tp_free(row);
+}
+
+/* Make rows of a type that Cython has made for the same fields but the slots. */
+static inline int row_prepare(PyTypeObject *type)
+{
+    if (type->tp_basicsize != offsetof(ctrie_row, values)) {
+        PyErr_SetString(PyExc_SystemError, "ctrie: a row of slots is not laid out as row.h has it");
+        return -1;
+    }
+    type->tp_flags |= Py_TPFLAGS_HAVE_GC;       /* Cython sees no fields that could be part of a cycle */
+    type->tp_free = PyObject_GC_Del;
+    type->tp_itemsize = sizeof(PyObject *);
+    type->tp_traverse = row_traverse;
+    type->tp_clear = row_clear;
+    type->tp_dealloc = row_drop;
+    return 0;
+}
+
+#endif /* CTRIE_ROW_H */
