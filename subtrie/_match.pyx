@@ -32,7 +32,8 @@ from subtrie._matching cimport RETRIES, TRIAL, WORTH, Query, new_query, read_mat
 from subtrie._recall cimport recalled
 from subtrie._subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
 from subtrie._traversal cimport (
-    ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, Traversal, prefetch, still_holds, traverse
+    ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, Traversal, prefetch_to_count, still_holds,
+    traverse
 )
 from subtrie._words cimport (
     MANY_WORDS, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
@@ -237,7 +238,7 @@ cdef struct Scratch:
 
 
 cdef inline bint _note_subscriber(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
-    prefetch(subscriber)
+    prefetch_to_count(subscriber)
     return buffer_push_pair(subscribers, <uint64_t>subscriber, hash)
 
 
@@ -295,7 +296,7 @@ cdef bint _note_all(Scratch *s, PyObject *several) noexcept:
         for i in range(PyTuple_GET_SIZE_PTR(array)):
             child = PyTuple_GET_ITEM_PTR(array, i)
             if CTRIE_IS(child, ENTRY):
-                prefetch(SUBTRIE_SUBSCRIBER(child))
+                prefetch_to_count(SUBTRIE_SUBSCRIBER(child))
                 noted[0] = <uint64_t>SUBTRIE_SUBSCRIBER(child)
                 noted[1] = SUBTRIE_ENTRY_HASH(child)
                 noted += 2

@@ -7,8 +7,15 @@ from subtrie._words cimport word
 cdef extern from *:
     """
     #define prefetch(node) __builtin_prefetch(node)
+    /* What is to be counted is to be written: on free-threaded builds another core may have it. */
+    #ifdef Py_GIL_DISABLED
+    #define prefetch_to_count(object) __builtin_prefetch(object, 1)
+    #else
+    #define prefetch_to_count(object) __builtin_prefetch(object)
+    #endif
     """
     void prefetch(const void *node) nogil
+    void prefetch_to_count(const void *object) nogil
 
 cdef enum:
     MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word

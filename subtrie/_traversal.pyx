@@ -188,7 +188,10 @@ cdef inline int _visit(Traversal *t, Ends *ends, PyObject *branch, Py_ssize_t en
     if not reached:
         return THROUGH
     if reached >> t.size & 1 and (SUBTRIE_ALONE(branch) or CTRIE_VALUE(branch) != Py_None):
-        prefetch(CTRIE_VALUE(branch))
+        if SUBTRIE_ALONE(branch):
+            prefetch_to_count(CTRIE_VALUE(branch))
+        else:
+            prefetch(CTRIE_VALUE(branch))
         ends.found[0] = <uint64_t>branch
         ends.found += 1
         if t.only_first:
