@@ -36,6 +36,7 @@ MODULES = {
     "subtrie._distinct": "subtrie/_distinct.pyx",
     "subtrie._recall": "subtrie/_recall.pyx",
     "subtrie._match": "subtrie/_match.pyx",
+    "subtrie._editing": "subtrie/_editing.pyx",
     "subtrie._listing": "subtrie/_listing.py",
     "subtrie._index": "subtrie/_index.py",
     "subtrie._trie": "subtrie/_trie.py",

@@ -148,7 +148,6 @@ cdef class Edit:
     cdef bint settled
     cdef bint emptied
     cdef bint entombed
-    cdef Gen gen
     cdef INode inode
     cdef int lev
     cdef INode parent
@@ -171,10 +170,12 @@ cdef class Edit:
     cdef SNode change(self, SNode sn)
 
 
-cdef SNode edit_trie(Root root, Edit edit)
+@cython.locals(outcome=int)
+cdef SNode edit_trie(Root root, Edit edit, bint on_its_way=*)
 cdef object _clear_path(Root root, Edit edit)
-@cython.locals(main=MainNode, outcome=int)
 cdef int _attempt(Root root, Edit edit) except -1
+@cython.locals(main=MainNode, outcome=int)
+cdef int _go_on(Root root, Edit edit) except -1
 @cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t)
 cdef int _edit_cnode(Root root, Edit edit, CNode cn) except -1
 @cython.locals(sn=SNode, pos=Py_ssize_t, added=SNode)
@@ -186,7 +187,7 @@ cdef MainNode _without_snode(Edit edit, MainNode main, Py_ssize_t pos)
 cdef SNode _created(Edit edit)
 @cython.locals(added=SNode)
 cdef int _add_to_cnode(Root root, Edit edit, CNode cn, uint64_t flag, Py_ssize_t pos) except -1
-@cython.locals(added=SNode, both=INode)
+@cython.locals(added=SNode, gen=Gen, both=INode)
 cdef int _split(Root root, Edit edit, CNode cn, Py_ssize_t pos) except -1
 @cython.locals(copy=INode, changed=MainNode)
 cdef int _enter(Root root, Edit edit, MainNode main, Py_ssize_t pos, INode inode, SNode above) except -1

@@ -595,7 +595,6 @@ class Edit:
         "emptied",
         "entombed",
         "found",
-        "gen",
         "hash",
         "inode",
         "lev",
@@ -616,8 +615,7 @@ class Edit:
     settled: bool  # done; only tombs are left to clear away
     entombed: bool  # a level has been tombed for being left with one S-node
     emptied: bool  # what `change` returned last has lost what kept the level below from being rolled up
-    gen: Gen
-    inode: INode
+    inode: INode  # of the root's generation
     lev: int
     parent: INode | None
     parent_hash: int
@@ -680,16 +678,19 @@ def put_quickly(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any]
     return False
 
 
-def edit_trie(root: Root, edit: Edit) -> SNode | None:
+def edit_trie(root: Root, edit: Edit, on_its_way: bool = False) -> SNode | None:
     """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS, or, when nothing is
     changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
-    committed a change, took a snapshot, or left a tomb on the path."""
+    committed a change, took a snapshot, or left a tomb on the path. With `on_its_way` the first attempt goes on from
+    where the edit stands."""
     edit.settled = edit.emptied = edit.entombed = edit.compared = False
     edit.said = None
-    while _attempt(root, edit) == RESTART:
+    outcome = _go_on(root, edit) if on_its_way else _attempt(root, edit)
+    while outcome == RESTART:
         if edit.settled:
             _clear_path(root, edit)
             break
+        outcome = _attempt(root, edit)
     return edit.found
 
 
@@ -706,9 +707,12 @@ def _clear_path(root: Root, edit: Edit) -> None:
 def _attempt(root: Root, edit: Edit) -> int:
     edit.rewind()
     edit.inode = rdcss_read_root(root)
-    edit.gen = edit.inode.gen
     edit.lev = 0
     edit.parent = None
+    return _go_on(root, edit)
+
+
+def _go_on(root: Root, edit: Edit) -> int:
     while True:
         main = gcas_read(root, edit.inode)
         if isinstance(main, CNode):
@@ -794,15 +798,16 @@ def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
     added = _created(edit)
     if added is None:
         return DONE
-    both = new_inode(two_snodes(branch_at(cn, pos), added, edit.lev + W, edit.gen), edit.gen)
+    gen = edit.inode.gen
+    both = new_inode(two_snodes(branch_at(cn, pos), added, edit.lev + W, gen), gen)
     return _commit(root, edit, cn, with_other_branch(cn, pos, both))
 
 
 def _enter(root: Root, edit: Edit, main: MainNode, pos: int, inode: INode, above: SNode | None) -> int:
     """Go down to `inode`, the first of the level that `above` leads to unless that is None, if it is of the root's
     generation; else put a copy that is in its place, which is number `pos` of `main`, and look again."""
-    if inode.gen is not edit.gen:
-        copy = renewed(root, inode, edit.gen)
+    if inode.gen is not edit.inode.gen:
+        copy = renewed(root, inode, edit.inode.gen)
         changed = _with_other(main, pos, copy if above is None else above.with_level(copy))
         # Committed: the same I-node now leads to the copy. Otherwise somebody else wrote.
         return AGAIN if gcas(root, edit.inode, main, changed) else RESTART

@@ -80,7 +80,7 @@ cdef class Subscribe(FilterEdit):
     cdef SNode create(self)
     @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry, audience=object)
     cdef SNode change(self, SNode sn)
-    @cython.locals(rest=tuple, lower_hash=uint64_t, lower=Branch, both=INode)
+    @cython.locals(rest=tuple, lower_hash=uint64_t, lower=Branch, gen=Gen, both=INode)
     cdef Branch _parted(self, Branch branch, Py_ssize_t end)
     cdef Branch _path_from(self, Py_ssize_t depth)
 

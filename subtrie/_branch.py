@@ -70,7 +70,7 @@ class Branch(TextNode):
         if last is None:
             return changed_branch(self, subscribers_of(self), None) if is_wanted(self) else None
         if is_wanted(self):  # somebody has subscribed since the level was tombed
-            return changed_branch(self, subscribers_of(self), _level_of(last, edit.gen))
+            return changed_branch(self, subscribers_of(self), _level_of(last, edit.inode.gen))
         filter_edit: FilterEdit = edit  # type: ignore[assignment]
         branch: Branch = last  # type: ignore[assignment]
         joined = filter_edit.separator.join((self.key, branch.key))
@@ -251,7 +251,7 @@ class Subscribe(FilterEdit):
             if self.parts:
                 return self._parted(branch, end)
             # The filter goes on where no level is yet.
-            return changed_branch(branch, subscribers_of(branch), _level_of(self._path_from(end), self.gen))
+            return changed_branch(branch, subscribers_of(branch), _level_of(self._path_from(end), self.inode.gen))
         self.crossed = self.bare
         entry = self.entry
         audience = subscribers_of(branch)
@@ -272,8 +272,9 @@ class Subscribe(FilterEdit):
         lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
         if end == len(self.words):
             here = with_members(None, self.group, self.entry)
-            return self._branch(self.depth, end, here, _level_of(lower, self.gen))
-        both = new_inode(two_snodes(lower, self._path_from(end), 0, self.gen), self.gen)
+            return self._branch(self.depth, end, here, _level_of(lower, self.inode.gen))
+        gen = self.inode.gen
+        both = new_inode(two_snodes(lower, self._path_from(end), 0, gen), gen)
         return self._branch(self.depth, end, None, both)
 
     def _path_from(self, depth: int) -> Branch:

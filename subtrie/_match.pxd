@@ -29,7 +29,7 @@ cdef class Matchable(Rooted):
     cdef object _home  # see Matchable in _match_interpreted.py
 
 cpdef uint64_t word_hash(str word) except? 0
-cpdef tuple filter_path(Plan plan, object filter)
+cpdef tuple filter_path(Matchable trie, object filter)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
 cpdef bint has_match(Matchable trie, topic) except -1
 cpdef list match_many(Matchable trie, topics)

@@ -161,12 +161,13 @@ cdef Query query_of(Plan plan, object topic):
 
 # ------------------------------------------------------------------------------------------------------------- filters
 
-cpdef tuple filter_path(Plan plan, object filter):
+cpdef tuple filter_path(Matchable trie, object filter):
     """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes."""
-    cdef tuple path = _filter_path_in_place(plan, filter)
+    cdef PyObject *plan = <PyObject *>trie._plan     # borrowed from the trie
+    cdef tuple path = _filter_path_in_place(<Plan>plan, filter)
     if path is not None:
         return path
-    dialect = plan.dialect
+    dialect = (<Plan>plan).dialect
     words = dialect.split_filter(filter) or ("",)
     return words, tuple([hash_in_filter(dialect, w) for w in words])
 

@@ -38,8 +38,9 @@ class Matchable(Rooted):
     _home: Any  # where subscribers are weakly held, a weak reference to the trie itself; else None
 
 
-def filter_path(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes."""
+    plan = trie._plan
     words = plan.dialect.split_filter(filter) or ("",)
     return words, tuple(hash_in_filter(plan.dialect, word) for word in words)
 

@@ -16,20 +16,19 @@ from typing import Any, TypeAlias
 from subtrie.dialects import AMQP, Dialect
 
 if not cython.compiled:
-    from ctrie._nodes import Edit, Root, clear_root, edit_trie, empty_root, fork_root, freeze_root, rdcss_read_root
+    from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
     from subtrie._branch import (
         Branch,
         Chain,
         FilterEdit,
         Subscribe,
         is_wanted,
-        subscribe_edit,
         subscribers_of,
-        unsubscribe_edit,
         words_in,
     )
     from subtrie._cache import counts as cache_counts
     from subtrie._cache import forget, new_cache
+    from subtrie._editing import edit_filter, new_subscribe, new_unsubscribe
     from subtrie._groups import members_of
     from subtrie._index import Index, new_index
     from subtrie._match_interpreted import (
@@ -49,7 +48,6 @@ else:
         Edit,
         Root,
         clear_root,
-        edit_trie,
         empty_root,
         fork_root,
         freeze_root,
@@ -61,13 +59,12 @@ else:
         FilterEdit,
         Subscribe,
         is_wanted,
-        subscribe_edit,
         subscribers_of,
-        unsubscribe_edit,
         words_in,
     )
     from cython.cimports.subtrie._cache import counts as cache_counts
     from cython.cimports.subtrie._cache import forget, new_cache
+    from cython.cimports.subtrie._editing import edit_filter, new_subscribe, new_unsubscribe
     from cython.cimports.subtrie._groups import members_of
     from cython.cimports.subtrie._index import Index, new_index
     from cython.cimports.subtrie._match import Matchable, Plan, filter_path, has_match, match, match_many
@@ -560,11 +557,11 @@ class SubscriptionTrie(Matchable):
             )
 
     def _path(self, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        return filter_path(self._plan, filter)
+        return filter_path(self, filter)
 
     def _place(self, filter: str, queue: str | None) -> Place:
         """Return where the subscriptions to `filter` are, in the queue group if one is given."""
-        words, hashes = filter_path(self._plan, filter)
+        words, hashes = filter_path(self, filter)
         group = None
         if queue is not None:
             self.dialect.check_queue(queue)
@@ -586,10 +583,10 @@ class SubscriptionTrie(Matchable):
 
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
-        edit = subscribe_edit(self._plan, words, hashes, group, entry)
+        edit = new_subscribe(self, words, hashes, group, entry)
         try:
             if self._index is None:
-                edit_trie(self._root, edit)
+                edit_filter(self, edit)
             else:
                 self._put_filed(place, edit)
         finally:  # what a subscriber's __eq__ raises may come after the change
@@ -599,13 +596,13 @@ class SubscriptionTrie(Matchable):
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
-        edit = unsubscribe_edit(self._plan, words, hashes, group, subscriber, hash)
+        edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
         try:
             if self._index is None:
-                edit_trie(self._root, edit)
+                edit_filter(self, edit)
             else:
                 owner = self._index.owner_of(subscriber, hash)
-                edit_trie(self._root, edit)
+                edit_filter(self, edit)
                 self._withdraw(place, owner, hash, edit)
         finally:  # as in _put
             if edit.crossed or edit.attempts > 1:
@@ -660,7 +657,7 @@ class SubscriptionTrie(Matchable):
         filing = index.file(owner, entry.hash, _filing_key(place))
         look = True
         try:
-            edit_trie(self._root, edit)
+            edit_filter(self, edit)
             look = False
         finally:
             if index.settle(owner, entry.hash, filing) or look:

@@ -331,8 +331,8 @@ NODES = "ctrie._nodes"
             Fault(
                 "a write restarts by calling itself",
                 NODES,
-                "    while _attempt(root, edit) == RESTART:\n        if",
-                "    if _attempt(root, edit) == RESTART:\n        return edit_trie(root, edit)\n    while False:\n        if",
+                "    while outcome == RESTART:\n        if",
+                "    if outcome == RESTART:\n        return edit_trie(root, edit)\n    while False:\n        if",
             ),
             lambda twin: test_restarts_do_not_deepen_the_stack(twin, lambda m: m.__setitem__(A, "mine")),
         ),

@@ -262,7 +262,7 @@ FAULTS = [
             BRANCH,
             "lower_hash, subscribers_of(branch), branch.next)",
             "lower_hash, subscribers_of(branch), branch.next and"
-            " new_inode(new_inode.__globals__['load'](branch.next), self.gen))",
+            " new_inode(new_inode.__globals__['load'](branch.next), self.inode.gen))",
         ),
         "a chain above a level",
     ),

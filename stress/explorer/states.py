@@ -40,7 +40,7 @@ _PURE: Final = (
 """Functions of `ctrie._nodes` that change nothing but slots, and answer with a slot, a truth value or nothing."""
 
 _SET_ANEW: Final = frozenset((
-    "bare", "bare_above", "depth", "gen", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "parent_main",
+    "bare", "bare_above", "depth", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "parent_main",
     "parts", "taken",
 ))  # fmt: skip
 """Attributes of an edit that every attempt sets before it reads them, unless they never change."""

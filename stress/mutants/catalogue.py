@@ -71,9 +71,9 @@ RENEWAL: Final = """\
 RENEWAL_OF_ALL: Final = """\
         below = main.array if isinstance(main, CNode) else main.entries
         copies = tuple(
-            renewed(root, child, edit.gen)
+            renewed(root, child, edit.inode.gen)
             if isinstance(child, INode)
-            else child.with_level(renewed(root, child.next, edit.gen))
+            else child.with_level(renewed(root, child.next, edit.inode.gen))
             if getattr(child, "next", None)
             else child
             for child in below
@@ -166,7 +166,9 @@ _SNAPSHOTS: Final = (
         "return new_inode(gcas_read(root, inode), gen)",
         "return inode",
     ),
-    _of_map("a write enters nodes of older generations", "    if inode.gen is not edit.gen:\n", "    if False:\n"),
+    _of_map(
+        "a write enters nodes of older generations", "    if inode.gen is not edit.inode.gen:\n", "    if False:\n"
+    ),
     _of_map(
         "clear does not return",
         "new_cnode(0, ()), Gen())):\n            return",
@@ -389,7 +391,7 @@ _SUBSCRIPTIONS: Final = (
         _BRANCH,
         "lower_hash, subscribers_of(branch), branch.next)",
         "lower_hash, subscribers_of(branch), branch.next and"
-        " new_inode(new_inode.__globals__['load'](branch.next), self.gen))",
+        " new_inode(new_inode.__globals__['load'](branch.next), self.inode.gen))",
         starts=("a chain above a level",),
     ),
     _of_subscriptions(
