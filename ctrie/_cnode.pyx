@@ -1,7 +1,8 @@
 """The compiled body of _cnode.py, which is the text to read; cnode.h says where a node's branches are.
 
-A node whose branches the garbage collector does not track is not tracked either (native.h says why). Each branch is off
-the collector's list for good or not at all, since nodes never change.
+A node whose branches the garbage collector does not track is not tracked either (native.h says why). An S-node is off the
+collector's list for good or not at all, since nodes never change; where an I-node below comes to be tracked, so does the
+C-node (plain.h).
 """
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -21,6 +22,8 @@ cdef extern from "cnode.h":
 
 cdef extern from "Python.h":
     bint PyObject_GC_IsTracked(PyObject *o)
+
+from ctrie._native cimport is_out_of_track, keep_track
 
 cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
 
@@ -52,7 +55,10 @@ cdef CNode new_cnode(uint64_t bitmap, tuple array):
 
 cdef CNode _changed(CNode cn, uint64_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch):
     cdef bint tracked = PyObject_GC_IsTracked(<PyObject *>cn) or (branch != NULL and PyObject_GC_IsTracked(branch))
-    return cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), tracked)
+    cdef CNode changed = cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), tracked)
+    if is_out_of_track(changed, cn):    # to allocate may be to collect, and so to run anybody's code
+        keep_track(changed)
+    return changed
 
 
 cdef tuple branches_of(CNode cn):

@@ -14,7 +14,7 @@ from libc.stdint cimport uint64_t
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode, Gen, branch_at, with_branch, with_other_branch
 from ctrie._native cimport (
-    CTRIE_IS, CTRIE_SLOT, Py_None, compare_and_set, initialise, load, pin, slot_read, unpin
+    CTRIE_IS, CTRIE_SLOT, Py_None, compare_and_set, initialise, is_out_of_track, load, pin, slot_read, unpin
 )
 from ctrie._recycle cimport drop_reference, is_plain, plain_free, recycle, recycle_give, recycle_take, recycled
 from ctrie._nodes cimport (
@@ -132,7 +132,7 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     cdef uint64_t bitmap, flag
     cdef int lev = 0
     cdef Py_ssize_t pos
-    cdef CNode cn
+    cdef CNode cn, changed
     pin()
     node = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if not CTRIE_IS(node, INODE):
@@ -164,7 +164,8 @@ cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, obje
     inode = <INode>node
     cn = <CNode>main
     unpin()
-    return _gcas_at_rest(trie, inode, cn, _with_pair(cn, inode.gen, flag, pos, lev, key, hash, value))
+    changed = _with_pair(cn, inode.gen, flag, pos, lev, key, hash, value)
+    return not is_out_of_track(inode, changed) and _gcas_at_rest(trie, inode, cn, changed)
 
 
 cdef CNode _with_pair(

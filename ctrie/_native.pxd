@@ -78,6 +78,9 @@ cdef extern from "Python.h":
 cdef extern from "plain.h":
     void plain_after(object node)
     object plain_node(object type, object one, object other)
+    void untrack_above(object inode, object main)
+    bint is_out_of_track(object inode, object main)
+    void keep_track(object node)
 
 
 cdef inline void untrack(object node, object one, object other) noexcept:

@@ -148,6 +148,7 @@ cdef class Edit:
     cdef bint settled
     cdef bint emptied
     cdef bint entombed
+    cdef bint tracks
     cdef INode inode
     cdef int lev
     cdef INode parent

@@ -68,7 +68,18 @@ if not cython.compiled:
         with_other_branch,
         without_branch,
     )
-    from ctrie._slot import Slot, compare_and_set, initialise, load, plain_after, plain_node, untrack
+    from ctrie._slot import (
+        Slot,
+        compare_and_set,
+        initialise,
+        is_out_of_track,
+        keep_track,
+        load,
+        plain_after,
+        plain_node,
+        untrack,
+        untrack_above,
+    )
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
     from cython.cimports.ctrie._cnode import (
@@ -82,7 +93,18 @@ else:
         with_other_branch,
         without_branch,
     )
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, plain_after, plain_node, untrack
+    from cython.cimports.ctrie._native import (
+        Slot,
+        compare_and_set,
+        initialise,
+        is_out_of_track,
+        keep_track,
+        load,
+        plain_after,
+        plain_node,
+        untrack,
+        untrack_above,
+    )
 
 # C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
@@ -200,6 +222,7 @@ def new_inode(main: MainNode, gen: Gen) -> INode:
     inode: INode = INode.__new__(INode)
     initialise(inode, main)
     inode.gen = gen
+    untrack_above(inode, main)
     return inode
 
 
@@ -604,6 +627,7 @@ class Edit:
         "parent_main",
         "said",
         "settled",
+        "tracks",
         "verdict",
     )
     compared: bool  # `agree` has compared a key: `asked`, with this verdict; the other keys' verdicts are in `said`
@@ -615,6 +639,7 @@ class Edit:
     settled: bool  # done; only tombs are left to clear away
     entombed: bool  # a level has been tombed for being left with one S-node
     emptied: bool  # what `change` returned last has lost what kept the level below from being rolled up
+    tracks: bool  # the collector is to track what leads to where it changes something
     inode: INode  # of the root's generation
     lev: int
     parent: INode | None
@@ -683,7 +708,7 @@ def edit_trie(root: Root, edit: Edit, on_its_way: bool = False) -> SNode | None:
     changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
     committed a change, took a snapshot, or left a tomb on the path. With `on_its_way` the first attempt goes on from
     where the edit stands."""
-    edit.settled = edit.emptied = edit.entombed = edit.compared = False
+    edit.settled = edit.emptied = edit.entombed = edit.compared = edit.tracks = False
     edit.said = None
     outcome = _go_on(root, edit) if on_its_way else _attempt(root, edit)
     while outcome == RESTART:
@@ -715,6 +740,9 @@ def _attempt(root: Root, edit: Edit) -> int:
 def _go_on(root: Root, edit: Edit) -> int:
     while True:
         main = gcas_read(root, edit.inode)
+        if edit.tracks:
+            keep_track(edit.inode)
+            keep_track(main)
         if isinstance(main, CNode):
             if edit.settled and _is_one_snode(edit, main) and _roll_up(root, edit, main):
                 return RESTART
@@ -810,7 +838,7 @@ def _enter(root: Root, edit: Edit, main: MainNode, pos: int, inode: INode, above
         copy = renewed(root, inode, edit.inode.gen)
         changed = _with_other(main, pos, copy if above is None else above.with_level(copy))
         # Committed: the same I-node now leads to the copy. Otherwise somebody else wrote.
-        return AGAIN if gcas(root, edit.inode, main, changed) else RESTART
+        return AGAIN if _commit(root, edit, main, changed) == DONE else RESTART
     edit.parent = edit.inode
     edit.parent_main = main
     edit.parent_hash = edit.hash
@@ -825,11 +853,14 @@ def _enter(root: Root, edit: Edit, main: MainNode, pos: int, inode: INode, above
 
 
 def _commit(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
+    if is_out_of_track(edit.inode, new):
+        edit.tracks = True  # the next attempt puts that right on its way down, so this happens once
+        return RESTART
     return DONE if gcas(root, edit.inode, old, new) else RESTART
 
 
 def _remove(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
-    if not gcas(root, edit.inode, old, new):
+    if _commit(root, edit, old, new) == RESTART:
         return RESTART
     if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):
         return DONE

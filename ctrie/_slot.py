@@ -46,10 +46,13 @@ __all__ = [
     "compare_and_set",
     "drain",
     "initialise",
+    "is_out_of_track",
+    "keep_track",
     "load",
     "plain_after",
     "plain_node",
     "untrack",
+    "untrack_above",
 ]
 
 load = Slot.load
@@ -70,3 +73,16 @@ def plain_node(kind: type, one: object, other: object) -> Any:
     """Return a node of this type that leads to `one` and `other` only and that the garbage collector never hears of,
     None where it has to; the compiled twin makes such nodes on free-threaded builds (plain.h)."""
     return None
+
+
+def untrack_above(inode: object, main: object) -> None:
+    """As `untrack`, of an I-node above a main node (plain.h). For the compiled twin, like the two that follow."""
+
+
+def is_out_of_track(inode: object, main: object) -> bool:
+    """Tell whether the collector would have to track an I-node for `main`, and does not."""
+    return False
+
+
+def keep_track(node: object) -> None:
+    """Have the collector track a node."""

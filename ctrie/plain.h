@@ -30,6 +30,37 @@ static inline int is_plain(PyObject *node)
 #endif
 }
 
+/* An I-node leads to nothing that the collector tracks for as long as its main node does not, and need not be tracked
+ * itself: in a trie of a million filters, what a collection takes is mostly for I-nodes. But unlike nodes it may change.
+ * So whoever puts in a main node that is tracked has the I-nodes and C-nodes tracked that lead there (`_commit` in
+ * _nodes.py): what leads to a node that is tracked is tracked itself. What stays so for nothing does no harm. On free-threaded builds the collector looks at all of them anyway, so
+ * there I-nodes are tracked from the beginning. */
+#ifdef Py_GIL_DISABLED
+static inline void untrack_above(PyObject *inode, PyObject *main) { (void)inode, (void)main; }
+static inline int is_out_of_track(PyObject *inode, PyObject *main) { return (void)inode, (void)main, 0; }
+static inline void keep_track(PyObject *node) { (void)node; }
+#else
+static inline void untrack_above(PyObject *inode, PyObject *main)
+{
+    if (!PyObject_GC_IsTracked(main)) {
+        PyObject_GC_UnTrack(inode);
+    }
+}
+
+/* Whether the collector would come to `main` by way of a node that it does not track. */
+static inline int is_out_of_track(PyObject *inode, PyObject *main)
+{
+    return PyObject_GC_IsTracked(main) && !PyObject_GC_IsTracked(inode);
+}
+
+static inline void keep_track(PyObject *node)
+{
+    if (!PyObject_GC_IsTracked(node)) {
+        PyObject_GC_Track(node);
+    }
+}
+#endif
+
 static inline void plain_free(PyObject *node) { PyObject_Free(node); }
 
 #ifdef Py_GIL_DISABLED

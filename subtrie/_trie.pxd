@@ -33,6 +33,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _put_filed(self, tuple place, Subscribe edit)
     @cython.locals(edit=Unsubscribe)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
+    @cython.locals(retries=Py_ssize_t)
     cdef object _after(self, FilterEdit edit)
     @cython.locals(root=Root, trie=SubscriptionTrie)
     cdef Root _present(self)

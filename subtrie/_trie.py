@@ -611,8 +611,9 @@ class SubscriptionTrie(Matchable):
 
     def _after(self, edit: FilterEdit) -> None:
         """What others want to know about a change that has been made."""
-        if edit.attempts > 1:
-            self._count_retries(edit.attempts - 1)
+        retries = edit.attempts - 1 - edit.tracks
+        if retries > 0:
+            self._count_retries(retries)
         if edit.crossed and self._notices is not None:
             self._notices.changed(self.dialect.join(edit.words), self._is_wanted)
 

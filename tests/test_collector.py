@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import gc
+import random
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -90,6 +92,78 @@ class TestTracked:
             kinds[type(node).__name__].add(gc.is_tracked(node))
         assert all(seen == {False, True} for seen in kinds.values()), kinds
         trie.check()
+
+
+def out_of_reach(trie: object) -> list[Any]:
+    """The S-nodes that the collector tracks, but that hang from a node that it does not: no cycle through them would
+    ever be found."""
+    found, lost = [(trie, True)], []
+    while found:
+        node, seen = found.pop()
+        kind = type(node).__name__
+        if kind in {"Pair", "Branch", "Chain"} and gc.is_tracked(node) and not seen:
+            lost.append(node)
+        seen = seen and (gc.is_tracked(node) or kind == "tuple")
+        found += [
+            (below, seen)
+            for below in gc.get_referents(node)
+            if isinstance(below, tuple) or type(below).__module__.startswith(("ctrie.", "subtrie."))
+        ]
+    return lost
+
+
+class TestINodes:
+    """They are tracked when what hangs from them has to be, on GIL builds; see plain.h."""
+
+    @pytest.mark.skipif(not GIL, reason="all I-nodes are tracked on free-threaded builds")
+    def test_of_a_trie_in_which_nothing_could_be_part_of_a_cycle_few_are(self) -> None:
+        plain: Ctrie[int, Any] = Ctrie((key, key) for key in range(10_000))
+        assert not any(map(gc.is_tracked, named(plain, "INode", "CNode")))
+        trie = filled((f"a{n % 10}.b{n // 10}" for n in range(10_000)), [0])
+        inodes = named(trie, "INode")
+        assert len(inodes) > 1_000
+        assert sum(map(gc.is_tracked, inodes)) < 50
+        plain.check()
+        trie.check()
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_what_is_tracked_hangs_from_nodes_that_are(self, seed: int) -> None:
+        rng = random.Random(seed)
+        maps: list[Any] = [Ctrie((key, key) for key in range(2_000))]
+        tries: list[Any] = [filled(filters(2_000), [0])]
+        wanted = list(filters(2_000))
+        for step in range(300):
+            one, routes, value = rng.choice(maps), rng.choice(tries), rng.choice((step, [step], Subscriber()))
+            key = rng.randrange(4_000)
+            rng.choice((one.__setitem__, one.put_if_absent, one.replace))(key, value)
+            one.pop(rng.randrange(4_000), None)
+            routes.subscribe(rng.choice(wanted), value if isinstance(value, Subscriber) else step)
+            routes.unsubscribe(rng.choice(wanted), 0)
+            if step % 50 == 0:
+                maps.append(one.snapshot())
+                tries.append(routes.fork())
+        assert all(out_of_reach(one) == [] for one in (*maps, *tries))
+        assert all(routes.stats()["retries"] == 0 for routes in tries)  # nobody was in the way
+        for one in (*maps, *tries):
+            one.check()
+
+    def test_a_cycle_through_a_node_that_was_not_tracked_is_collected(self) -> None:
+        for where in ("map", "trie"):
+            plain: Any = Ctrie((key, key) for key in range(2_000))
+            trie: Any = filled((f"a{n % 40}.b.c{n}" for n in range(2_000)), [0])
+            someone: Any = Subscriber()
+            someone.owner = plain, trie
+            if where == "map":
+                plain[7] = someone
+            else:
+                trie.subscribe("a7.b.c.d", someone)
+            gone = weakref.ref(someone)
+            drain()
+            del plain, trie, someone
+            gc.collect()
+            drain()
+            gc.collect()
+            assert gone() is None
 
 
 def filled(wanted: Iterable[str], subscribers: Iterable[object]) -> SubscriptionTrie:
