@@ -26,9 +26,21 @@ from subtrie.matcher import Matcher, checked_filter
 Message: TypeAlias = Mapping[str, Any]
 
 
+def _check_equals_itself(value: Any) -> None:
+    """Refuse a number that is none, and whatever else is not even equal to itself."""
+    try:
+        same = bool(value == value)
+    except ArithmeticError:
+        same = False
+    if not same:
+        raise ValueError(f"nothing is equal to {value!r}, not even itself")
+
+
 @dataclass(frozen=True)
 class Equals:
     """The field has this value.
+
+    :raises ValueError: where no value could be equal to it, as to a float that is no number
 
     >>> Equals("currency", "USD").holds("USD")
     True
@@ -36,6 +48,9 @@ class Equals:
 
     name: str
     value: Hashable
+
+    def __post_init__(self) -> None:
+        _check_equals_itself(self.value)
 
     def holds(self, value: Any) -> bool:
         """Say whether a value of the field satisfies this."""
@@ -69,6 +84,8 @@ class Present:
 class OneOf:
     """The field has one of these values.
 
+    :raises ValueError: where nothing is equal to one of them
+
     >>> OneOf("currency", ["USD", "EUR"]).holds("EUR")
     True
     """
@@ -79,6 +96,8 @@ class OneOf:
     def __init__(self, name: str, values: Iterable[Hashable]) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", frozenset(values))
+        for value in self.values:
+            _check_equals_itself(value)
 
     def holds(self, value: Any) -> bool:
         """Say whether a value of the field satisfies this."""
@@ -175,6 +194,7 @@ class FieldMatcher:
     (lock-free). A read takes effect when it loads the state, a change when its compare-and-set succeeds.
 
     :param max_criteria: most criteria of a subscription
+    :raises ValueError: where that is less than one
 
     >>> matcher = FieldMatcher()
     >>> matcher.subscribe([Equals("currency", "USD"), Present("urgent")], "ann")
@@ -186,6 +206,8 @@ class FieldMatcher:
     """
 
     def __init__(self, max_criteria: int = 64) -> None:
+        if max_criteria < 1:
+            raise ValueError(f"max_criteria must be 1 or more, not {max_criteria}")
         self._max_criteria = max_criteria
         maps = _Maps(Ctrie(), Ctrie(), Ctrie(), Ctrie())
         self._state = AtomicReference(_State(maps.frozen(), {}, Bitmap()))

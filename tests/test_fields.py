@@ -129,6 +129,18 @@ class TestCriteria:
         with pytest.raises(ValueError, match="nothing lies within nan and 1"):
             Within("price", float("nan"), 1)
 
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: Equals("price", float("nan")), "nothing is equal to nan"),
+            (lambda: Equals("price", Decimal("sNaN")), "nothing is equal to Decimal"),
+            (lambda: OneOf("price", [1, float("nan")]), "nothing is equal to nan"),
+        ],
+    )
+    def test_a_value_to_which_nothing_is_equal_is_refused(self, make: Callable[[], Any], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            make()
+
     def test_overlapping_criteria_on_one_field_each_count(self) -> None:
         matcher = FieldMatcher()
         criteria: list[Criterion] = [
@@ -165,6 +177,11 @@ class TestBadInput:
                 change(criteria, "ann")
         assert len(matcher) == 0
         matcher.check()
+
+    @pytest.mark.parametrize("most", [0, -1])
+    def test_a_matcher_for_no_criteria_is_refused(self, most: int) -> None:
+        with pytest.raises(ValueError, match=f"max_criteria must be 1 or more, not {most}"):
+            FieldMatcher(max_criteria=most)
 
     def test_unhashable_subscriber(self) -> None:
         matcher = FieldMatcher()

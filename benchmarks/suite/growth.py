@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from benchmarks.matchers import INVERTED, LOCKED, NAIVE, OPTIMISED, PAHO, TRIE, filled, present
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from benchmarks.suite.throughput import call_each
-from benchmarks.workloads import growing_filters
+from benchmarks.workloads import LATENCY_FILTER, LATENCY_TOPIC, growing_filters, long_filters
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_000, INVERTED: 10_000, NAIVE: 100_000}
@@ -37,6 +38,7 @@ def _groups(quick: bool) -> Iterator[Group]:
             for number, topic in zip(numbers[: TOPICS.get(entrant, 500)], own, strict=False):
                 check(number in matcher.match(topic), f"{entrant.name} at {size:,}: {topic}")
             group.append(_contender(entrant.name, matcher.match, own, size))
+        group.append(_one_topic(size))
         if size <= 1_000_000:
             group += _wide(size, numbers)
     yield group
@@ -45,6 +47,13 @@ def _groups(quick: bool) -> Iterator[Group]:
 def _sample(size: int) -> list[int]:
     """Choose which of so many filters are matched."""
     return random.Random(size).choices(range(size), k=MATCHES)
+
+
+def _one_topic(size: int) -> Contender:
+    """Return a match of one topic again and again: what more steps cost, with all that they read in the cache."""
+    trie = filled(TRIE, chain([LATENCY_FILTER], long_filters(size - 1)))
+    check(trie.match(LATENCY_TOPIC) == (0,), f"the latency workload at {size:,}")
+    return _contender(f"{TRIE.name}: latency workload, one topic", trie.match, [LATENCY_TOPIC] * MATCHES, size)
 
 
 def _wide(size: int, numbers: Sequence[int]) -> Iterator[Contender]:
@@ -74,7 +83,9 @@ BENCHMARKS = [
         note=(
             "Filters of five words, 100 different ones a level, every 10th with a wildcard. 20,000 topics in no order;"
             " but 200 again and again for the inverted bitmap, which has to know them, and 20 for the naive one."
-            " One probe of a dict, which finds literal filters only, says how much of the growth is that of memory."
+            " One probe of a dict, which finds literal filters only, says how much of the growth is that of memory;"
+            " the latency workload, one topic again and again among filters of long random words, says how much is that"
+            " of the trie."
         ),
     )
 ]
