@@ -8,6 +8,8 @@ C-node (plain.h).
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
+from ctrie._native cimport is_out_of_track, keep_track
+
 cdef extern from "arrays.h":
     ctypedef struct array_part:
         pass
@@ -22,8 +24,6 @@ cdef extern from "cnode.h":
 
 cdef extern from "Python.h":
     bint PyObject_GC_IsTracked(PyObject *o)
-
-from ctrie._native cimport is_out_of_track, keep_track
 
 cdef PyTypeObject *CNODE = <PyTypeObject *>CNode
 
