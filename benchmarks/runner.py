@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from benchmarks.machine import gil
 from benchmarks.model import Benchmark, Contender, Group, Result
 
 
@@ -39,9 +40,11 @@ def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[st
     values: list[list[float]] = [[] for _ in group]
     with _settled_heap():
         for turn in range(warm_ups + repeats):
+            gc.collect()
             for contender, kept in zip(group, values, strict=True):
                 progress(f"{_label(contender)}: {turn + 1}/{warm_ups + repeats}")
-                gc.collect()  # or it would pay for what the one before has left
+                if gil():
+                    gc.collect()  # or it would pay for what the one before has left
                 value = contender.measure() / contender.operations
                 if turn >= warm_ups:
                     kept.append(value)
@@ -52,7 +55,8 @@ def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[st
 def _settled_heap() -> Iterator[None]:
     """Keep the collector on, but away from what is there already.
 
-    Otherwise each contender would pay for traversing what all the others have built.
+    Otherwise each contender would pay for traversing what all the others have built. A free-threaded interpreter looks
+    at all that there is even so, seconds long for some ten million objects, so there only each turn begins with it.
     """
     gc.collect()
     gc.freeze()
