@@ -104,6 +104,7 @@ def translated(amqp: str, dialect: Dialect) -> str:
 
 TRIE = Entrant("SubscriptionTrie", SubscriptionTrie)
 CACHED = Entrant("SubscriptionTrie with a cache", partial(SubscriptionTrie, cache=4_096))
+EXACT = Entrant("SubscriptionTrie, exact", partial(SubscriptionTrie, exact=True))
 UNDER_LOCK = Entrant("SubscriptionTrie under a lock", partial(UnderLock, SubscriptionTrie))
 LOCKED = Entrant("locked trie (S8)", LockedTrie)
 NAIVE = Entrant("naive (S1)", NaiveMatcher, is_slow=True)

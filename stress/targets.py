@@ -168,7 +168,10 @@ def _subscription_workloads() -> list[Workload]:
     def indexed() -> SubscriptionsUnderTest:
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie(index=True))
 
-    makers = (trie, remembering, indexed)
+    def exact() -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(exact=True))
+
+    makers = (trie, remembering, indexed, exact)
     shallow = ["a.b", "*.b", "a.*", "#", "a.#"]
     deep = ["a.b.c.d", "a.b.#", "a.*.c", "#.c.d", "a.b.c", "x.y.z", "x.#"]
     spec = Subscriptions()

@@ -1,6 +1,7 @@
 """What a subscription trie holds at one instant, listed: the walks over a read-only root, and what they tell.
 
-A path spells a filter from its end: (path of the level, word), None above the first level; see _matching.py.
+A path spells a filter from its end: (path of the level, word), None above the first level; see _matching.py. Instead
+of a word there may be several in one text, or the mark of _layout.py, which is None.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
-    from subtrie._branch import is_wanted, subscribers_of, words_in
+    from subtrie._branch import Chain, is_wanted, subscribers_of, words_in
     from subtrie._subscribers import find_entry, living
     from subtrie._text_node import words_followed
+    from subtrie._words import MARKED
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
-    from cython.cimports.subtrie._branch import is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._branch import Chain, is_wanted, subscribers_of, words_in
     from cython.cimports.subtrie._subscribers import find_entry, living
     from cython.cimports.subtrie._text_node import words_followed
+    from cython.cimports.subtrie._words import MARKED
 
 from ctrie._nodes import differences, snodes
 from subtrie._groups import changed_members, everybody, group_count, sets_of, total
+from subtrie._layout import extended, filter_words
 from subtrie._matching import branch_in, words_of
 from subtrie._subscribers import iter_entries
 from subtrie.dialects import Dialect
@@ -73,7 +77,7 @@ def walk(root: Root) -> Iterator[tuple[Any, Any]]:
     while stack:
         level, path = stack.pop()
         for branch in snodes(root, [level]):
-            here = (path, branch.key)
+            here = extended(path, branch)
             if is_wanted(branch):
                 yield branch, here
             if branch.next is not None:
@@ -92,9 +96,9 @@ def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
     while stack:
         level, path = stack.pop()
         for branch in snodes(root, [level]):
-            if any(map(dialect.is_wild, words_in(branch, dialect.separator))):
+            if branch.hash == MARKED or any(map(dialect.is_wild, filter_words(branch, dialect.separator))):
                 continue
-            here = (path, branch.key)
+            here = extended(path, branch)
             if is_wanted(branch):
                 yield dialect.join(words_of(here))
             if branch.next is not None:
@@ -109,7 +113,7 @@ def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separ
         branch = branch_in(root, level, words[depth], hashes[depth], separator)
         if branch is None:
             return None
-        taken = words_followed(branch, words, depth, separator)
+        taken = words_followed(branch, words, depth, separator) if isinstance(branch, Chain) else 1
         if taken < 0:
             return None
         depth += taken
@@ -194,25 +198,25 @@ class _Step(NamedTuple):
 _NOWHERE = _Step()
 
 
-def _first_step(branch: Any, separator: str) -> tuple[str, _Step]:
+def _first_step(branch: Any, separator: str) -> tuple[str | None, _Step]:
     words = words_in(branch, separator)
     step = _Step(subscribers_of(branch), branch.next)
     for word in reversed(words[1:]):
         step = _Step(None, (word, step))
-    return words[0], step
+    return None if branch.hash == MARKED else words[0], step
 
 
 def _step_differences(
     older: Root, old: Any, newer: Root, new: Any, separator: str
-) -> Iterator[tuple[str, _Step, _Step]]:
+) -> Iterator[tuple[str | None, _Step, _Step]]:
     """Yield the words of which the two sides have different steps, and these steps.
 
     `old` and `new` are what is `below` on either side. Where both are levels, what they share is passed over; else one
     has a single word, or none, and all others are differences.
     """
     if isinstance(old, INode) and isinstance(new, INode):
-        before: dict[str, _Step] = {}
-        after: dict[str, _Step] = {}
+        before: dict[str | None, _Step] = {}
+        after: dict[str | None, _Step] = {}
         for one, other in differences(older, newer, None, [(old, new)]):
             before.update(() if one is None else (_first_step(one, separator),))
             after.update(() if other is None else (_first_step(other, separator),))
@@ -222,7 +226,7 @@ def _step_differences(
         yield word, before.get(word, _NOWHERE), after.get(word, _NOWHERE)
 
 
-def _steps(root: Root, below: Any, separator: str) -> dict[str, _Step]:
+def _steps(root: Root, below: Any, separator: str) -> dict[str | None, _Step]:
     if isinstance(below, INode):
         return dict(_first_step(branch, separator) for branch in snodes(root, [below]))
     return {} if below is None else dict((below,))
@@ -273,4 +277,4 @@ def _levels(root: Root, separator: str) -> Iterator[tuple[Any, list[Any], int]]:
 
 
 def _length(branch: Any, separator: str) -> int:
-    return len(words_in(branch, separator))
+    return len(filter_words(branch, separator))

@@ -10,6 +10,7 @@ cdef class Plan:
     cdef readonly str separator
     cdef Py_UCS4 separator_in_place
     cdef bint in_place
+    cdef readonly bint exact
     cdef word_rules in_topics
     cdef word_rules in_filters
     cdef int many_min

@@ -32,7 +32,7 @@ from subtrie._matching cimport RETRIES, TRIAL, WORTH, Query, new_query, read_mat
 from subtrie._recall cimport recalled
 from subtrie._subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
 from subtrie._traversal cimport (
-    ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, Traversal, prefetch_to_count, still_holds,
+    ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, UNSPLIT, Traversal, prefetch_to_count, still_holds,
     traverse
 )
 from subtrie._words cimport (
@@ -104,15 +104,16 @@ cpdef uint64_t word_hash(str word) except? 0:
 
 
 cdef class Plan:
-    """What matching needs of a dialect, as C values."""
+    """What matching needs of a dialect, as C values, and whether the trie is one with `exact=True` (_layout.py)."""
 
-    def __cinit__(self, dialect):
+    def __cinit__(self, dialect, bint exact):
         special = set(dialect.forbidden)
         if not dialect.wildcards_in_topics:
             special.update(wildcard[0] for wildcard in (dialect.one_word, dialect.many_words) if wildcard)
         prefix = dialect.reserved_prefix
         wild = [dialect.one_word, dialect.many_words or dialect.one_word]
         self.dialect = dialect
+        self.exact = exact
         self.separator = dialect.separator
         self.in_place = len(special) <= MOST_SPECIALS and all(
             len(c) == 1 and c.isascii() for c in [dialect.separator, prefix or "$", *wild]
@@ -156,13 +157,15 @@ cdef Query query_of(Plan plan, object topic):
     dialect = plan.dialect
     words = dialect.split_topic(topic)
     hashes = tuple([word_hash(w) for w in (words or ("",))])
-    return new_query(words, hashes, dialect)
+    whole = dialect.join(words) if plan.exact else None
+    return new_query(words, hashes, dialect, whole, 0 if whole is None else word_hash(whole))
 
 
 # ------------------------------------------------------------------------------------------------------------- filters
 
 cpdef tuple filter_path(Matchable trie, object filter):
-    """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes."""
+    """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes; for a trie
+    with `exact=True` the whole text as one word, where no more is to be seen to."""
     cdef PyObject *plan = <PyObject *>trie._plan     # borrowed from the trie
     cdef tuple path = _filter_path_in_place(<Plan>plan, filter)
     if path is not None:
@@ -185,6 +188,7 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
     """For the filters that need no second look; None for all others, valid or not."""
     cdef word words[MOST_WORDS]
     cdef Py_ssize_t i, size
+    cdef bint wild = False
     cdef tuple strings, hashes
     if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
         return None
@@ -194,8 +198,11 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
     for i in range(size):
         if not _settle_wildcards(plan, &words[i], i + 1 == size):
             return None
+        wild |= words[i].hash == ONE_WORD or words[i].hash == MANY_WORDS
     if size < 0 or (plan.share is not None and _is(&words[0], <PyObject *>plan.share)):
         return None
+    if plan.exact and not wild:
+        return (filter,), (word_hash(filter),)
     strings = PyTuple_New(size)
     hashes = PyTuple_New(size)
     for i in range(size):
@@ -337,8 +344,9 @@ cdef tuple _remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *
 
 
 cdef int _read(Scratch *s, PyObject *borrowed) except -1:
-    """Traverse until an answer of one instant is found and its subscribers are taken. 0: the trie changed. The root is
-    borrowed from the trie: to count a use of it would be to write where all threads read."""
+    """Traverse until an answer of one instant is found and its subscribers are taken. 0: the trie changed; UNSPLIT:
+    there is none without the topic's words. The root is borrowed from the trie: to count a use of it would be to write
+    where all threads read."""
     cdef PyObject *first
     cdef int outcome
     cdef bint holds, taken = True
@@ -353,6 +361,9 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
         if outcome == PENDING:
             help_pending(<Root>borrowed, s.walk.pending, s.walk.pending_main)
             continue
+        if outcome == UNSPLIT:
+            unpin()
+            return UNSPLIT
         holds = not SLOT_NEEDS_PIN or (<Root>borrowed).readonly or outcome == ENOUGH
         holds = holds or still_holds(&s.walk, borrowed, first)
         if holds and outcome == THROUGH and not s.walk.only_first:
@@ -367,9 +378,11 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
 
 cdef int _read_at_last(Scratch *s, PyObject *root) except -1:
     """As _read, but end: after some attempts, read a snapshot."""
+    cdef int outcome
     for _ in range(RETRIES):
-        if _read(s, root):
-            return 0
+        outcome = _read(s, root)
+        if outcome:
+            return outcome
     frozen = freeze_root(<Root>root)
     s.keep_seen = False     # what holds in a snapshot says nothing of the trie
     return _read(s, <PyObject *>frozen)
@@ -440,6 +453,18 @@ cdef inline bint _split_in_place(Scratch *s, Plan plan, object topic):
     return s.walk.size > 0
 
 
+cdef inline bint _prepare_whole(Scratch *s, PyObject *plan, object topic) noexcept:
+    """Put the topic into `s` to look for it without its words. False: that is not to be tried with this one."""
+    if not (<Plan>plan).exact or not PyUnicode_CheckExact(topic):
+        return False
+    s.walk.exact = True
+    s.walk.size = 0
+    s.walk.whole = word_of_string(<PyObject *>topic)
+    s.walk.full = 1
+    s.walk.separator = (<Plan>plan).separator_in_place
+    return True
+
+
 cdef Query _prepare(Scratch *s, Matchable trie, object topic):
     """Put the topic's words into `s`. Returns what must be kept meanwhile: None when they are read in place, else the
     query that holds them, and that has to be answered by the other body if `s.walk.size` is 0."""
@@ -451,6 +476,9 @@ cdef Query _prepare(Scratch *s, Matchable trie, object topic):
         for i in range(s.walk.size):
             s.walk.words[i] = word_of_string(<PyObject *>query.words[i])
         s.walk.reserved = query.reserved
+    s.walk.exact = (<Plan>plan).exact
+    if s.walk.exact:
+        s.walk.whole = word_of_string(<PyObject *>topic if query is None else <PyObject *>query.whole)
     s.walk.full = ~<uint64_t>0 >> (63 - s.walk.size)
     s.walk.many_min = (<Plan>plan).many_min
     s.walk.separator = (<Plan>plan).separator_in_place
@@ -498,39 +526,60 @@ cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint 
     that depends on whose turn it is is not remembered."""
     cdef Scratch s
     cdef Py_ssize_t place
-    cdef Query query = _prepare(&s, trie, topic)
+    cdef Query query
+    cdef tuple answer
+    if table is None and _prepare_whole(&s, <PyObject *>trie._plan, topic):
+        answer = _match_in_place(&s, trie, topic, None, -1, take_turns, by_turns)
+        if answer is not None:
+            return answer
+    query = _prepare(&s, trie, topic)
     if s.walk.size == 0:
         by_turns[0] = True
         return distinct_subscribers(read_matches(trie._root, query), take_turns)
-    _begin(&s, False)
+    place = -1 if table is None else wanted_place(table, topic)
+    return _match_in_place(&s, trie, topic, table, place, take_turns, by_turns)
+
+
+cdef inline tuple _match_in_place(
+    Scratch *s, Matchable trie, topic, Table table, Py_ssize_t place, bint take_turns, bint *by_turns
+):
+    """The same, of what was prepared, to be remembered at `place` unless that is -1. None: the words are needed."""
+    _begin(s, False)
     s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive, too
     try:
-        place = -1 if table is None else wanted_place(table, topic)
         s.keep_seen = place >= 0
-        _read_at_last(&s, <PyObject *>trie._root)
-        answer = _answer(&s, <PyObject *>trie._plan, take_turns)
+        if _read_at_last(s, <PyObject *>trie._root) == UNSPLIT:
+            return None
+        answer = _answer(s, <PyObject *>trie._plan, take_turns)
         by_turns[0] = s.shared
         if s.seen_taken and not s.shared:
             remember(
-                table, place, _remembered(&s, <PyObject *>topic, <PyObject *>answer, <PyObject *>trie._root)
+                table, place, _remembered(s, <PyObject *>topic, <PyObject *>answer, <PyObject *>trie._root)
             )
         return answer
     finally:
-        _release(&s)
+        _release(s)
 
 
 cpdef bint has_match(Matchable trie, topic) except -1:
     """Tell whether anybody is subscribed to `topic`; stops at the first."""
     cdef Scratch s
-    cdef Query query = _prepare(&s, trie, topic)
+    cdef Query query
+    if _prepare_whole(&s, <PyObject *>trie._plan, topic) and _has_match_in_place(&s, trie):
+        return True
+    query = _prepare(&s, trie, topic)
     if s.walk.size == 0:
         return bool(read_matches(trie._root, query, True).found)
-    _begin(&s, True)
+    return _has_match_in_place(&s, trie)
+
+
+cdef inline bint _has_match_in_place(Scratch *s, Matchable trie) except -1:
+    _begin(s, True)
     try:
-        _read_at_last(&s, <PyObject *>trie._root)
+        _read_at_last(s, <PyObject *>trie._root)
         return s.walk.found.count > 0
     finally:
-        _release(&s)
+        _release(s)
 
 
 cpdef list match_many(Matchable trie, topics):

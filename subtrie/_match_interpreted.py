@@ -15,12 +15,13 @@ __all__ = ["Matchable", "Plan", "filter_path", "has_match", "hash_in_filter", "m
 
 
 class Plan:
-    """What matching needs of a dialect."""
+    """What matching needs of a dialect, and whether the trie is one with `exact=True` (_layout.py)."""
 
-    __slots__ = ("dialect", "separator", "share")
+    __slots__ = ("dialect", "exact", "separator", "share")
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, exact: bool) -> None:
         self.dialect = dialect
+        self.exact = exact
         self.separator = dialect.separator
         self.share = dialect.share_prefix
 
@@ -39,7 +40,10 @@ class Matchable(Rooted):
 
 
 def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes."""
+    """Return the words of a filter, never none (_matching.py on the filter of no words), and their hashes.
+
+    The compiled body may return the whole text of one for a trie with `exact=True` (_layout.py).
+    """
     plan = trie._plan
     words = plan.dialect.split_filter(filter) or ("",)
     return words, tuple(hash_in_filter(plan.dialect, word) for word in words)
@@ -57,7 +61,8 @@ def hash_in_filter(dialect: Dialect, word: str) -> int:
 def _query_of(plan: Plan, topic: str) -> Query:
     words = plan.dialect.split_topic(topic)
     hashes = tuple(word_hash(word) for word in words or ("",))
-    return new_query(words, hashes, plan.dialect)
+    whole = plan.dialect.join(words) if plan.exact else None
+    return new_query(words, hashes, plan.dialect, whole, 0 if whole is None else word_hash(whole))
 
 
 def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ...]:

@@ -16,6 +16,8 @@ cdef class Query:
     cdef object dialect
     cdef int many_min
     cdef bint reserved
+    cdef str whole
+    cdef uint64_t whole_hash
 
 
 cdef class Reading:
@@ -44,7 +46,7 @@ cdef class Reading:
 
 
 @cython.locals(query=Query)
-cdef Query new_query(tuple words, tuple hashes, object dialect)
+cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
 @cython.locals(first=INode, reading=Reading, frozen=Root)
 cpdef Reading read_matches(Root root, Query query, bint only_first=*)
 @cython.locals(reading=Reading)

@@ -4,7 +4,8 @@ A traversal carries a *set of positions* for every level that it enters: the num
 far may have consumed, as bits of an integer. `*` shifts the set by one; `#` fills it up from its lowest bit on; a word
 keeps the positions at which the topic has it. Each level has one parent branch, so it is entered once, with all its
 positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking. Of a
-chain, the words are gone through one after the other, as if each were a level of its own.
+chain, the words are gone through one after the other, as if each were a level of its own. In the first level of a trie
+with `exact=True` the topic is looked for as a whole, and its words only behind the wildcards and the mark (_layout.py).
 
 A traversal notes every (I-node, main node) that it reads, the root's I-node first. When it is through, it reads them
 all again. If each I-node still holds the main node it held, then all of them held together at the moment between the
@@ -47,7 +48,7 @@ if not cython.compiled:
     from ctrie._slot import load
     from subtrie._branch import Branch, Chain, is_wanted, subscribers_of, words_in
     from subtrie._text_node import key_begins
-    from subtrie._words import MANY_WORDS, ONE_WORD
+    from subtrie._words import MANY_WORDS, MARKED, ONE_WORD
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
     from cython.cimports.ctrie._cnode import CNode, branch_at, new_cnode
@@ -64,7 +65,9 @@ else:
     )
     from cython.cimports.subtrie._branch import Branch, Chain, is_wanted, subscribers_of, words_in
     from cython.cimports.subtrie._text_node import key_begins
-    from cython.cimports.subtrie._words import MANY_WORDS, ONE_WORD
+    from cython.cimports.subtrie._words import MANY_WORDS, MARKED, ONE_WORD
+
+from subtrie._layout import extended
 
 RETRIES = 4
 # match_many goes on looking for topics that come again as long as, every so many topics, one in so many was such a one.
@@ -76,21 +79,27 @@ _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for 
 class Query:
     """A topic to match: its words and their hashes (of no words: the hash of the empty one)."""
 
-    __slots__ = ("dialect", "hashes", "many_min", "reserved", "words")
+    __slots__ = ("dialect", "hashes", "many_min", "reserved", "whole", "whole_hash", "words")
     words: tuple[str, ...]
     hashes: tuple[int, ...]
     dialect: Dialect
     many_min: int  # the least number of words that the many-words wildcard stands for
     reserved: bool  # filters that begin with a wildcard do not see this topic
+    whole: str | None  # for a trie with exact=True: the topic's text, and its hash as a word
+    whole_hash: int
 
 
-def new_query(words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect) -> Query:
+def new_query(
+    words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect, whole: str | None, whole_hash: int
+) -> Query:
     query: Query = Query.__new__(Query)
     query.words = words
     query.hashes = hashes
     query.dialect = dialect
     query.many_min = dialect.many_min
     query.reserved = dialect.is_reserved(words)
+    query.whole = whole
+    query.whole_hash = whole_hash
     return query
 
 
@@ -120,7 +129,7 @@ class Reading:
         while stack:
             level, positions, path = stack.pop()
             for branch, reached in self._reached(level, positions, path is None):
-                here = (path, branch.key)
+                here = extended(path, branch)
                 if reached >> size & 1 and is_wanted(branch):
                     self.found.append((branch, here))
                     if only_first:
@@ -139,6 +148,10 @@ class Reading:
         if not (first_level and query.reserved):
             self._reach(reached, self._wild(cn, MANY_WORDS), self._after_many(positions))
             self._reach(reached, self._wild(cn, ONE_WORD), self._after_one(positions))
+        if first_level and query.whole is not None:
+            self._reach(reached, self._literal(level, cn, query.whole, query.whole_hash), _BIT << len(query.words))
+            self._reach(reached, self._wild(cn, MARKED), positions)
+            return reached
         if len(query.words) == 0 and first_level:  # the filter of no words is kept as one empty word
             branch = self._literal(level, cn, "", query.hashes[0])
             if branch is not None and not isinstance(branch, Chain):
@@ -191,7 +204,8 @@ class Reading:
         return after
 
     def _wild(self, cn: CNode, group: int) -> Branch | None:
-        """A wildcard has its group of the level's first C-node to itself, so its branch is there or nowhere."""
+        """A wildcard has its group of the level's first C-node to itself, as has the mark, so its branch is there or
+        nowhere."""
         flag = flag_at(group, 0)
         if not cn.bitmap & flag:
             return None
@@ -253,10 +267,10 @@ def _alone(tomb: TNode) -> CNode:
 
 
 def read_words(
-    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect
+    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect, whole: str | None, whole_hash: int
 ) -> list[tuple[Branch, Any]]:
     """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
-    return read_matches(root, new_query(words, hashes, dialect)).found
+    return read_matches(root, new_query(words, hashes, dialect, whole, whole_hash)).found
 
 
 class Distinct:
@@ -329,11 +343,12 @@ def _extended(path: Any, word: str) -> Any:
 
 
 def words_of(path: Any) -> tuple[str, ...]:
-    """Return the words of the filter that a path spells."""
+    """Return the words of the filter that a path spells, or the texts of several."""
     words: list[str] = []
     while path is not None:
         path, word = path
-        words.append(word)
+        if word is not None:  # the mark
+            words.append(word)
     words.reverse()
     return tuple(words)
 

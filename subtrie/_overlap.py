@@ -3,7 +3,9 @@
 As matching (_matching.py) carries positions in a topic, the walk carries positions in the given filter: the numbers of
 its words that may have been used up by a text that the path so far matches as well. Each step takes a word that suits
 both sides, whatever was taken before, so a set of positions is all there is to know, and each level is entered once.
-Where the given filter wants certain words only, those are looked up and the rest of the level is not looked at.
+Where the given filter wants certain words only, those are looked up and the rest of the level is not looked at; but
+the whole texts in the first level of a trie with `exact=True` (_layout.py) are all compared, unless the given filter
+has no wildcard.
 
 A position is kept twice, since a reserved word (MQTT's `$`) is only special as the first word of a topic: in `fresh`
 while the text may still be empty, in `after` once it has a word. `overlaps` in dialects.py is the specification.
@@ -16,8 +18,10 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ctrie._nodes import snodes
-from subtrie._branch import is_wanted, words_in
+from subtrie._branch import is_wanted
+from subtrie._layout import MARK, extended, filter_words
 from subtrie._matching import branch_in
+from subtrie._words import MARKED
 from subtrie.dialects import Dialect, Words
 
 
@@ -37,6 +41,7 @@ class Given:
 
     def __init__(self, dialect: Dialect, words: Words) -> None:
         self.dialect = dialect
+        self.whole = None if any(map(dialect.is_wild, words)) else dialect.join(words)
         self.starts_wild = bool(words) and dialect.is_wild(words[0])
         self.one = self.many = self.reserved = 0
         self.literal: dict[str, int] = {}
@@ -109,35 +114,39 @@ class Given:
         return self._closed((positions & fitting) << 1 | positions & self.many)
 
 
-def overlapping_paths(root: Any, first: Any, given: Given, hash_of: Any) -> Iterator[tuple[Any, Any]]:
+def overlapping_paths(root: Any, first: Any, exact: bool, given: Given, hash_of: Any) -> Iterator[tuple[Any, Any]]:
     """Yield (branch, path) for every stored filter that shares a topic with `given`, in the read-only trie whose first
-    I-node is `first`. O(levels that share the beginning of a topic with it, times their words that do)."""
+    I-node is `first`. O(levels that share the beginning of a topic with it, times their words that do); if the trie is
+    `exact` and `given` has a wildcard, and the filters that have none."""
     stack: list[tuple[Any, Any, Positions, bool]] = [(first, None, given.begin, False)]
     while stack:
         level, path, at, wild_before = stack.pop()
-        for branch in _candidates(root, level, given, at, hash_of):
+        for branch in _candidates(root, level, exact and path is None, given, at, hash_of):
             reached = at
             starts_wild = wild_before
-            for word in words_in(branch, given.dialect.separator):
+            for word in filter_words(branch, given.dialect.separator):
                 reached = _after(given, reached, word, starts_wild)
                 starts_wild = starts_wild or given.dialect.is_wild(word)
-            here = (path, branch.key)
+            here = extended(path, branch)
             if is_wanted(branch) and given.ends(at if _is_no_words(given, branch, path) else reached):
                 yield branch, here
             if branch.next is not None and reached != (0, 0):
                 stack.append((branch.next, here, reached, starts_wild))
 
 
-def _candidates(root: Any, level: Any, given: Given, at: Positions, hash_of: Any) -> Iterator[Any]:
-    if given.takes_any_word(at):
+def _candidates(root: Any, level: Any, has_texts: bool, given: Given, at: Positions, hash_of: Any) -> Iterator[Any]:
+    """Yield the branches of a level that may share a topic; `has_texts` tells whether it is one of whole texts."""
+    if given.takes_any_word(at) or (has_texts and given.whole is None):
         yield from snodes(root, [level])
         return
     dialect = given.dialect
-    wanted = [dialect.one_word, *([] if dialect.many_words is None else [dialect.many_words]), *given.words_wanted(at)]
+    wanted = [dialect.one_word, *([] if dialect.many_words is None else [dialect.many_words])]
+    wanted += given.words_wanted(at) if given.whole is None or not has_texts else [given.whole]
     if given.ends(at) and dialect.zero_words:
         wanted.append("")
-    for word in dict.fromkeys(wanted):
-        branch = branch_in(root, level, word, hash_of(dialect, word), dialect.separator)
+    hashes = {word: hash_of(dialect, word) for word in wanted}
+    for word, hash in [*hashes.items(), *([(MARK, MARKED)] if has_texts else [])]:
+        branch = branch_in(root, level, word, hash, dialect.separator)
         if branch is not None:
             yield branch
 

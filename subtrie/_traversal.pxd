@@ -26,10 +26,13 @@ cdef enum:              # how a traversal goes on or ends
     PENDING
     NO_MEMORY
     ENOUGH              # one branch is found, and one is all that was wanted
+    UNSPLIT             # the topic's words are needed
 
 cdef struct Traversal:
     word words[MOST_WORDS]  # of the topic, `size` of them
-    Py_ssize_t size
+    Py_ssize_t size         # 0: not split yet, which is for a trie with exact=True only (_layout.py)
+    word whole              # in such a trie: the topic as one word
+    bint exact
     uint64_t full           # the positions 0 to size
     int many_min
     Py_UCS4 separator

@@ -14,7 +14,9 @@ from ctrie._nodes cimport CTRIE_ENTRIES, CTRIE_HASH, CTRIE_TOMB, CTRIE_VALUE, IN
 from subtrie._branch cimport SUBTRIE_ALONE, SUBTRIE_NEXT, Chain
 from subtrie._buffer cimport buffer_room_for
 from subtrie._text_node cimport SUBTRIE_TEXT, characters, packed_characters, packed_text
-from subtrie._words cimport MANY_WORDS, ONE_WORD, character_at, word, word_begins, word_end, word_is_part, word_is_word
+from subtrie._words cimport (
+    MANY_WORDS, MARKED, ONE_WORD, character_at, word, word_begins, word_end, word_is_part, word_is_word
+)
 
 cdef extern from *:
     """
@@ -117,11 +119,35 @@ cdef inline int _level(
     cdef int outcome
     if _is_pending(t, level, main):
         return PENDING
+    if is_first and t.exact:
+        return _first_of_exact(t, ends, level, main) if t.size else _whole(t, ends, level, main)
     if not (is_first and t.reserved):
         outcome = _wildcards(t, ends, main, positions)
         if outcome != THROUGH:
             return outcome
     return _literals(t, ends, level, main, positions & (t.full >> 1))       # positions with a word after them
+
+
+cdef int _whole(Traversal *t, Ends *ends, PyObject *level, PyObject *main) noexcept nogil:
+    """Look for the topic in the first level, which is never tombed, of a trie with exact=True, without its words."""
+    cdef int outcome
+    if CTRIE_BITMAP(main) >> MARKED and not t.only_first:   # others might match, too
+        return UNSPLIT
+    outcome = _literal(t, ends, level, main, &t.whole, 1)
+    return UNSPLIT if outcome == THROUGH and ends.found == t.found.items else outcome
+
+
+cdef int _first_of_exact(Traversal *t, Ends *ends, PyObject *level, PyObject *main) noexcept nogil:
+    """The same with the words: look for all that may match."""
+    cdef uint64_t bitmap = CTRIE_BITMAP(main)
+    cdef PyObject *marked
+    cdef int outcome = THROUGH if t.reserved else _wildcards(t, ends, main, 1)
+    if outcome == THROUGH:
+        outcome = _literal(t, ends, level, main, &t.whole, <uint64_t>1 << t.size)
+    if outcome != THROUGH or not bitmap >> MARKED & 1:
+        return outcome
+    marked = CTRIE_CHILD(main, popcount(bitmap & (flag_at(MARKED, 0) - 1)))
+    return _visit(t, ends, marked, 0, 1)
 
 
 cdef inline int _wildcards(Traversal *t, Ends *ends, PyObject *main, uint64_t positions) noexcept nogil:

@@ -76,6 +76,7 @@ from ctrie._nodes import check_level
 from ctrie._slot import AtomicReference
 from subtrie._exact_first import match_exact_first
 from subtrie._groups import check_value
+from subtrie._layout import exact_path, plain_words
 from subtrie._listing import (
     Change,
     Spelled,
@@ -97,6 +98,7 @@ from subtrie._notices import Notices
 from subtrie._overlap import Given, overlapping_paths
 from subtrie._subscribers import iter_entries
 from subtrie._weak import Held, hold
+from subtrie._words import MARKED
 
 # Where a subscription is: filter and queue group as given; then the words and their hashes, and the group, if any.
 Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
@@ -105,9 +107,9 @@ Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 class SubscriptionTrie(Matchable):
     """A set of subscriptions that any number of threads change and match topics against, without locks.
 
-    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False)` holds (filter, subscriber)
-    pairs with options. Subscribers are any hashable objects and are compared as dict keys are. Filters and topics
-    follow the dialect; what it refuses raises `TopicError`.
+    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False, exact=False)` holds (filter,
+    subscriber) pairs with options. Subscribers are any hashable objects and are compared as dict keys are. Filters and
+    topics follow the dialect; what it refuses raises `TopicError`.
 
     With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two; 65,536 at most). A
     remembered answer is given only while it still is the answer: nobody can tell, but for the time that it takes. Worth
@@ -129,6 +131,10 @@ class SubscriptionTrie(Matchable):
     ever; if it goes, the others have to subscribe again. An answer is of one instant, less those who have died since.
     Snapshots and forks keep nobody alive either, and show nobody who has died. Options are held strongly. To match
     costs about ten times as much, and to count is O(n). Neither `cache` nor `index` goes with it: ValueError.
+
+    With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe, and a topic that
+    somebody asked for by name is not even split, nor validated again, as long as no filter but such a one could match
+    it. Worth it where most filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
 
     Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
@@ -179,6 +185,7 @@ class SubscriptionTrie(Matchable):
         cache: int = 0,
         on_interest: Callable[[str, bool], object] | None = None,
         weak: bool = False,
+        exact: bool = False,
     ) -> None:
         if not isinstance(dialect, Dialect):
             raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
@@ -191,7 +198,7 @@ class SubscriptionTrie(Matchable):
         if self._root is not _UNMADE:
             raise TypeError("a SubscriptionTrie is initialised once; make another one")
         self.dialect = dialect
-        self._plan = Plan(dialect)
+        self._plan = Plan(dialect, exact)
         self._index = new_index() if index else None
         self._cache = new_cache(cache) if cache else None
         self._notices = None if on_interest is None else Notices(on_interest)
@@ -321,7 +328,7 @@ class SubscriptionTrie(Matchable):
         >>> list(t.match_iter("a.b"))
         ['exact', 'wide']
         """
-        return match_exact_first(freeze_root(self._root), self.dialect, topic, word_hash)
+        return match_exact_first(freeze_root(self._root), self._plan, topic, word_hash)
 
     def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant during the call, not all of the same one.
@@ -382,7 +389,8 @@ class SubscriptionTrie(Matchable):
         dialect = self.dialect
         given = Given(dialect, dialect.unshare(dialect.split_filter(filter))[1])
         root = freeze_root(self._root)
-        return shown(spelled(overlapping_paths(root, rdcss_read_root(root), given, hash_in_filter), dialect))
+        found = overlapping_paths(root, rdcss_read_root(root), self._plan.exact, given, hash_in_filter)
+        return shown(spelled(found, dialect))
 
     # ------------------------------------------------------------------------------------------------------- to list
 
@@ -509,6 +517,8 @@ class SubscriptionTrie(Matchable):
             raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")
         if older.dialect != self.dialect:
             raise ValueError(f"diff() takes a trie of the same dialect: {self.dialect.name}, not {older.dialect.name}")
+        if _is_exact(older) != self._plan.exact:
+            raise ValueError(f"diff() takes a trie made with the same exact={self._plan.exact}")
         return changes(_frozen(older), _frozen(self), self.dialect)
 
     def __copy__(self) -> SubscriptionTrie:
@@ -545,9 +555,8 @@ class SubscriptionTrie(Matchable):
         words = words_in(branch, self.dialect.separator)
         assert self.dialect.join(words) == branch.key, f"{branch.key!r} is not what its words spell"
         assert isinstance(branch, Chain) == (len(words) > 1), f"{branch.key!r} has {len(words)} words"
-        assert branch.hash == hash_in_filter(self.dialect, words[0]), (
-            f"the branch {branch.key!r} has another word's hash"
-        )
+        own = MARKED if self._plan.exact and branch.hash == MARKED else hash_in_filter(self.dialect, words[0])
+        assert branch.hash == own, f"the branch {branch.key!r} has another word's hash"
         check_value(subscribers_of(branch))
 
     def _writable(self) -> None:
@@ -557,7 +566,14 @@ class SubscriptionTrie(Matchable):
             )
 
     def _path(self, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        return filter_path(self, filter)
+        words, hashes = filter_path(self, filter)
+        return self._laid_out(words, hashes)
+
+    def _laid_out(self, words: tuple[str, ...], hashes: tuple[int, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return the words, and their hashes, by which a filter of these is kept."""
+        if self._plan.exact and len(words) > 1:  # a single word is as good as a whole text, or a wildcard
+            return exact_path(self.dialect, words, hashes, word_hash)
+        return words, hashes
 
     def _place(self, filter: str, queue: str | None) -> Place:
         """Return where the subscriptions to `filter` are, in the queue group if one is given."""
@@ -568,6 +584,7 @@ class SubscriptionTrie(Matchable):
             group = str.__str__(queue)
         elif self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
             words, hashes, group = words[2:], hashes[2:], words[1]
+        words, hashes = self._laid_out(words, hashes)
         return (filter, queue), words, hashes, group
 
     def _checked(self, subscription: tuple[Any, ...]) -> tuple[Place, Any, int, dict[str, Any] | None]:
@@ -615,7 +632,7 @@ class SubscriptionTrie(Matchable):
         if retries > 0:
             self._count_retries(retries)
         if edit.crossed and self._notices is not None:
-            self._notices.changed(self.dialect.join(edit.words), self._is_wanted)
+            self._notices.changed(self.dialect.join(plain_words(edit.words, edit.hashes)), self._is_wanted)
 
     def _let_go(self, held: Held) -> None:
         """Take the subscription off that a reference to a dead subscriber stands for, if it is still there. O(words +
@@ -704,7 +721,7 @@ class SubscriptionTrie(Matchable):
         """Return the subscriptions on one filter; of one subscriber, unless that is None."""
         _, words, hashes, group = self._place(filter, None)
         branch = branch_at(freeze_root(self._root), words, hashes, self._plan.separator)
-        found = [] if branch is None or not is_wanted(branch) else [(branch, path_of(words))]
+        found = [] if branch is None or not is_wanted(branch) else [(branch, path_of(plain_words(words, hashes)))]
         if subscriber is None:
             listed = spelled(found, self.dialect)
         else:
@@ -753,6 +770,10 @@ def _frozen(trie: SubscriptionTrie) -> Root:
     return freeze_root(trie._root)
 
 
+def _is_exact(trie: SubscriptionTrie) -> bool:
+    return trie._plan.exact
+
+
 def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:
     _, words, hashes, group = place
     branch = branch_at(root, words, hashes, separator)
@@ -781,4 +802,4 @@ def _fields(subscription: Any) -> tuple[Any, ...]:
 
 # The root of a trie between __new__ and __init__: read-only, so that nothing can be lost in it.
 _UNMADE: Root = freeze_root(empty_root())
-_UNMADE_PLAN: Plan = Plan(AMQP)
+_UNMADE_PLAN: Plan = Plan(AMQP, False)

@@ -12,6 +12,7 @@ cdef extern from "words.h" nogil:
         uint64_t hash
 
     uint64_t word_secret[2]
+    uint64_t MARKED "MARKED_GROUP"
     uint64_t ONE_WORD "ONE_WORD_GROUP"
     uint64_t MANY_WORDS "MANY_WORDS_GROUP"
     word word_of_string(PyObject *string)

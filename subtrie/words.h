@@ -8,8 +8,9 @@
  *       hash are the same word, and nobody has to look at their characters again
  *   1   all others, after wyhash: one 64 x 64 -> 128 bit product for eight bytes
  *
- * Two of the groups that a level's first C-node tells apart (ctrie/_arrays.py) are kept for the wildcards of a filter,
- * so that in any level a wildcard's branch stands alone in its place and is found by one bit.
+ * Three of the groups that a level's first C-node tells apart (ctrie/_arrays.py) are kept, for the wildcards of a filter
+ * and for the mark (_layout.py), so that in any level the branch of each stands alone in its place and is found by one
+ * bit.
  */
 #ifndef SUBTRIE_WORDS_H
 #define SUBTRIE_WORDS_H
@@ -18,7 +19,12 @@
 #include "bytes.h"
 #include "packed.h"
 
-enum { ONE_WORD_GROUP = CTRIE_GROUPS - 2, MANY_WORDS_GROUP = CTRIE_GROUPS - 1, SHORT_WORD = 7 };
+enum {
+    MARKED_GROUP = CTRIE_GROUPS - 3,
+    ONE_WORD_GROUP = CTRIE_GROUPS - 2,
+    MANY_WORDS_GROUP = CTRIE_GROUPS - 1,
+    SHORT_WORD = 7
+};
 
 typedef struct {
     const char *data;   /* borrowed from a string that outlives the word */
@@ -35,7 +41,7 @@ static inline uint64_t word_mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline int in_wildcard_group(uint64_t hash) { return (hash & (CTRIE_GROUPS - 1)) >= ONE_WORD_GROUP; }
+static inline int in_kept_group(uint64_t hash) { return (hash & (CTRIE_GROUPS - 1)) >= MARKED_GROUP; }
 
 static const uint64_t LONG_WORD = (uint64_t)1 << 63, MOVED = (uint64_t)1 << 62, SHORT_BITS = ((uint64_t)1 << 62) - 1;
 
@@ -47,7 +53,7 @@ static inline uint64_t word_hash_short(uint64_t chunk, Py_ssize_t bytes)
     h ^= h >> 31;
     h = h * 0xd6e8feb86659fd93u & SHORT_BITS;
     h ^= h >> 29;
-    return in_wildcard_group(h) ? (h ^ CTRIE_GROUPS / 2) | MOVED : h;
+    return in_kept_group(h) ? (h ^ CTRIE_GROUPS / 2) | MOVED : h;
 }
 
 static inline uint64_t word_step(uint64_t h, uint64_t chunk)
@@ -58,7 +64,7 @@ static inline uint64_t word_step(uint64_t h, uint64_t chunk)
 static inline uint64_t word_finish(uint64_t h, Py_ssize_t bytes)
 {
     h = word_mix(h ^ (uint64_t)bytes, word_secret[1] ^ 0x9e3779b97f4a7c15u) | LONG_WORD;
-    return in_wildcard_group(h) ? h ^ CTRIE_GROUPS / 2 : h;
+    return in_kept_group(h) ? h ^ CTRIE_GROUPS / 2 : h;
 }
 
 static inline uint64_t word_hash_bytes(const char *data, Py_ssize_t bytes, int kind)

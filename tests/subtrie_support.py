@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from subtrie import AMQP, TopicError
 from tests.schedule import Fault, Twin, key, load_twin
@@ -169,17 +170,23 @@ def subscription_twin(fault: Fault | None = None) -> Twin:
     """Import a private copy of both packages in which the words of PATHS take those paths."""
     twin = load_twin.__wrapped__(fault, ("ctrie", "subtrie"))  # a copy that nobody else has
     for name in ("subtrie._match_interpreted", "subtrie._trie"):
-        twin.modules[name].word_hash = HASHES.__getitem__  # type: ignore[attr-defined]
+        twin.modules[name].word_hash = word_hash  # type: ignore[attr-defined]
     return twin
 
 
-def new_trie(twin: Twin) -> Any:
-    return twin.modules["subtrie"].SubscriptionTrie()
+@functools.cache
+def word_hash(word: str) -> int:
+    """The hash of a word of PATHS, or of the whole text of a filter."""
+    return HASHES[word] if word in HASHES else key(word, 8 + crc32(word.encode()) % 40).hash
 
 
-def filled(*subscriptions: On) -> Callable[[Twin], Any]:
+def new_trie(twin: Twin, **settings: Any) -> Any:
+    return twin.modules["subtrie"].SubscriptionTrie(**settings)
+
+
+def filled(*subscriptions: On, **settings: Any) -> Callable[[Twin], Any]:
     def build(twin: Twin) -> Any:
-        trie = new_trie(twin)
+        trie = new_trie(twin, **settings)
         for on in subscriptions:
             trie.subscribe(*on)
         return trie

@@ -37,6 +37,7 @@ MATCHERS: dict[str, MakeMatcher] = {
     "filtering": FilteringMatcher,
     "locked": LockedTrie,
     "trie": SubscriptionTrie,
+    "trie, exact": partial(SubscriptionTrie, exact=True),
 }
 WORDS = {
     AMQP: ["a", "b", "c", "", "a#b"],
@@ -214,7 +215,7 @@ def test_threads_lose_nothing_and_see_nothing_that_is_not_there(make: MakeMatche
         assert set(matcher.match(topic)) == set(naive.match(topic))
 
 
-@pytest.mark.parametrize("name", sorted(MATCHERS.keys() - {"trie"}))
+@pytest.mark.parametrize("name", sorted(MATCHERS.keys() - {"trie", "trie, exact"}))
 def test_plain_matchers_refuse_shared_subscriptions(name: str) -> None:
     matcher = MATCHERS[name](MQTT)
     with pytest.raises(TopicError, match="shared subscription, which only a SubscriptionTrie itself serves"):

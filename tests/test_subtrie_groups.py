@@ -46,7 +46,7 @@ GROUPS = [None, None, "g", "h"]
 
 
 @both_ways
-@pytest.mark.parametrize("settings", [{}, {"index": True}, {"cache": 8}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"index": True}, {"cache": 8}, {"exact": True}], ids=str)
 @given(data=st.data())
 def test_any_sequence_of_operations(dialect: Dialect, settings: dict[str, Any], data: st.DataObject) -> None:
     """Against a set of (filter, group, subscriber)."""
@@ -105,7 +105,7 @@ def members(dialect: Dialect, number: int, **settings: Any) -> SubscriptionTrie:
 
 @both_ways
 @pytest.mark.parametrize("number", [1, 2, 8, 9, 100])
-@pytest.mark.parametrize("settings", [{}, {"cache": 8}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"cache": 8}, {"exact": True}], ids=str)
 class TestTurns:
     def test_every_member_has_as_many(self, dialect: Dialect, number: int, settings: dict[str, Any]) -> None:
         trie = members(dialect, number, **settings)

@@ -51,13 +51,13 @@ def moves() -> list[tuple[str, str]]:
     return list(permutations(FILTERS, 2))
 
 
-def missed(private: Twin, ask: Callable[[Any, str], Any], old: str, new: str) -> list[int]:
+def missed(private: Twin, ask: Callable[[Any, str], Any], old: str, new: str, exact: bool = False) -> list[int]:
     """Hold the question at each of its accesses in turn while anna moves from `old` to `new`; return those accesses
     after which the answer left her out."""
     misses = []
     at: int | None = 1
     while at is not None:
-        trie = new_trie(private)
+        trie = new_trie(private, exact=exact)
         for bystander in BYSTANDERS:
             trie.subscribe(bystander, "bert")
         trie.subscribe(old, "anna")
@@ -84,10 +84,11 @@ class TestMovingFromFilterToFilter:
         assert missed(subscription_twin(), QUESTIONS[question], "*.b", "a.b") == []
 
     @pytest.mark.parametrize("old", FILTERS)
-    def test_every_move(self, old: str) -> None:
+    @pytest.mark.parametrize("exact", [False, True], ids=["by words", "exact"])
+    def test_every_move(self, old: str, exact: bool) -> None:
         for new in FILTERS:
             if new != old:
-                assert missed(subscription_twin(), QUESTIONS["match"], old, new) == [], f"from {old} to {new}"
+                assert missed(subscription_twin(), QUESTIONS["match"], old, new, exact) == [], f"from {old} to {new}"
 
     @pytest.mark.parametrize("question", ["entries", "has_match"])
     def test_every_move_to_the_other_questions(self, question: str) -> None:

@@ -27,12 +27,13 @@ Options = dict[str, Any]
 class Model(dict[tuple[str, Any], Options]):
     """(filter, subscriber) -> options."""
 
-    def __init__(self, dialect: Dialect, content: Iterable[tuple[tuple[str, Any], Options]] = ()) -> None:
+    def __init__(self, dialect: Dialect, exact: bool, content: Iterable[tuple[tuple[str, Any], Options]] = ()) -> None:
         super().__init__(content)
         self.dialect = dialect
+        self.exact = exact
 
     def copy(self) -> Model:
-        return Model(self.dialect, self.items())
+        return Model(self.dialect, self.exact, self.items())
 
     def reached(self, topic: str) -> list[Any]:
         words = self.dialect.split_topic(topic)
@@ -59,9 +60,19 @@ class Model(dict[tuple[str, Any], Options]):
         changes += [(*on, self[on], "updated") for on in self.keys() & older.keys() if self[on] != older[on]]
         return in_order(changes)
 
+    def words(self, filter: str) -> tuple[str, ...]:
+        return self.dialect.split_filter(filter) or ("",)
+
+    def path(self, filter: str) -> tuple[str | None, ...]:
+        """The branches that lead to a filter, if no chains were rolled up; None is the mark."""
+        words = self.words(filter)
+        if not self.exact or self.dialect.is_wild(words[0]):
+            return words
+        return (None, *words) if any(map(self.dialect.is_wild, words)) else (filter,)
+
     def stats(self) -> dict[str, int]:
         filters = {filter for filter, _ in self}
-        paths = {(self.dialect.split_filter(filter) or ("",)) for filter in filters}
+        paths = {self.path(filter) for filter in filters}
         prefixes = {path[:size] for path in paths for size in range(1, len(path) + 1)}
         levels = Counter(prefix[:-1] for prefix in prefixes)
         # A chain is rolled up: what only one word can follow, and where nobody is subscribed, has no branch of its own.
@@ -70,7 +81,7 @@ class Model(dict[tuple[str, Any], Options]):
             "filters": len(filters),
             "subscriptions": len(self),
             "branches": len(branches),
-            "depth": max(map(len, paths), default=0),
+            "depth": max((len(self.words(filter)) for filter in filters), default=0),
             "widest_level": max(levels.values(), default=0),
             "widest_fanout": max((sum(on[0] == filter for on in self) for filter in filters), default=0),
         }
@@ -94,6 +105,10 @@ class Tried:
     def __init__(self, trie: SubscriptionTrie, model: Model) -> None:
         self.trie = trie
         self.model = model
+
+    @staticmethod
+    def empty(dialect: Dialect, exact: bool) -> Tried:
+        return Tried(SubscriptionTrie(dialect, exact=exact), Model(dialect, exact))
 
     def subscribe(self, filter: str, subscriber: Any, options: Options) -> None:
         assert self.trie.subscribe(filter, subscriber, **options) is ((filter, subscriber) not in self.model)
@@ -174,7 +189,10 @@ OPTIONS = st.sampled_from([{}, {}, {"qos": 1}, {"qos": 2, "local": True}])
 CROWD = range(100, 112)
 
 
-def machine(dialect: Dialect) -> type[RuleBasedStateMachine]:
+either_layout = pytest.mark.parametrize("exact", [False, True], ids=["by words", "exact"])
+
+
+def machine(dialect: Dialect, exact: bool) -> type[RuleBasedStateMachine]:
     filters, topics = filters_of(dialect), topics_of(dialect)
 
     class Machine(RuleBasedStateMachine):
@@ -191,7 +209,7 @@ def machine(dialect: Dialect) -> type[RuleBasedStateMachine]:
 
         @initialize(target=live)
         def begin(self) -> Tried:
-            return self.remembered(SubscriptionTrie(dialect), Model(dialect))
+            return self.remembered(SubscriptionTrie(dialect, exact=exact), Model(dialect, exact))
 
         @rule(it=live, filter=filters, subscriber=SUBSCRIBERS, options=OPTIONS)
         def subscribe(self, it: Tried, filter: str, subscriber: Any, options: Options) -> None:
@@ -260,9 +278,10 @@ def machine(dialect: Dialect) -> type[RuleBasedStateMachine]:
 
 
 @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
-def test_any_sequence_of_operations(dialect: Dialect) -> None:
+@either_layout
+def test_any_sequence_of_operations(dialect: Dialect, exact: bool) -> None:
     fewer = settings(max_examples=settings().max_examples // 4)  # an example takes fifty steps
-    run_state_machine_as_test(machine(dialect), settings=fewer)
+    run_state_machine_as_test(machine(dialect, exact), settings=fewer)
 
 
 # ------------------------------------------------------------------------------------------------- words of every kind
@@ -280,12 +299,13 @@ ODD_WORDS = [
 
 
 @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
-def test_words_of_every_width_and_length(dialect: Dialect) -> None:
+@either_layout
+def test_words_of_every_width_and_length(dialect: Dialect, exact: bool) -> None:
     """Every word as a filter of its own and beside every other one, found by itself and by no other."""
     roomy = replace(dialect, max_bytes=1_000)
     words = [word for word in ODD_WORDS if is_filter(roomy, word)]
     literal = [word for word in words if not roomy.is_wild(word)]
-    tried = Tried(SubscriptionTrie(roomy), Model(roomy))
+    tried = Tried.empty(roomy, exact)
     for word in words:
         tried.subscribe(word, word, {})
         tried.subscribe(roomy.join(("x", word)), word, {})
@@ -306,11 +326,12 @@ SIZES = [*range(5), 7, 31, 61, 62, 63, 64, 65, 66, 100, 127, 128, 129, 200]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_topics_of_many_words(size: int) -> None:
+@either_layout
+def test_topics_of_many_words(size: int, exact: bool) -> None:
     """Positions are kept in a machine word up to 63 words, in an integer of any size beyond."""
     rng = random.Random(size)
     topic = [rng.choice("ab") for _ in range(size)]
-    tried = Tried(SubscriptionTrie(ROOMY), Model(ROOMY))
+    tried = Tried.empty(ROOMY, exact)
 
     def around(words: list[str]) -> str:
         """A filter for this topic, or for one of nearly the same length."""
@@ -338,18 +359,19 @@ def test_topics_of_many_words(size: int) -> None:
     tried.list_all()
 
 
-@given(filters=st.lists(filters_of(AMQP, 6), max_size=8), topic=topics_of(AMQP, 6))
-def test_repeated_words_and_wildcards(filters: list[str], topic: str) -> None:
-    tried = Tried(SubscriptionTrie(), Model(AMQP))
+@given(filters=st.lists(filters_of(AMQP, 6), max_size=8), topic=topics_of(AMQP, 6), exact=st.booleans())
+def test_repeated_words_and_wildcards(filters: list[str], topic: str, exact: bool) -> None:
+    tried = Tried.empty(AMQP, exact)
     for n, filter in enumerate(filters):
         tried.subscribe(filter, n % 3, {"n": n})
     tried.ask(topic)
     tried.list_all()
 
 
-def test_many_wildcards_for_many_words() -> None:
+@either_layout
+def test_many_wildcards_for_many_words(exact: bool) -> None:
     """In the tries that backtrack, the first of these questions takes longer than anybody lives."""
-    tried = Tried(SubscriptionTrie(), Model(AMQP))
+    tried = Tried.empty(AMQP, exact)
     for filter in ("#." * 15 + "b", "#.a." * 15 + "#", "#.a.#.a." * 7 + "b", "#." * 100 + "#", "#.*." * 31 + "#", "#"):
         tried.subscribe(filter, filter, {})
     for topic in (".".join("a" * 31), ".".join("a" * 30 + "b"), ".".join("ab" * 15), ".".join("a" * 120), "", "b"):
@@ -358,8 +380,9 @@ def test_many_wildcards_for_many_words() -> None:
 
 
 @pytest.mark.parametrize("topic", ["a.b.c.d.e.f.g.h.i", "a.a.a.a", "a" + ".a" * 62, "a" + ".a" * 80], ids=len)
-def test_a_topic_that_passes_and_finds_more_than_a_match_has_room_for_at_first(topic: str) -> None:
-    tried = Tried(SubscriptionTrie(), Model(AMQP))
+@either_layout
+def test_a_topic_that_passes_and_finds_more_than_a_match_has_room_for_at_first(topic: str, exact: bool) -> None:
+    tried = Tried.empty(AMQP, exact)
     filters = [*product(*((word, "*") for word in "abcdefghi"))]
     filters += [words for size in range(1, 6) for words in product("a*#", repeat=size)]
     for filter in filters:
@@ -368,8 +391,9 @@ def test_a_topic_that_passes_and_finds_more_than_a_match_has_room_for_at_first(t
     tried.list_all()
 
 
-def test_a_wildcard_is_an_ordinary_word_of_an_amqp_topic() -> None:
-    tried = Tried(SubscriptionTrie(), Model(AMQP))
+@either_layout
+def test_a_wildcard_is_an_ordinary_word_of_an_amqp_topic(exact: bool) -> None:
+    tried = Tried.empty(AMQP, exact)
     for filter in ("a.*", "a.#", "a.b", "*.*", "#", "*", "#.b", "a.*.#"):
         tried.subscribe(filter, filter, {})
     for topic in ("a.*", "a.#", "*", "#", "*.#", "#.b", "a.*.b", "a.#.b", ""):
@@ -377,8 +401,9 @@ def test_a_wildcard_is_an_ordinary_word_of_an_amqp_topic() -> None:
     tried.list_all()
 
 
-def test_the_filter_of_no_words_and_that_of_one_empty_word_are_apart() -> None:
-    tried = Tried(SubscriptionTrie(), Model(AMQP))
+@either_layout
+def test_the_filter_of_no_words_and_that_of_one_empty_word_are_apart(exact: bool) -> None:
+    tried = Tried.empty(AMQP, exact)
     for filter in ("", ".", "..", "#", "*", "*.", ".*", "#.", "#.#", ".#"):
         tried.subscribe(filter, filter, {})
     for topic in ("", ".", "..", "a", "a.", ".a", "..."):
@@ -400,9 +425,10 @@ def test_the_filter_of_no_words_and_that_of_one_empty_word_are_apart() -> None:
     ],
     ids=lambda dialect: dialect.name,
 )
-def test_dialects_of_ones_own(dialect: Dialect) -> None:
+@either_layout
+def test_dialects_of_ones_own(dialect: Dialect, exact: bool) -> None:
     rng = random.Random(dialect.name)
-    tried = Tried(SubscriptionTrie(dialect), Model(dialect))
+    tried = Tried.empty(dialect, exact)
     wild = [dialect.one_word, dialect.many_words or dialect.one_word]
     literal = ["a", "b", "sys1", "$s", "é"]
     for n in range(150):
@@ -413,10 +439,11 @@ def test_dialects_of_ones_own(dialect: Dialect) -> None:
     tried.list_all()
 
 
-def test_thousands_of_words_and_of_subscribers() -> None:
+@either_layout
+def test_thousands_of_words_and_of_subscribers(exact: bool) -> None:
     """Words are random, so that levels split and contract everywhere; subscribers pass the inline limit both ways."""
     rng = random.Random(4)
-    tried = Tried(SubscriptionTrie(), Model(AMQP))
+    tried = Tried.empty(AMQP, exact)
     words = [f"{rng.getrandbits(32):x}" for _ in range(1_000)]
     ons = [(f"top.{word}", n % 7) for n, word in enumerate(words)] + [("top.*", n) for n in range(1_000)]
     rng.shuffle(ons)

@@ -227,7 +227,7 @@ def test_every_schedule_of_two_changes(first: str, second: str, here: bool) -> N
 @pytest.mark.parametrize("seed", range(2))
 def test_real_threads(seed: int) -> None:
     told = Told()
-    trie = SubscriptionTrie(NATS, index=bool(seed), on_interest=told)
+    trie = SubscriptionTrie(NATS, index=bool(seed), exact=bool(seed), on_interest=told)
 
     def work(number: int) -> None:
         rng = random.Random(f"{seed}, {number}")

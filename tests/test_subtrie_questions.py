@@ -36,6 +36,7 @@ DIALECTS = [
     Dialect("flat", separator=":", one_word="?", many_words=None, empty_words=False, max_words=3),
 ]
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+either_layout = pytest.mark.parametrize("exact", [False, True], ids=["by words", "exact"])
 
 
 def texts(dialect: Dialect) -> st.SearchStrategy[str]:
@@ -43,8 +44,8 @@ def texts(dialect: Dialect) -> st.SearchStrategy[str]:
     return st.lists(word, max_size=5).map(dialect.join).filter(partial(is_filter, dialect))
 
 
-def filled(dialect: Dialect, filters: list[str]) -> SubscriptionTrie:
-    trie = SubscriptionTrie(dialect)
+def filled(dialect: Dialect, filters: list[str], exact: bool = False) -> SubscriptionTrie:
+    trie = SubscriptionTrie(dialect, exact=exact)
     for n, filter in enumerate(filters):
         trie.subscribe(filter, n % 3, n=n)
     return trie
@@ -78,18 +79,19 @@ class TestOverlapping:
     @given(dialect=st.sampled_from(DIALECTS), data=st.data())
     def test_any_filters(self, dialect: Dialect, data: st.DataObject) -> None:
         filters = data.draw(st.lists(texts(dialect), max_size=10))
-        trie = filled(dialect, filters)
+        trie = filled(dialect, filters, data.draw(st.booleans()))
         for filter in data.draw(st.lists(texts(dialect), min_size=1, max_size=4)):
             assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter
         trie.check()
 
     @every_dialect
-    def test_all_short_filters_against_each_other(self, dialect: Dialect) -> None:
+    @either_layout
+    def test_all_short_filters_against_each_other(self, dialect: Dialect, exact: bool) -> None:
         words = ["a", "", "$s", dialect.one_word, *([dialect.many_words] if dialect.many_words else [])]
         pairs = [dialect.join((one, two)) for one in words for two in words]
         filters = [text for text in ["", *words, *pairs, *(dialect.join((pair, "a")) for pair in pairs)]]
         filters = sorted({text for text in filters if is_filter(dialect, text)})
-        trie = filled(dialect, filters)
+        trie = filled(dialect, filters, exact)
         for filter in filters:
             assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter
         trie.check()
@@ -145,33 +147,37 @@ def accesses_of(twin: Any, ask: Any) -> list[int]:
 
 
 class TestExactMatchesFirst:
-    @given(dialect=st.sampled_from([AMQP, MQTT, NATS]), data=st.data())
-    @example(dialect=AMQP, data=None)
-    def test_the_same_subscribers_as_match(self, dialect: Dialect, data: Any) -> None:
+    @given(dialect=st.sampled_from([AMQP, MQTT, NATS]), exact=st.booleans(), data=st.data())
+    @example(dialect=AMQP, exact=False, data=None)
+    @example(dialect=AMQP, exact=True, data=None)
+    def test_the_same_subscribers_as_match(self, dialect: Dialect, exact: bool, data: Any) -> None:
         filters = ["", ".", "a.*", "#"] if data is None else data.draw(st.lists(filters_of(dialect), max_size=10))
-        trie = filled(dialect, filters)
+        trie = filled(dialect, filters, exact)
         for topic in ["", "."] if data is None else data.draw(st.lists(topics_of(dialect), min_size=1, max_size=4)):
             found = list(trie.match_iter(topic))
             assert sorted(found) == sorted(trie.match(topic))
-            exact = {one.subscriber for one in trie.entries(topic) if is_exact(dialect, one.filter, topic)}
-            assert set(found[: len(exact)]) == exact, "not the exact ones first"
+            named = {one.subscriber for one in trie.entries(topic) if is_exact(dialect, one.filter, topic)}
+            assert set(found[: len(named)]) == named, "not the exact ones first"
         trie.check()
 
-    def test_a_topic_that_looks_like_a_filter(self) -> None:
-        trie = filled(AMQP, ["a.*", "a.b", "a.#"])
+    @either_layout
+    def test_a_topic_that_looks_like_a_filter(self, exact: bool) -> None:
+        trie = filled(AMQP, ["a.*", "a.b", "a.#"], exact)
         assert sorted(trie.match_iter("a.*")) == [0, 2]
         with pytest.raises(TopicError):
-            filled(MQTT, ["a/+"]).match_iter("a/+")
+            filled(MQTT, ["a/+"], exact).match_iter("a/+")
         trie.check()
 
     @pytest.mark.parametrize("topic", ["a b", "", "a..b", "a" * 5_000])
-    def test_a_bad_topic_is_refused_at_the_call(self, topic: str) -> None:
-        trie = filled(NATS, ["a", ">"])
+    @either_layout
+    def test_a_bad_topic_is_refused_at_the_call(self, topic: str, exact: bool) -> None:
+        trie = filled(NATS, ["a", ">"], exact)
         with pytest.raises(TopicError):
             trie.match_iter(topic)
         trie.check()
 
-    def test_a_topic_that_was_asked_for_by_name_is_not_validated_again(self) -> None:
+    @either_layout
+    def test_a_topic_that_was_asked_for_by_name_is_not_validated_again(self, exact: bool) -> None:
         refused: list[str] = []
 
         class Watched(Dialect):
@@ -180,7 +186,7 @@ class TestExactMatchesFirst:
                 return super().split_topic(text)
 
         watched = Watched("watched", separator=".", one_word="*", many_words="#")
-        trie = SubscriptionTrie(watched)
+        trie = SubscriptionTrie(watched, exact=exact)
         trie.subscribe("a.b", "ann")
         trie.subscribe("a.*", "bob")
         assert list(trie.match_iter("a.b")) == ["ann", "bob"]
@@ -189,9 +195,10 @@ class TestExactMatchesFirst:
         assert refused == ["a.c"]
         trie.check()
 
-    def test_the_wildcards_are_not_looked_at_before_the_exact_ones_are_handed_over(self) -> None:
+    @either_layout
+    def test_the_wildcards_are_not_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
         twin = subscription_twin()
-        few, many = (twin.modules["subtrie"].SubscriptionTrie() for _ in range(2))
+        few, many = (twin.modules["subtrie"].SubscriptionTrie(exact=exact) for _ in range(2))
         for n in range(3):
             few.subscribe("a.b", n)
             many.subscribe("a.b", n)

@@ -151,9 +151,10 @@ def assert_answers_about(trie: SubscriptionTrie, topic: str, state: dict[On, Any
 
 
 @pytest.mark.parametrize("words", [1, 63, 64, 200])
-def test_a_topic_of_any_length(words: int) -> None:
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_topic_of_any_length(words: int, exact: bool) -> None:
     """The compiled twin matches long ones by another body."""
-    trie = SubscriptionTrie(dataclasses.replace(AMQP, max_bytes=1_000), weak=True)
+    trie = SubscriptionTrie(dataclasses.replace(AMQP, max_bytes=1_000), weak=True, exact=exact)
     one, other = Subscriber(), Subscriber()
     topic = ".".join(["a"] * words)
     for filter in (topic, "a.#", "#"):
@@ -176,7 +177,7 @@ def test_a_topic_of_any_length(words: int) -> None:
 def test_every_answer_is_that_of_a_dict_without_the_dead(
     dialect: Dialect, kind: type[Subscriber], data: st.DataObject
 ) -> None:
-    trie = SubscriptionTrie(dialect, weak=True)
+    trie = SubscriptionTrie(dialect, weak=True, exact=data.draw(st.booleans()))
     alive: dict[str, Subscriber] = {}
     state: dict[On, Any] = {}
     cuts: list[tuple[SubscriptionTrie, dict[On, Any]]] = []

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from benchmarks.matchers import CACHED, INVERTED, LOCKED, OPTIMISED, PAHO, TRIE, Entrant, filled, present
+from benchmarks.matchers import CACHED, EXACT, INVERTED, LOCKED, OPTIMISED, PAHO, TRIE, Entrant, filled, present
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from benchmarks.suite.throughput import PROBE, call_each
 from benchmarks.workloads import growing_filters
@@ -23,7 +23,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     some = [".".join(filter.split(".")) for filter in random.Random(5).sample(literal, min(TOPICS, len(literal)))]
     topics = some * REPETITIONS
     group = [_contender(PROBE, dict.fromkeys(literal).get, topics)]
-    for entrant in present([TRIE, CACHED, INVERTED, OPTIMISED, LOCKED, PAHO]):
+    for entrant in present([TRIE, EXACT, CACHED, INVERTED, OPTIMISED, LOCKED, PAHO]):
         for beside, chosen in (("literal filters only", literal), ("a tenth of the filters wild", filters)):
             group.append(_entered(entrant, beside, chosen, topics))
     yield group

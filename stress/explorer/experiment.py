@@ -96,7 +96,7 @@ class Experiment(Explorable):
 
     def _fresh(self, content: Any) -> Any:
         """The nodes of an object into which `content` has just been put."""
-        fresh = self.twin.empty(self.scenario.target)
+        fresh = self.twin.empty(self.scenario.target, exact=self.start.exact)
         put = fresh.mapping.__setitem__ if self.scenario.target == "map" else fresh.subscribe
         for args in content:
             put(*args)

@@ -44,14 +44,16 @@ HASHES: Final[dict[str, int]] = {
     "deep1": on_path(6, 6, 6, 1), "deep2": on_path(6, 6, 6, 2), "deep3": on_path(6, 7),
     "y1": on_path(7, 1), "y2": on_path(7, 2), "y3": on_path(7, 3),
     "same1": 1 << 63 | 9, "same2": 1 << 63 | 9, "same3": 1 << 63 | 9,
+    "a.b": on_path(12, 1), "a.c": on_path(12, 2), "a.d": on_path(12, 3),
 }  # fmt: skip
-"""The mixed hashes of the names; those of `same1`, `same2` and `same3` agree in all 64 bits."""
+"""The mixed hashes of the names; those of `same1`, `same2` and `same3` agree in all 64 bits. `a.b` and its neighbours
+are whole texts of a trie that keeps filters so."""
 
 SUBSCRIBER_HASHES: Final[dict[str, int]] = {
     "s0": 0 | 1 << S, "s9": 0 | 2 << S,
     "s1": 1, "s2": 2, "s3": 3, "s4": 4, "s5": 5, "s8": 8,
     "s6": 1 << 63 | 6, "s7": 1 << 63 | 6,
-    "x": 10, "y": 11, "z": 12,
+    "x": 10, "y": 11, "z": 12, "later": 13,
 }  # fmt: skip
 """The mixed hashes of the subscribers: `s9` meets `s0`, and parts from it below; those of `s6` and `s7` agree in all 64
 bits."""

@@ -45,13 +45,14 @@ def describe(call: Call) -> str:
 class Start:
     """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after so
     many changes of slots. `places` are what the operations of two threads and a third are about. `cache` is how many
-    answers a subscription trie remembers.
+    answers a subscription trie remembers, `exact` whether it keeps filters without a wildcard by their whole text.
     """
 
     calls: tuple[Call, ...]
     places: tuple[tuple[Any, ...], ...]
     left: tuple[Call, int] | None = None
     cache: int = 0
+    exact: bool = False
 
 
 # ------------------------------------------------------------------------------------------------------------- the map
@@ -125,10 +126,11 @@ def _subscriptions(
     later: Sequence[Call] = (),
     left: tuple[Call, int] | None = None,
     cache: int = 0,
+    exact: bool = False,
 ) -> Start:
     calls: list[Call] = [("subscribe", _pair(each)) for each in filters.split()]
     found = tuple(tuple((*_pair(each), topic) for each in place.split()) for place in places)
-    return Start((*calls, *later), found, left, cache)
+    return Start((*calls, *later), found, left, cache, exact)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -182,6 +184,13 @@ _SUBSCRIPTIONS: Final = {
     ),
     "an answer remembered before a snapshot": _subscriptions(
         "a.b a.c d *.c:y", "a.b", "a.b *.b:y a.c", "a.c #:y a.b", later=[*_REMEMBERED, ("subscriptions", ())], cache=4
+    ),
+    "exact, a filter of each kind": _subscriptions(
+        "a.b a.*:y *.b:z", "a.b", "a.b a.*:y *.b:z", "a.*:y *.b:z a.b", "a.#:y a.b a.*:y", exact=True
+    ),
+    "exact, texts that meet": _subscriptions("a.b a.c", "a.b", "a.b a.c a.d", "a.d a.*:y a.b", exact=True),
+    "exact, a filter behind the mark about to go": _subscriptions(
+        "a.*:y b.*:y", "a.b", "a.*:y b.*:y a.b", "a.b a.*:y b.*:y", exact=True
     ),
     "left with a pending removal": _subscriptions("a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
     "left with a pending tomb": _subscriptions("a a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),

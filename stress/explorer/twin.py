@@ -28,18 +28,18 @@ class Twin:
 
     def make(self, target: str, start: Start) -> Any:
         """An object in the state `start`."""
-        subject = self.empty(target, start.cache)
+        subject = self.empty(target, cache=start.cache, exact=start.exact)
         for op, args in start.calls:
             getattr(subject, op)(*args)
         if start.left is not None:
             self._leave(subject, *start.left)
         return subject
 
-    def empty(self, target: str, cache: int = 0) -> Any:
-        """An object with nothing in it. `cache` is that of a subscription trie."""
+    def empty(self, target: str, **settings: Any) -> Any:
+        """An object with nothing in it. `settings` are those of a subscription trie."""
         if target == "map":
             return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
-        return SubscriptionsUnderTest(self.modules["subtrie"].SubscriptionTrie(cache=cache))
+        return SubscriptionsUnderTest(self.modules["subtrie"].SubscriptionTrie(**settings))
 
     def _leave(self, subject: Any, call: Call, after_changes: int) -> None:
         """Let a thread begin `call` and stop for ever after so many changes of slots."""

@@ -455,6 +455,27 @@ _SUBSCRIPTIONS: Final = (
         ),
     ),
     _of_subscriptions(
+        "who asked for the topic by name is not found beside wildcards",
+        _MATCHING,
+        "self._reach(reached, self._literal(level, cn, query.whole, query.whole_hash), _BIT << len(query.words))\n",
+        "pass\n",
+        starts=("exact, a filter of each kind",),
+    ),
+    _of_subscriptions(
+        "filters behind the mark are not looked at",
+        _MATCHING,
+        "            self._reach(reached, self._wild(cn, MARKED), positions)\n",
+        "",
+        starts=("exact, a filter of each kind",),
+    ),
+    _of_subscriptions(
+        "the mark is told as a word",
+        "subtrie._layout",
+        "    if branch.hash != MARKED:",
+        "    if True:",
+        starts=("exact, a filter behind the mark about to go",),
+    ),
+    _of_subscriptions(
         "a set of subscribers is changed in place",
         _SUBSCRIBERS,
         "        return _new_node(node.bitmap | flag, inserted(node.array, pos, entry), node.size + 1)",
