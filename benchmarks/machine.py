@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("ctrie", "cereggii", "immutables", "paho-mqtt", "pika", "pyroaring", "pyspark", "sortedcontainers")
 PROGRAMS = ("mosquitto", "nats-server", "rabbitmq-server", "openjdk-17-jre-headless")
@@ -31,6 +32,11 @@ def describe() -> dict[str, object]:
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "programs": {name: found for name in PROGRAMS if (found := _debian_version(name))},
     }
+
+
+def cores_of(machine: dict[str, Any]) -> str:
+    """Say how many processors there are, for people."""
+    return f"{machine['cores']} core{'' if machine['cores'] == 1 else 's'}"
 
 
 def gil() -> bool:

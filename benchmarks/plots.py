@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import cores_of
 from benchmarks.results import Run
 from benchmarks.tables import FACTORS, number
 
@@ -27,7 +28,7 @@ def draw(run: Run, folder: Path) -> None:
     {"bars": _bars, "growth": _growth, "scaling": _scaling}[run.plot](axes, run)
     axes.set_title(run.title, fontsize=11, loc="left")
     gil = "GIL" if run.machine["gil"] else "free-threaded"
-    machine = f"{run.machine['cores']} cores, {run.machine['cpu']}"
+    machine = f"{cores_of(run.machine)}, {run.machine['cpu']}"
     where = f"Python {run.machine['python']} ({gil}), {machine}, {run.taken}"
     figure.text(0.99, -0.01, where, ha="right", va="top", fontsize=7, color="grey")
     figure.savefig(folder / f"{run.stem}.png", dpi=110, bbox_inches="tight")

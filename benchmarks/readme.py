@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.machine import cores_of
 from benchmarks.matchers import INVERTED, LOCKED, NAIVE, OPTIMISED, PAHO, PAHO_UNDER_LOCK, TRIE, Entrant
 from benchmarks.results import Run, load_all
 from benchmarks.suite.writers import ALONE, BESIDE, series
@@ -49,7 +50,7 @@ def _figures(runs: list[Run], folder: Path) -> Iterator[str]:
 def _published(costs: Run, rates: Run | None) -> Iterator[str]:
     machine = costs.machine
     threads = "with its GIL" if machine["gil"] else "free-threaded"
-    where = f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_before']} before"
+    where = f"{machine['cpu']}, {cores_of(machine)}, load {machine['load_before']} before"
     yield f"**Python {machine['python']}, {threads}**, {where}:\n"
     heads = [f"{operation}, ns: cold / hot" for operation in OPERATIONS]
     yield _row(["", *heads, "lookups/s", "lookups/s beside a writer"])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from benchmarks.machine import cores_of
 from benchmarks.results import Run, load_all
 from benchmarks.tables import table
 
@@ -37,7 +38,7 @@ def _section(runs: list[Run]) -> Iterator[str]:
         threads = "GIL" if machine["gil"] else "no GIL"
         yield (
             f"### {run.benchmark}: Python {machine['python']}, {threads}\n\n"
-            f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_before']} before, {run.taken},"
+            f"{machine['cpu']}, {cores_of(machine)}, load {machine['load_before']} before, {run.taken},"
             f" {machine['twin']} twin; raw: [{run.stem}.json]({run.stem}.json)\n"
         )
         yield f"![{run.title}]({run.stem}.png)\n"
