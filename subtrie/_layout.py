@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from subtrie._branch import Chain
 from subtrie._words import MARKED
 from subtrie.dialects import Dialect
 
@@ -46,11 +45,3 @@ def filter_words(branch: Any, separator: str) -> tuple[str, ...]:
     """Return the words that a branch adds to a filter: those of a whole text, and not the mark."""
     words = tuple(branch.key.split(separator))
     return words[1:] if branch.hash == MARKED else words
-
-
-def extended(path: Any, branch: Any) -> Any:
-    """Return a path (`_listing.py`) with a branch at its end."""
-    if branch.hash != MARKED:
-        return path, branch.key
-    marked = path, None
-    return (marked, branch.key[len(MARK) + 1 :]) if isinstance(branch, Chain) else marked  # after the separator

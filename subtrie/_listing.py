@@ -18,19 +18,21 @@ from typing import Any, NamedTuple, TypeAlias
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._branch import Chain, is_wanted, subscribers_of, words_in
+    from subtrie._matching import extended
     from subtrie._subscribers import find_entry, living
     from subtrie._text_node import words_followed
     from subtrie._words import MARKED
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
     from cython.cimports.subtrie._branch import Chain, is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._matching import extended
     from cython.cimports.subtrie._subscribers import find_entry, living
     from cython.cimports.subtrie._text_node import words_followed
     from cython.cimports.subtrie._words import MARKED
 
 from ctrie._nodes import differences, snodes
 from subtrie._groups import changed_members, everybody, group_count, sets_of, total
-from subtrie._layout import extended, filter_words
+from subtrie._layout import filter_words
 from subtrie._matching import branch_in, words_of
 from subtrie._subscribers import iter_entries
 from subtrie.dialects import Dialect

@@ -67,7 +67,6 @@ else:
     from cython.cimports.subtrie._text_node import key_begins
     from cython.cimports.subtrie._words import MANY_WORDS, MARKED, ONE_WORD
 
-from subtrie._layout import extended
 
 RETRIES = 4
 # match_many goes on looking for topics that come again as long as, every so many topics, one in so many was such a one.
@@ -331,6 +330,14 @@ def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: b
 def has_groups(reading: Reading) -> bool:
     """Tell whether the answer depends on whose turn it is."""
     return any(isinstance(branch.value, Shared) for branch, _ in reading.found)
+
+
+def extended(path: Any, branch: Branch) -> Any:
+    """Return a path with a branch at its end; the mark (_layout.py), which is the empty word, is None in it."""
+    if branch.hash != MARKED:
+        return path, branch.key
+    marked = path, None
+    return (marked, branch.key[1:]) if isinstance(branch, Chain) else marked  # what is after the separator
 
 
 def path_of(words: tuple[str, ...]) -> Any:

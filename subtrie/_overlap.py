@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from ctrie._nodes import snodes
 from subtrie._branch import is_wanted
-from subtrie._layout import MARK, extended, filter_words
-from subtrie._matching import branch_in
+from subtrie._layout import MARK, filter_words
+from subtrie._matching import branch_in, extended
 from subtrie._words import MARKED
 from subtrie.dialects import Dialect, Words
 

@@ -470,7 +470,7 @@ _SUBSCRIPTIONS: Final = (
     ),
     _of_subscriptions(
         "the mark is told as a word",
-        "subtrie._layout",
+        _MATCHING,
         "    if branch.hash != MARKED:",
         "    if True:",
         starts=("exact, a filter behind the mark about to go",),
