@@ -6,6 +6,7 @@ build of the package is needed: a C compiler is all.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -17,7 +18,7 @@ from typing import Final
 
 from stress.explorer.private import Change, source_of
 
-__all__ = ["compiler", "trouble_of"]
+__all__ = ["compiler", "processors", "trouble_of"]
 
 _SECONDS: Final = 60
 _HEADERS: Final = ("reclaim.h", "native.h")
@@ -27,6 +28,11 @@ _HEADERS: Final = ("reclaim.h", "native.h")
 def compiler() -> str | None:
     """A C compiler for POSIX threads; None if there is none."""
     return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def trouble_of(changes: Sequence[Change]) -> str:

@@ -18,7 +18,7 @@ from stress.explorer.twin import load_twin
 from stress.mutants.catalogue import MUTANTS, Mutant
 from stress.mutants.checked import first_difference
 from stress.mutants.layers import catch
-from stress.mutants.reclaimed import compiler, trouble_of
+from stress.mutants.reclaimed import compiler, processors, trouble_of
 
 __all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant"]
 
@@ -85,6 +85,8 @@ def _try_checker(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
 def _try_reclaimer(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
     if compiler() is None:
         return {"untried": "there is no C compiler"}
+    if mutant.edits and processors() < 2:
+        return {"untried": "on one processor threads do not meet often enough"}
     until = time.monotonic() + (seconds if mutant.edits else 0)
     attempts = 0
     while True:
