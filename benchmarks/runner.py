@@ -43,21 +43,31 @@ def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[st
             gc.collect()
             for contender, kept in zip(group, values, strict=True):
                 progress(f"{_label(contender)}: {turn + 1}/{warm_ups + repeats}")
-                if gil():
-                    gc.collect()  # or it would pay for what the one before has left
-                value = contender.measure() / contender.operations
+                value = _measured(contender) / contender.operations
                 if turn >= warm_ups:
                     kept.append(value)
     return [Result(contender.series, contender.x, kept) for contender, kept in zip(group, values, strict=True)]
 
 
+def _measured(contender: Contender) -> float:
+    """Let a contender pay for its own collections, and not for looking at what all the others have built.
+
+    A free-threaded interpreter passes over that in every collection, however settled it is, for seconds where there are
+    ten million objects. So none are made there while a contender is measured.
+    """
+    if gil():
+        gc.collect()  # or it would pay for what the one before has left
+        return contender.measure()
+    gc.disable()
+    try:
+        return contender.measure()
+    finally:
+        gc.enable()
+
+
 @contextmanager
 def _settled_heap() -> Iterator[None]:
-    """Keep the collector on, but away from what is there already.
-
-    Otherwise each contender would pay for traversing what all the others have built. A free-threaded interpreter looks
-    at all that there is even so, seconds long for some ten million objects, so there only each turn begins with it.
-    """
+    """Keep the collector away from what is there already, which each contender would else pay for."""
     gc.collect()
     gc.freeze()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -70,17 +69,7 @@ def _wide(size: int, numbers: Sequence[int]) -> Iterator[Contender]:
 
 
 def _contender(series: str, call: Callable[[str], Any], topics: Sequence[str], size: int) -> Contender:
-    return Contender(series, partial(_timed_without_collections, partial(call_each, call, topics)), len(topics), size)
-
-
-def _timed_without_collections(work: Callable[[], object]) -> float:
-    """Return the seconds that a call takes. A collection on a free-threaded interpreter, which looks at all objects,
-    would add what all the other contenders have built."""
-    gc.disable()
-    try:
-        return timed(work)
-    finally:
-        gc.enable()
+    return Contender(series, partial(timed, partial(call_each, call, topics)), len(topics), size)
 
 
 BENCHMARKS = [
@@ -96,7 +85,7 @@ BENCHMARKS = [
             " but 200 again and again for the inverted bitmap, which has to know them, and 20 for the naive one."
             " One probe of a dict, which finds literal filters only, says how much of the growth is that of memory;"
             " the latency workload, one topic again and again among filters of long random words, says how much is that"
-            " of the trie. No garbage is collected meanwhile."
+            " of the trie."
         ),
     )
 ]

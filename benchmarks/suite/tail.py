@@ -58,8 +58,7 @@ def _quantiles(entrant: Entrant, filters: Sequence[str], burst: int, collecting:
     """Return quantiles of the seconds that a match takes while one thread subscribes so many filters."""
     matcher = filled(entrant, filters)
     together, done = Barrier(READERS + 1), Event()
-    if not collecting:
-        gc.disable()
+    (gc.enable if collecting else gc.disable)()
     try:
         with ThreadPoolExecutor(READERS + 1) as pool:
             readers = [pool.submit(_read, matcher, filters, together, done, seed) for seed in range(READERS)]
