@@ -66,6 +66,14 @@ cdef inline bint compare_and_set(Slot slot, object expected, object desired) exc
     return compare_and_set_in(CTRIE_SLOT(<PyObject *>slot), expected, desired)
 
 
+cdef inline PyObject *borrow(object thing) noexcept:
+    return <PyObject *>thing
+
+
+cdef inline object borrowed(PyObject *thing):
+    return <object>thing
+
+
 cdef inline void initialise(Slot slot, object value):
     # Only before the slot is published: nobody else can see it yet.
     slot.value = value

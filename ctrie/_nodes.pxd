@@ -1,10 +1,10 @@
 # C types for _nodes.py; what the code means is written there.
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._cnode cimport CNode, Gen, MainNode
-from ctrie._native cimport Slot
+from ctrie._native cimport CTRIE_IS, CTRIE_SLOT, Slot, pin, slot_read, unpin
 
 cdef extern from *:
     # Views of nodes for borrowed traversal: no reference is counted, so the caller must be pinned.
@@ -99,10 +99,21 @@ cdef FailedNode _failed(MainNode wrapped)
 cdef bint gcas(Root root, INode inode, MainNode old, MainNode new) except -1
 @cython.locals(main=MainNode)
 cdef MainNode gcas_read(Root root, INode inode)
-@cython.locals(failed=FailedNode, current=INode)
+@cython.locals(failed=FailedNode)
 cdef MainNode gcas_complete(Root root, INode inode, MainNode main)
 
 cdef INode rdcss_read_root(Root root, bint abort=*)
+cdef inline bint is_present(Root root, INode inode) except -1:
+    cdef PyObject *top
+    cdef bint same
+    pin()
+    top = slot_read(CTRIE_SLOT(<PyObject *>root))
+    if CTRIE_IS(top, <PyTypeObject *>INode):
+        same = CTRIE_GEN(top) == CTRIE_GEN(<PyObject *>inode)
+        unpin()
+        return same
+    unpin()
+    return rdcss_read_root(root, True).gen is inode.gen
 @cython.locals(descriptor=RDCSSDescriptor, chosen=INode)
 cdef INode _rdcss_complete(Root root, bint abort)
 @cython.locals(descriptor=RDCSSDescriptor)

@@ -303,9 +303,7 @@ def gcas_complete(root: Root, inode: INode, main: MainNode) -> MainNode:
                 return failed.wrapped
             main = load(inode)
             continue
-        # Aborting a snapshot in progress keeps GCAS and RDCSS from waiting on each other.
-        current = rdcss_read_root(root, True)
-        if current.gen is inode.gen and not root.readonly:
+        if is_present(root, inode) and not root.readonly:
             # Success: the write is committed; it took effect when the root was read. Failure: another helper decided.
             if compare_and_set(main, prev, None):
                 return main
@@ -324,6 +322,14 @@ def rdcss_read_root(root: Root, abort: bool = False) -> INode:
     if isinstance(current, INode):
         return current
     return _rdcss_complete(root, abort)
+
+
+if not cython.compiled:  # the compiled body (_nodes.pxd) counts no use of the root I-node, to which all would write
+
+    def is_present(root: Root, inode: INode) -> bool:
+        """Tell whether an I-node is of the root's generation. A snapshot in progress is aborted, which keeps GCAS and
+        RDCSS from waiting on each other."""
+        return rdcss_read_root(root, True).gen is inode.gen
 
 
 def _rdcss_complete(root: Root, abort: bool) -> INode:

@@ -46,7 +46,7 @@ cpdef tuple words_in(Branch branch, str separator)
 
 @cython.no_gc
 cdef class FilterEdit(Edit):
-    cdef object plan
+    cdef PyObject *plan
     cdef str separator
     cdef tuple words
     cdef tuple hashes
@@ -59,7 +59,7 @@ cdef class FilterEdit(Edit):
     cdef bint bare
     cdef bint bare_above
 
-    cdef object begin(self, object plan, tuple words, tuple hashes, object group)
+    cdef object begin(self, object plan, str separator, tuple words, tuple hashes, object group)
     cdef object rewind(self)
     @cython.locals(branch=Branch)
     cdef bint same(self, SNode sn) except -1
@@ -98,6 +98,8 @@ cdef class Unsubscribe(FilterEdit):
 
 cdef INode _level_of(SNode only, Gen gen)
 @cython.locals(edit=Subscribe)
-cdef Subscribe subscribe_edit(object plan, tuple words, tuple hashes, object group, Entry entry)
+cdef Subscribe subscribe_edit(object plan, str separator, tuple words, tuple hashes, object group, Entry entry)
 @cython.locals(edit=Unsubscribe)
-cdef Unsubscribe unsubscribe_edit(object plan, tuple words, tuple hashes, object group, object subscriber, uint64_t hash)
+cdef Unsubscribe unsubscribe_edit(
+    object plan, str separator, tuple words, tuple hashes, object group, object subscriber, uint64_t hash
+)

@@ -40,14 +40,14 @@ if not cython.compiled:
     from ctrie._arrays import flag_at
     from ctrie._cnode import Gen, new_cnode
     from ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
-    from ctrie._slot import plain_after, plain_node, untrack
+    from ctrie._slot import borrow, borrowed, plain_after, plain_node, untrack
     from subtrie._groups import members_of, with_members
     from subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
     from subtrie._text_node import TextNode, copy_key, drop_texts, key_begins, set_key, words_followed
 else:
     from cython.cimports.ctrie._arrays import flag_at
     from cython.cimports.ctrie._cnode import Gen, new_cnode
-    from cython.cimports.ctrie._native import plain_after, plain_node, untrack
+    from cython.cimports.ctrie._native import borrow, borrowed, plain_after, plain_node, untrack
     from cython.cimports.ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
     from cython.cimports.subtrie._groups import members_of, with_members
     from cython.cimports.subtrie._subscribers import Entry, find_entry, new_entry, with_entry, without_entry
@@ -163,7 +163,7 @@ class FilterEdit(Edit):
         "taken",
         "words",
     )
-    plan: Any
+    plan: Any  # borrowed: whoever has the edit made has the trie
     separator: str  # the plan's
     group: str | None
     attempts: int
@@ -177,10 +177,12 @@ class FilterEdit(Edit):
     bare: bool  # it has no subscribers
     bare_above: bool  # the branch that leads to the present level has none
 
-    def begin(self, plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None) -> None:
+    def begin(
+        self, plan: Any, separator: str, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None
+    ) -> None:
         """Say which subscribers it is about: those of the filter, or of its queue group."""
-        self.plan = plan
-        self.separator = plan.separator
+        self.plan = borrow(plan)
+        self.separator = separator
         self.words = words
         self.hashes = hashes
         self.group = group
@@ -268,7 +270,7 @@ class Subscribe(FilterEdit):
     def _parted(self, branch: Branch, end: int) -> Branch:
         """Cut a chain where the filter leaves it, or ends within it."""
         rest = words_in(branch, self.separator)[self.taken :]
-        lower_hash = self.plan.hash_in_filter(rest[0])
+        lower_hash = borrowed(self.plan).hash_in_filter(rest[0])
         lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
         if end == len(self.words):
             here = with_members(None, self.group, self.entry)
@@ -321,19 +323,25 @@ def _level_of(only: SNode, gen: Gen) -> INode:
 
 
 def subscribe_edit(
-    plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
+    plan: Any, separator: str, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
 ) -> Subscribe:
     edit: Subscribe = Subscribe.__new__(Subscribe)
-    edit.begin(plan, words, hashes, group)
+    edit.begin(plan, separator, words, hashes, group)
     edit.entry = entry
     return edit
 
 
 def unsubscribe_edit(
-    plan: Any, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, subscriber: object, hash: int
+    plan: Any,
+    separator: str,
+    words: tuple[str, ...],
+    hashes: tuple[int, ...],
+    group: str | None,
+    subscriber: object,
+    hash: int,
 ) -> Unsubscribe:
     edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
-    edit.begin(plan, words, hashes, group)
+    edit.begin(plan, separator, words, hashes, group)
     edit.subscriber = subscriber
     edit.subscriber_hash = hash
     return edit

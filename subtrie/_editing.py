@@ -17,14 +17,14 @@ def new_subscribe(
     trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
 ) -> Subscribe:
     """Return an edit that puts `entry` on the filter of these words, or on its queue group."""
-    return subscribe_edit(trie._plan, words, hashes, group, entry)
+    return subscribe_edit(trie._plan, trie._plan.separator, words, hashes, group, entry)
 
 
 def new_unsubscribe(
     trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, subscriber: Any, hash: int
 ) -> Unsubscribe:
     """Return an edit that takes a subscriber off."""
-    return unsubscribe_edit(trie._plan, words, hashes, group, subscriber, hash)
+    return unsubscribe_edit(trie._plan, trie._plan.separator, words, hashes, group, subscriber, hash)
 
 
 def edit_filter(trie: Matchable, edit: FilterEdit) -> SNode | None:

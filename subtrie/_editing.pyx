@@ -16,6 +16,7 @@ from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode
 from ctrie._native cimport CTRIE_IS, CTRIE_SLOT, Py_None, pin, slot_read, unpin
 from ctrie._nodes cimport CTRIE_GEN, CTRIE_HASH, CTRIE_VALUE, INode, MainNode, Root, edit_trie
 from subtrie._branch cimport SUBTRIE_ALONE, SUBTRIE_NEXT, subscribe_edit, unsubscribe_edit
+from subtrie._match cimport Plan
 from subtrie._text_node cimport SUBTRIE_TEXT, packed_text
 
 cdef extern from "packed.h":
@@ -37,13 +38,15 @@ cdef struct Place:          # where a descent stands, all borrowed; the fields o
 
 
 cdef Subscribe new_subscribe(Matchable trie, tuple words, tuple hashes, object group, Entry entry):
-    return subscribe_edit(<object><PyObject *>trie._plan, words, hashes, group, entry)
+    cdef PyObject *plan = <PyObject *>trie._plan
+    return subscribe_edit(<object>plan, (<Plan>plan).separator, words, hashes, group, entry)
 
 
 cdef Unsubscribe new_unsubscribe(
     Matchable trie, tuple words, tuple hashes, object group, object subscriber, uint64_t hash
 ):
-    return unsubscribe_edit(<object><PyObject *>trie._plan, words, hashes, group, subscriber, hash)
+    cdef PyObject *plan = <PyObject *>trie._plan
+    return unsubscribe_edit(<object>plan, (<Plan>plan).separator, words, hashes, group, subscriber, hash)
 
 
 cdef SNode edit_filter(Matchable trie, FilterEdit edit):

@@ -6,7 +6,7 @@ The first level of such a trie has
     filters that begin with one     as in any other trie
     all others                      behind the branch of the *mark*, as if the empty word came before their first one
 
-so that a filter without a wildcard takes one probe to find, whatever its words, and one bit of the first C-node tells
+so that a filter without a wildcard takes one probe to find, whatever its words, and a look at the first C-node tells
 whether there is any filter that would have to be looked for word by word. The mark has a hash that no word has
 (`_words.py`), and thus its place to itself. To edits a whole text is one word of a filter of one, and the mark a first
 word like others: they know nothing of this. Whoever spells filters out does. In a path the mark is None.

@@ -337,7 +337,7 @@ FAULTS = [
         Fault(
             "a commit does not look at the root's generation",
             NODES,
-            "        if current.gen is inode.gen and not root.readonly:",
+            "        if is_present(root, inode) and not root.readonly:",
             "        if True:",
         ),
         "one filter",

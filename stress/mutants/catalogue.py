@@ -95,13 +95,13 @@ def _of_subscriptions(name: str, module: str, text: str, instead: str, **needs: 
 _GCAS: Final = (
     _of_map(
         "GCAS without a look at the generation",
-        "if current.gen is inode.gen and not root.readonly:",
+        "if is_present(root, inode) and not root.readonly:",
         "if not root.readonly:",
     ),
     _of_map(
         "GCAS commits in a read-only snapshot",
-        "if current.gen is inode.gen and not root.readonly:",
-        "if current.gen is inode.gen:",
+        "if is_present(root, inode) and not root.readonly:",
+        "if is_present(root, inode):",
         starts=("left with a pending tomb",),
     ),
     _of_map(
@@ -124,7 +124,7 @@ _GCAS: Final = (
         "if compare_and_set(inode, main, failed.wrapped):",
         "if compare_and_set(inode, main, load(failed.wrapped) or failed):",
     ),
-    _of_map("GCAS waits for RDCSS", "current = rdcss_read_root(root, True)", "current = rdcss_read_root(root)"),
+    _of_map("GCAS waits for RDCSS", "return rdcss_read_root(root, True)", "return rdcss_read_root(root)"),
 )
 
 _SNAPSHOTS: Final = (
