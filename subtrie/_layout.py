@@ -30,6 +30,8 @@ def exact_path(
     dialect: Dialect, words: tuple[str, ...], hashes: tuple[int, ...], word_hash: Callable[[str], int]
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the words of a filter, and their hashes, by which such a trie keeps it."""
+    if len(words) == 1:  # a whole text, or one word, which is as good, or a wildcard
+        return words, hashes
     if not any(map(dialect.is_wild, words)):
         text = dialect.join(words)
         return (text,), (word_hash(text),)

@@ -24,7 +24,6 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _check_branch(self, object branch)
     cdef object _writable(self)
     cdef tuple _path(self, object filter)
-    cdef tuple _laid_out(self, tuple words, tuple hashes)
     cdef tuple _place(self, object filter, object queue)
     cdef tuple _checked(self, object subscription)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)

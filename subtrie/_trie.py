@@ -567,13 +567,7 @@ class SubscriptionTrie(Matchable):
 
     def _path(self, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
         words, hashes = filter_path(self, filter)
-        return self._laid_out(words, hashes)
-
-    def _laid_out(self, words: tuple[str, ...], hashes: tuple[int, ...]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return the words, and their hashes, by which a filter of these is kept."""
-        if self._plan.exact and len(words) > 1:  # a single word is as good as a whole text, or a wildcard
-            return exact_path(self.dialect, words, hashes, word_hash)
-        return words, hashes
+        return exact_path(self.dialect, words, hashes, word_hash) if self._plan.exact else (words, hashes)
 
     def _place(self, filter: str, queue: str | None) -> Place:
         """Return where the subscriptions to `filter` are, in the queue group if one is given."""
@@ -584,7 +578,8 @@ class SubscriptionTrie(Matchable):
             group = str.__str__(queue)
         elif self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
             words, hashes, group = words[2:], hashes[2:], words[1]
-        words, hashes = self._laid_out(words, hashes)
+        if self._plan.exact:
+            words, hashes = exact_path(self.dialect, words, hashes, word_hash)
         return (filter, queue), words, hashes, group
 
     def _checked(self, subscription: tuple[Any, ...]) -> tuple[Place, Any, int, dict[str, Any] | None]:

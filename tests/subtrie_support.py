@@ -184,9 +184,9 @@ def new_trie(twin: Twin, **settings: Any) -> Any:
     return twin.modules["subtrie"].SubscriptionTrie(**settings)
 
 
-def filled(*subscriptions: On, **settings: Any) -> Callable[[Twin], Any]:
+def filled(*subscriptions: On) -> Callable[[Twin], Any]:
     def build(twin: Twin) -> Any:
-        trie = new_trie(twin, **settings)
+        trie = new_trie(twin)
         for on in subscriptions:
             trie.subscribe(*on)
         return trie
