@@ -38,6 +38,9 @@ MODULES = {
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.pyx",
     "subtrie._trie.editing": "subtrie/_trie/editing.pyx",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
+    "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
+    "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
+    "subtrie._trie.topic_store": "subtrie/_trie/topic_store.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
 }
