@@ -35,6 +35,8 @@ cdef class SubscriptionTrie(Matchable):
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     @cython.locals(retries=Py_ssize_t)
     cdef object _after(self, FilterEdit edit)
+    cdef object _note(self, FilterEdit edit, object raised)
+    cdef object _changed_filter(self, FilterEdit edit)
     @cython.locals(root=Root, trie=SubscriptionTrie)
     cdef Root _present(self)
     cdef object _count_retries(self, Py_ssize_t number)

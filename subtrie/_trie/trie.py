@@ -123,8 +123,8 @@ class SubscriptionTrie(Matchable):
     and when it has lost its last (False), whatever groups they are in. It is called by threads that change the trie,
     one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
     left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
-    stands; of several changes by one call, those that would have followed are not made. Snapshots and forks tell
-    nobody.
+    stands; of several changes by one call, those that would have followed are not made. A notice before
+    which Ctrl-C came is told with the next. Snapshots and forks tell nobody.
 
     With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
     moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
@@ -294,15 +294,20 @@ class SubscriptionTrie(Matchable):
     def clear(self) -> None:
         """Remove everything, at one instant. O(1); O(n) with an index, which is brought up to date afterwards."""
         self._writable()
-        clear_root(self._root)
-        if self._cache is not None:
-            forget(self._cache)
         try:
-            if self._index is not None:
-                self._withdraw_all()
-        finally:
-            if self._notices is not None:
-                self._notices.changed(None, self._is_wanted)
+            try:
+                clear_root(self._root)
+                if self._cache is not None:
+                    forget(self._cache)
+                if self._index is not None:
+                    self._withdraw_all()
+            finally:
+                if self._notices is not None:
+                    self._notices.changed(None, self._is_wanted)
+        except BaseException as raised:
+            if self._notices is not None and not isinstance(raised, Exception):
+                self._notices.put_on_list(None)  # as in _note
+            raise
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -597,28 +602,36 @@ class SubscriptionTrie(Matchable):
         _, words, hashes, group = place
         edit = new_subscribe(self, words, hashes, group, entry)
         try:
-            if self._index is None:
-                edit_filter(self, edit)
-            else:
-                self._put_filed(place, edit)
-        finally:  # what a subscriber's __eq__ raises may come after the change
-            if edit.crossed or edit.attempts > 1:
-                self._after(edit)
+            try:
+                if self._index is None:
+                    edit_filter(self, edit)
+                else:
+                    self._put_filed(place, edit)
+            finally:  # what a subscriber's __eq__ raises may come after the change
+                if edit.crossed or edit.attempts > 1:
+                    self._after(edit)
+        except BaseException as raised:
+            self._note(edit, raised)
+            raise
         return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
         edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
         try:
-            if self._index is None:
-                edit_filter(self, edit)
-            else:
-                owner = self._index.owner_of(subscriber, hash)
-                edit_filter(self, edit)
-                self._withdraw(place, owner, hash, edit)
-        finally:  # as in _put
-            if edit.crossed or edit.attempts > 1:
-                self._after(edit)
+            try:
+                if self._index is None:
+                    edit_filter(self, edit)
+                else:
+                    owner = self._index.owner_of(subscriber, hash)
+                    edit_filter(self, edit)
+                    self._withdraw(place, owner, hash, edit)
+            finally:  # as in _put
+                if edit.crossed or edit.attempts > 1:
+                    self._after(edit)
+        except BaseException as raised:
+            self._note(edit, raised)
+            raise
         return edit.present is not None
 
     def _after(self, edit: FilterEdit) -> None:
@@ -627,7 +640,15 @@ class SubscriptionTrie(Matchable):
         if retries > 0:
             self._count_retries(retries)
         if edit.crossed and self._notices is not None:
-            self._notices.changed(self.dialect.join(plain_words(edit.words, edit.hashes)), self._is_wanted)
+            self._notices.changed(self._changed_filter(edit), self._is_wanted)
+
+    def _note(self, edit: FilterEdit, raised: BaseException) -> None:
+        """Where Ctrl-C may have come between a change and its notice: put it on the list for whoever delivers next."""
+        if edit.crossed and self._notices is not None and not isinstance(raised, Exception):
+            self._notices.put_on_list(self._changed_filter(edit))
+
+    def _changed_filter(self, edit: FilterEdit) -> str:
+        return self.dialect.join(plain_words(edit.words, edit.hashes))
 
     def _let_go(self, held: Held) -> None:
         """Take the subscription off that a reference to a dead subscriber stands for, if it is still there. O(words +

@@ -181,9 +181,9 @@ def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iter
         before, after = [None if entry is None else entry.subscriber for entry in both]
         if before is not None and after is not None and (before[1] is after[1] or _are_same(before[1], after[1])):
             continue
-        if before is not None or after is not None:
-            topic = (after if before is None else before)[0]
-            yield topic, absent if before is None else before[1], absent if after is None else after[1]
+        some = after if before is None else before
+        if some is not None:
+            yield some[0], absent if before is None else before[1], absent if after is None else after[1]
 
 
 def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any, Any]]:
