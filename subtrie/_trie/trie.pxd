@@ -54,5 +54,8 @@ cdef class SubscriptionTrie(Matchable):
 
 cdef Root _frozen(SubscriptionTrie trie)
 cdef bint _is_exact(SubscriptionTrie trie) except -1
+cdef dict _content(SubscriptionTrie trie)
+@cython.locals(snapshot=SubscriptionTrie)
+cdef SubscriptionTrie _snapshot_of(SubscriptionTrie trie, tuple instant)
 cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash, Edit edit)
 cdef tuple _filing_key(tuple place)

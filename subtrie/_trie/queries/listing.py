@@ -50,6 +50,14 @@ class Subscription(NamedTuple):
     def __hash__(self) -> int:
         return hash((self.filter, self.subscriber))  # options may hold what has no hash
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return filter, subscriber and options as a plain dict, the options one of their own.
+
+        >>> Subscription("a.*", 1, MappingProxyType({"qos": 1})).as_dict()
+        {'filter': 'a.*', 'subscriber': 1, 'options': {'qos': 1}}
+        """
+        return {"filter": self.filter, "subscriber": self.subscriber, "options": dict(self.options)}
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.filter, self.subscriber, dict(self.options))
 
