@@ -16,7 +16,7 @@ class Shown(NamedTuple):
     """What is written of the lines that were found."""
 
     others: bool = False  # the lines that do not match, instead
-    count: bool = False  # how many there are, instead
+    counts: bool = False  # how many there are, instead
     numbers: bool = False  # each with its number
     nothing: bool = False  # the exit status says it
 
@@ -44,11 +44,11 @@ def grep(dialect: Dialect, filter: str, paths: Sequence[str], shown: Shown, out:
                 count += 1
                 if shown.nothing:
                     return FOUND
-                if not shown.count:
+                if not shown.counts:
                     out.write(f"{named}{f'{number}:' if shown.numbers else ''}{topic}\n".encode())
                     if path == STANDARD_INPUT:
                         out.flush()
-        if shown.count and not shown.nothing:
+        if shown.counts and not shown.nothing:
             out.write(f"{named}{count}\n".encode())
     out.flush()
     return TROUBLE if bad.count else FOUND if found else NONE
