@@ -142,8 +142,9 @@ class SubscriptionTrie(Matchable):
     With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
     moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
     ever; if it goes, the others have to subscribe again. An answer is of one instant, less those who have died since.
-    Snapshots and forks keep nobody alive either, and show nobody who has died. Options are held strongly. To match
-    costs about ten times as much, and to count is O(n). Neither `cache` nor `index` goes with it: ValueError.
+    Snapshots and forks keep nobody alive either, and show nobody who has died. A bound method counts as alive for as
+    long as its object is. Options are held strongly. To match costs up to twice as much, and to count is O(n). Neither
+    `cache` nor `index` goes with it: ValueError.
 
     With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe, and a topic that
     somebody asked for by name is not even split, nor validated again, as long as no filter but such a one could match
@@ -373,10 +374,10 @@ class SubscriptionTrie(Matchable):
         """Return who gets a message on `topic`: a Delivery with subscriber, options, group and filter for each
         subscription that the topic reaches, in no particular order. Of each group, only the member whose turn it is.
 
-        Who is subscribed for itself and as a member of a group gets the message both ways. Of what one subscriber gets
-        for itself, by several filters, `merge` keeps all ("all"), some one ("one"), or one whose option `by` is greatest
-        ("best"; of equals, some one; to have no such option, or None, is less than any value). Deliveries to members of
-        groups are always kept.
+        A member of a group that is also subscribed for itself gets the message both ways. Of what one subscriber gets
+        for itself, by several filters, `merge` keeps all ("all"), some one ("one"), or one whose option `by` is
+        greatest ("best"; of equals, some one; to have no such option, or None, is less than any value). Deliveries to
+        members of groups are always kept.
 
         Raises TopicError for what is no topic, ValueError for any other rule, and TypeError where the options of one
         subscriber cannot be compared. Costs about twice as much as `match`; no text is made until a Delivery is asked
@@ -414,8 +415,8 @@ class SubscriptionTrie(Matchable):
     def entries(self, topic: str, *, merge: str = "all", by: str = "qos") -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
 
-        As `deliveries`, but all members of each group are named and no turn is taken. Errors, `merge`, progress and cost
-        as `deliveries`; never remembered. All are found at the call; a text is made when one is asked for its filter.
+        As `deliveries`, but all members of each group are named and no turn is taken. Errors, `merge`, progress and
+        cost as `deliveries`; never remembered. All are found at the call, texts made when one is asked for its filter.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("#", 1, qos=2)

@@ -37,13 +37,13 @@ class Held(weakref.ref[Any]):
         if self is other:
             return True
         one = self()
-        two = other() if issubclass(type(other), Held) else other
+        two = other() if type(other) in (Held, HeldMethod) else other  # type: ignore[operator]
         return one is not None and two is not None and (one is two or bool(one == two))
 
 
 class HeldMethod(Held):
-    """The same to a bound method, which is made anew each time somebody asks for it: it counts as alive for as long as its
-    object and its function are."""
+    """The same to a bound method, which is made anew each time somebody asks for it: it counts as alive for as long as
+    its object and its function are."""
 
     __slots__ = ("function",)
     function: weakref.ref[Any] | str  # of a method in C, whose function cannot be had, the name

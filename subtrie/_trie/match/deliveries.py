@@ -1,4 +1,4 @@
-"""Deliveries: what a match says to a broker. Who gets the message, with which options, by which filter, for which group.
+"""Deliveries: what a match says to a broker. Who gets the message, with which options, by which filter and group.
 
 A traversal (reading.py) finds branches. What becomes of them is decided here, for both twins:
 
