@@ -20,7 +20,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from types import GenericAlias, MappingProxyType
 from typing import Any
 
 if not cython.compiled:
@@ -49,6 +49,7 @@ class Told:
     """What is told of one subscription. The filter's text is made anew each time it is asked for. Immutable."""
 
     __slots__ = ("_at", "_group", "_hash", "_trail", "_who")
+    __class_getitem__: Any = classmethod(GenericAlias)
     _who: Any  # an Entry, or the subscriber of one without options
     _hash: int  # the subscriber's, if `_who` is that, else 0
     _group: tuple[str, Dialect] | None
