@@ -163,6 +163,13 @@ def _subscription(filter: str, entry: Any) -> Subscription:
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
     """Yield the differences of two instants; what both share is passed over."""
+    for filter, _, before, after in changed(older, newer, dialect):
+        kind = "added" if before is None else "removed" if after is None else "updated"
+        yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, str | None, Any, Any]]:
+    """Yield (filter, group, old entry, new entry) for the same; None for the side without."""
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
         old_level, new_level, path = pairs.pop()
@@ -176,9 +183,7 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
                     continue  # the subscriber is gone
                 if before is not None and after is not None and _are_same(before.options, after.options):
                     continue  # taken off and put back
-                filter = _text(dialect, group, words_of(here))
-                kind = "added" if before is None else "removed" if after is None else "updated"
-                yield Change(_subscription(filter, before if after is None else after), kind)
+                yield _text(dialect, group, words_of(here)), group, before, after
 
 
 def _are_same(before: Any, after: Any) -> bool:
