@@ -38,6 +38,8 @@ MODULES = {
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.pyx",
     "subtrie._trie.editing": "subtrie/_trie/editing.pyx",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
+    "subtrie._trie.queries.buffers": "subtrie/_trie/queries/buffers.pyx",
+    "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
 }

@@ -13,13 +13,17 @@ import json
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from subtrie import SubscriptionTrie
+from subtrie.columns import INTEGER_TEXTS, INTEGERS, OTHERS
+
 Key = Callable[[Any], str]
 
 
 class SubscriberKeys:
-    """The keys given out so far, each to one subscriber.
+    """The keys given out so far, each to one subscriber; the `subtrie.columns.Texts` of an export.
 
-    Holds one entry for each distinct subscriber, so that ``key`` is called once for each of them.
+    Holds one entry for each subscriber that it was asked for, so that ``key`` is called once for each of them. Without
+    ``key`` it is not asked for plain strings and integers, which are most; `note` sees to it that their keys differ.
 
     :param key: turns a subscriber into its key, a string; by default strings and integers stand for
         themselves
@@ -34,7 +38,9 @@ class SubscriberKeys:
     """
 
     def __init__(self, key: Key | None = None) -> None:
+        self.is_given = key is not None
         self._key = key or _own_text
+        self._compared = 0
         self._keys: dict[Hashable, str] = {}
         self._owners: dict[str, Hashable] = {}
 
@@ -47,6 +53,25 @@ class SubscriberKeys:
         """
         known = self._keys.get(subscriber)
         return self._give(subscriber) if known is None else known
+
+    subscriber = of
+
+    def option(self, name: str, value: object) -> str | None:
+        """As `option_text`."""
+        return option_text(name, value)
+
+    def note(self, kinds: int, trie: SubscriptionTrie) -> None:
+        """Compare the keys of all subscribers of a snapshot, if kinds of subscribers were seen that could share one.
+
+        :param kinds: as `subtrie.columns.Rows.kinds`
+        :raises ValueError: two subscribers have the same key
+        """
+        if self.is_given or kinds == self._compared:
+            return  # compared as they were given out, or before
+        if kinds & OTHERS or kinds & (INTEGER_TEXTS | INTEGERS) == INTEGER_TEXTS | INTEGERS:
+            self._compared = kinds
+            for held in trie.subscriptions():
+                self.of(held.subscriber)
 
     def _give(self, subscriber: Hashable) -> str:
         key = self._key(subscriber)

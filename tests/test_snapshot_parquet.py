@@ -101,7 +101,7 @@ class TestRoundTrip:
 
     def test_is_the_same_where_long_texts_make_batches_short(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(columns, "BATCH_TEXT", 100)
-        trie = trie_of(*((f"a.{number}", f"s{number}", {"note": "x" * 60}) for number in range(10)))
+        trie = trie_of(*((f"a.{number}", f"s{number}", {"note": "x" * 100}) for number in range(10)))
         assert held_by(reloaded(trie, path)) == held_by(trie)
         assert pq.ParquetFile(path).metadata.num_row_groups == 10
 
