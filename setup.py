@@ -42,6 +42,7 @@ MODULES = {
     "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
+    "subtrie._trie.bulk": "subtrie/_trie/bulk.py",
 }
 
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})

@@ -100,7 +100,7 @@ def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
     more = True
     while more:
         more = _filled(rows)
-        keys.note(rows.kinds, cut.trie)
+        keys.note(rows, cut.trie)
         columns = rows.taken()
         if columns.rows:
             yield _batch(columns, constants)
@@ -156,9 +156,9 @@ def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys
     for held in subscriptions:
         rows.add(held.filter, group_of(held, cut.trie.dialect), held.subscriber, held.options)
         if rows.text >= BATCH_TEXT:
-            keys.note(rows.kinds, cut.trie)
+            keys.note(rows, cut.trie)
             yield _batch(rows.taken(), constants)
-    keys.note(rows.kinds, cut.trie)
+    keys.note(rows, cut.trie)
     columns = rows.taken()
     if columns.rows:
         yield _batch(columns, constants)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from subtrie import SubscriptionTrie
-from subtrie.columns import INTEGER_TEXTS, INTEGERS, OTHERS
+from subtrie.columns import INTEGER_TEXTS, INTEGERS, OTHERS, Rows
 
 Key = Callable[[Any], str]
 
@@ -40,7 +40,8 @@ class SubscriberKeys:
     def __init__(self, key: Key | None = None) -> None:
         self.is_given = key is not None
         self._key = key or _own_text
-        self._compared = 0
+        self.kinds = 0
+        self.option_kinds: dict[str, int] = {}
         self._keys: dict[Hashable, str] = {}
         self._owners: dict[str, Hashable] = {}
 
@@ -60,16 +61,19 @@ class SubscriberKeys:
         """As `option_text`."""
         return option_text(name, value)
 
-    def note(self, kinds: int, trie: SubscriptionTrie) -> None:
-        """Compare the keys of all subscribers of a snapshot, if kinds of subscribers were seen that could share one.
+    def note(self, rows: Rows, trie: SubscriptionTrie) -> None:
+        """Take into account what kinds of subscribers and options some rows have. Where their keys could be one, those
+        of all subscribers of their trie are compared.
 
-        :param kinds: as `subtrie.columns.Rows.kinds`
         :raises ValueError: two subscribers have the same key
         """
-        if self.is_given or kinds == self._compared:
-            return  # compared as they were given out, or before
-        if kinds & OTHERS or kinds & (INTEGER_TEXTS | INTEGERS) == INTEGER_TEXTS | INTEGERS:
-            self._compared = kinds
+        for name, kinds in rows.option_kinds.items():
+            self.option_kinds[name] = self.option_kinds.get(name, 0) | kinds
+        before, self.kinds = self.kinds, self.kinds | rows.kinds
+        if self.is_given or self.kinds == before:
+            return
+        both = INTEGER_TEXTS | INTEGERS
+        if self.kinds & OTHERS or self.kinds & both == both:
             for held in trie.subscriptions():
                 self.of(held.subscriber)
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from subtrie._trie.bulk import Bulk, RowError, new_bulk
 from subtrie._trie.queries import buffers
 from subtrie._trie.queries.buffers import (
     INTEGER_TEXTS,
@@ -29,6 +30,7 @@ from subtrie._trie.queries.buffers import (
     Columns,
     MapColumn,
     TextColumn,
+    strings,
 )
 from subtrie._trie.trie import SubscriptionTrie
 from subtrie.dialects import Dialect
@@ -38,14 +40,18 @@ __all__ = [
     "INTEGER_TEXTS",
     "OTHERS",
     "STRINGS",
+    "Bulk",
     "Changed",
     "Columns",
     "MapColumn",
     "OptionColumn",
+    "RowError",
     "Rows",
     "TextColumn",
     "Texts",
+    "build",
     "changed",
+    "strings",
     "walk",
 ]
 
@@ -133,6 +139,17 @@ class OptionColumn:
     def taken(self) -> MapColumn:
         """Return the column of what was added since the last call."""
         return self._options.taken()
+
+
+def build(dialect: Dialect, *, exact: bool = False) -> Bulk:
+    """Begin to build a trie from rows, which nobody else sees before it is finished.
+
+    >>> bulk = build(Dialect("own", "/", "+", "#"))
+    >>> bulk.add(["a/+", "b"], [1, 2], [None, {"qos": 1}])
+    >>> bulk.rows, sorted(bulk.finished().match("a/x"))
+    (2, [1])
+    """
+    return new_bulk(dialect, exact)
 
 
 class Changed(NamedTuple):

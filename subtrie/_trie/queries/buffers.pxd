@@ -78,4 +78,5 @@ cdef class Rows:
     cpdef Py_ssize_t text(self) noexcept
 
 
+cpdef list strings(const unsigned char[::1] offsets, const unsigned char[::1] text)
 cpdef Rows new_rows(object dialect, object texts, bint ask)

@@ -8,6 +8,7 @@ This is the interpreted text. The compiled body (`buffers.pyx`) makes no Python 
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from typing import Any, NamedTuple
 
@@ -275,3 +276,12 @@ def _utf8(text: str) -> bytes | None:
         return text.encode()
     except UnicodeEncodeError:
         return None
+
+
+def strings(offsets: Any, text: Any) -> list[str]:
+    """Return the texts of a column. ValueError if it is none: offsets out of order, bytes that are not UTF-8."""
+    ends = array("i", bytes(offsets))
+    content = bytes(text)
+    if any(start > end for start, end in itertools.pairwise(ends)) or ends[0] < 0 or ends[-1] > len(content):
+        raise ValueError("no text column: the offsets do not go on within the text")
+    return [content[start:end].decode() for start, end in itertools.pairwise(ends)]

@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t
 from libc.string cimport memchr, memcmp
 
@@ -377,3 +378,25 @@ cdef inline bint _is_same(const char *text, Py_ssize_t size, bytes word) noexcep
 
 cpdef Rows new_rows(object dialect, object texts, bint ask):
     return Rows(dialect, texts, ask)
+
+
+cpdef list strings(const unsigned char[::1] offsets, const unsigned char[::1] text):
+    """Return the texts of a column."""
+    cdef Py_ssize_t rows = offsets.shape[0] // <Py_ssize_t>sizeof(int32_t) - 1
+    cdef Py_ssize_t size = text.shape[0]
+    cdef const int32_t *ends
+    cdef const char *content = b""
+    cdef int32_t start
+    if rows < 0:
+        raise ValueError("no text column: it has no offsets")
+    ends = <const int32_t *>&offsets[0]
+    if size > 0:
+        content = <const char *>&text[0]
+    start = ends[0]
+    found = []
+    for at in range(1, rows + 1):
+        if start < 0 or ends[at] < start or ends[at] > size:
+            raise ValueError("no text column: the offsets do not go on within the text")
+        found.append(PyUnicode_DecodeUTF8(content + start, ends[at] - start, NULL))
+        start = ends[at]
+    return found
