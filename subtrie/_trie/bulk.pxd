@@ -29,13 +29,13 @@ cdef class Bulk:
     cdef object _follow(self, tuple words, tuple hashes, Py_ssize_t common)
     @cython.locals(end=Py_ssize_t)
     cdef object _join(self, Py_ssize_t row, tuple place, Entry entry)
-    @cython.locals(words=tuple, separator=str, stop=Py_ssize_t, start=Py_ssize_t, below=INode, level=dict)
+    @cython.locals(words=tuple, separator=str, stop=Py_ssize_t, start=Py_ssize_t, word=Py_ssize_t, below=INode, level=dict)
     cdef object _close(self, Py_ssize_t depth)
     @cython.locals(top=list, entry=Entry, place=tuple)
     cdef object _finish(self)
 
 
-@cython.locals(groups=list, branch=Branch, group=Py_ssize_t, array=list, held=list, bitmap=uint64_t)
+@cython.locals(groups=list, only=Branch, branch=Branch, group=Py_ssize_t, array=list, held=list, bitmap=uint64_t)
 cdef MainNode _main_of(list nodes, int lev, Gen gen)
 @cython.locals(bulk=Bulk)
 cpdef Bulk new_bulk(object dialect, bint exact)

@@ -26,7 +26,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import GROUPS, W, flag_at
     from ctrie._cnode import Gen, MainNode, new_cnode
-    from ctrie._nodes import HASH_BITS, new_inode, new_lnode, new_root
+    from ctrie._nodes import HASH_BITS, new_inode, new_lnode, new_root, two_snodes
     from subtrie._trie.branch import Branch, new_branch
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
@@ -34,7 +34,7 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._arrays import W, flag_at
     from cython.cimports.ctrie._cnode import Gen, MainNode, new_cnode
-    from cython.cimports.ctrie._nodes import HASH_BITS, new_inode, new_lnode, new_root
+    from cython.cimports.ctrie._nodes import HASH_BITS, new_inode, new_lnode, new_root, two_snodes
     from cython.cimports.subtrie._trie.branch import Branch, new_branch
     from cython.cimports.subtrie._trie.groups import members_of, with_members
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
@@ -71,8 +71,8 @@ class Bulk:
     _gen: Gen
     _words: tuple[str, ...]  # the path
     _hashes: tuple[int, ...]
-    _subscribers: list[Any]  # those where each word of the path ends
-    _open: list[dict[str, Any]]  # the finished branches of the first level, and of that below each word of the path
+    _subscribers: list[Any]  # those where each word of the path ends; None beyond it
+    _open: list[dict[str, Any]]  # the finished branches of the first level, and of that below each word; none beyond it
     _waiting: list[tuple[int, Any, Entry]]  # row, place, entry
 
     def add(self, filters: list[str], subscribers: list[Any], options: list[Any]) -> None:
@@ -177,8 +177,8 @@ class Bulk:
             level.clear()
             stop = start
             start -= 1
-        del self._subscribers[depth:]
-        del self._open[depth + 1 :]
+        for word in range(depth, len(words)):
+            self._subscribers[word] = None
 
     def _finish(self) -> None:
         """Make the trie of what is there, if that has not been done, and subscribe who waits."""
@@ -198,6 +198,11 @@ class Bulk:
 
 def _main_of(nodes: list[Any], lev: int, gen: Gen) -> MainNode:
     """Make the main node, for depth `lev`, that holds these branches, whose hashes agree below `lev`."""
+    if len(nodes) == 1:
+        only: Branch = nodes[0]
+        return new_cnode(flag_at(only.hash, lev), (only,))
+    if len(nodes) == 2:
+        return two_snodes(nodes[0], nodes[1], lev, gen)
     if lev >= HASH_BITS:
         return new_lnode(tuple(nodes))
     groups: list[Any] = [None] * GROUPS
