@@ -95,10 +95,12 @@ from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
 from subtrie._trie.match.deliveries import Delivery, Subscription, check_merge, held_later
 from subtrie._trie.match.reading import path_of, words_of
+from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
     Spelled,
     branch_at,
+    changed,
     changes,
     dead_among,
     literal_filters,
@@ -612,13 +614,25 @@ class SubscriptionTrie(Matchable):
         >>> sorted((change.kind, change.subscription.filter) for change in t.diff(before))
         [('added', 'b'), ('removed', 'a')]
         """
+        return changes(*self._both(older), self.dialect)
+
+    def _changed(self, older: SubscriptionTrie) -> Iterator[tuple[str, str | None, Any, Any]]:
+        """As `diff`, for columns.py: (filter, group, old entry, new entry)."""
+        return changed(*self._both(older), self.dialect)
+
+    def _columns(self, texts: Any, ask: bool) -> SetColumns:
+        """Begin a walk that fills columns with the present subscriptions, for columns.py."""
+        return set_columns(freeze_root(self._root), self.dialect, texts, ask)
+
+    def _both(self, older: SubscriptionTrie) -> tuple[Root, Root]:
+        """Return the roots, read-only, of a difference. Errors as `diff`."""
         if not isinstance(older, SubscriptionTrie):
             raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")
         if older.dialect != self.dialect:
             raise ValueError(f"diff() takes a trie of the same dialect: {self.dialect.name}, not {older.dialect.name}")
         if _is_exact(older) != self._plan.exact:
             raise ValueError(f"diff() takes a trie made with the same exact={self._plan.exact}")
-        return changes(_frozen(older), _frozen(self), self.dialect)
+        return _frozen(older), _frozen(self)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the other is a trie of the same dialect with the same subscriptions and equal options, each

@@ -143,6 +143,13 @@ def _subscription(filter: str, entry: Any) -> Any:
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
     """Yield the differences of two instants; what both share is passed over."""
+    for filter, _, before, after in changed(older, newer, dialect):
+        kind = "added" if before is None else "removed" if after is None else "updated"
+        yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, str | None, Any, Any]]:
+    """Yield (filter, group, old entry, new entry) for the same; None for the side without."""
     for path, old, new in _changed_steps(older, newer, dialect.separator):
         for group, *both in changed_members(old, new):
             before, after = [None if entry is None else living(entry) for entry in both]
@@ -150,9 +157,7 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
                 continue  # the subscriber is gone
             if before is not None and after is not None and _are_same(before.options, after.options):
                 continue  # taken off and put back
-            filter = _text(dialect, group, words_of(path))
-            kind = "added" if before is None else "removed" if after is None else "updated"
-            yield Change(_subscription(filter, before if after is None else after), kind)
+            yield _text(dialect, group, words_of(path)), group, before, after
 
 
 def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
