@@ -6,13 +6,13 @@ all of it.
 
 from __future__ import annotations
 
-import contextlib
 import errno
+import hashlib
+import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 
@@ -25,7 +25,7 @@ class Store(Protocol):
     def read(self, name: str) -> bytes:
         """The content of a file. FileNotFoundError where there is none."""
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> io.BufferedIOBase:
         """Open a file for reading anywhere in it."""
 
     def locate(self, name: str) -> str:
@@ -43,8 +43,14 @@ class Store(Protocol):
     def replace(self, name: str, content: bytes, scratch: str) -> None:
         """Make a file, or put another content in the place of its content, at once; it need not be durable."""
 
-    def writing(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Write a file whose name nobody else uses; it is whole and durable when the context is left without error."""
+    def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
+        """Let `make` write a local file, and put it here under a name that nobody else uses, whole and durable.
+
+        Returns its size and the SHA-256 digest of its bytes. If there is an error, it leaves nothing behind.
+        """
+
+    def settle(self, folder: str) -> None:
+        """Make durable what was created in a folder."""
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -64,7 +70,7 @@ class LocalStore:
         """The content of a file."""
         return (self._path / name).read_bytes()
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> io.BufferedIOBase:
         """Open a file for reading anywhere in it."""
         return (self._path / name).open("rb")
 
@@ -105,19 +111,24 @@ class LocalStore:
         finally:
             unfinished.unlink(missing_ok=True)
 
-    @contextmanager
-    def writing(self, name: str) -> Iterator[BinaryIO]:
+    def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
         """Write a file under its own name, since nobody looks for it before a manifest names it."""
         path = self._path / name
         try:
-            with path.open("xb") as file:
-                yield file
-                file.flush()
+            make(str(path))
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
                 os.fsync(file.fileno())
             _sync_folder(path.parent)
         except BaseException:
-            path.unlink(missing_ok=True)
+            self.remove(name)
             raise
+        return size, digest
+
+    def settle(self, folder: str) -> None:
+        """Make durable what was created in a folder."""
+        _sync_folder(self._path / folder)
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
