@@ -167,6 +167,11 @@ def manifest_number(file: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def hint_of(version: Version) -> bytes:
+    """What the hint says when a version is the newest; always as long."""
+    return b"%020d" % version.version
+
+
 def data_name(folder: str, version: int, epoch: int, token: str) -> str:
     """The name of a Parquet file that the publisher of `epoch` writes for a version, in one of its attempts."""
     return f"{folder}/{version:020}.{epoch}.{token}.parquet"

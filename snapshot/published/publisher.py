@@ -128,7 +128,7 @@ class Publisher:
         :raises FencedError: another publisher has taken over
         :raises OSError: a file cannot be written, for instance since the disk is full; `publish` may be called again
         :raises TypeError: a subscription could not be rebuilt: an option that JSON has no equal of, one that is a
-            string here and something else there, a subscriber that is neither a string nor an integer and has no ``key``
+            string here and something else there, a subscriber that is neither string nor integer and has no ``key``
         :raises ValueError: two subscribers have the same key; or the publisher is closed
 
         Whatever it raises, either the version is visible or nothing is; which of them, the next call finds out: what

@@ -36,6 +36,7 @@ from snapshot.published.manifest import (
     NEWEST,
     VERSIONS,
     Version,
+    hint_of,
     manifest_name,
     scratch_name,
 )
@@ -221,7 +222,7 @@ class Writer:
             self._adopt(attempt)
         self._attempt = None
         with contextlib.suppress(OSError):  # the version is there; a reader without the hint lists the manifests
-            self._hint(attempt.version)
+            self._store.overwrite(NEWEST, hint_of(attempt.version))
             self._retention.remove_some(self._directory)
 
     def _adopt(self, attempt: _Attempt) -> None:
@@ -241,11 +242,6 @@ class Writer:
                 ledger.book(ledger.trial(Change(held, "added") for held in instant.subscriptions()))
             self._ledger = ledger
         return self._ledger
-
-    def _hint(self, version: Version) -> None:
-        self._store.replace(
-            NEWEST, str(version.version).encode(), scratch_name(version.version, version.epoch, f"{version.writer}0")
-        )
 
 
 def _process() -> dict[str, Any]:
