@@ -8,7 +8,8 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `to_arrow`          the subscription set as a ``pyarrow.Table``
 `to_pandas`         the same as a ``pandas.DataFrame``
 `to_spark`          the same as a Spark ``DataFrame``
-`diff_to_spark`     what changed between two snapshots
+`diff_to_arrow`     what changed between two snapshots, as a ``pyarrow.Table``
+`diff_to_spark`     the same as a Spark ``DataFrame``
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
 `Publisher`         publishes instants of a trie in a directory, and between them what has changed
@@ -22,7 +23,7 @@ The columns are described in `snapshot.columns`.
 
 from __future__ import annotations
 
-from snapshot.arrow import to_arrow, to_pandas
+from snapshot.arrow import diff_to_arrow, to_arrow, to_pandas
 from snapshot.matching import match_spark
 from snapshot.parquet import load, write
 from snapshot.published import (
@@ -45,6 +46,7 @@ __all__ = [
     "NotPublishedError",
     "Publisher",
     "Version",
+    "diff_to_arrow",
     "diff_to_spark",
     "follow",
     "load",

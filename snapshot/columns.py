@@ -9,9 +9,22 @@ column         type                    content
 `wildcards`    int                     how many of them are wildcards
 `subscriber`   string                  the subscriber's key (see `snapshot.texts`)
 `options`      map<string, string>     the subscription's options as texts (see `snapshot.texts`)
+`dialect`      string                  the name of the trie's dialect: one value in all rows
+`group`        string                  the group of a shared subscription, or queue group; null where there is none
 `snapshot_id`  string                  names the snapshot: one value in all rows
 `taken_at`     timestamp (UTC)         when the snapshot was taken: one value in all rows
 ============== ======================= ===================================================================
+
+Rows of changes have three columns more:
+
+============== ======================= ===================================================================
+`old_options`  map<string, string>     the options that it had; null if it was added
+`new_options`  map<string, string>     the options that it has now; null if it was removed
+`change`       string                  ``"added"``, ``"removed"`` or ``"updated"`` (other options)
+============== ======================= ===================================================================
+
+There `options` are the new ones, or the old ones where there are no new ones, and `snapshot_id` and `taken_at` are of
+the newer snapshot.
 
 Subscriptions are encoded `BATCH_ROWS` at a time into flat buffers with offsets, so that the memory used
 beside the finished batches does not grow with the set; fewer at a time where their texts are long, since one
@@ -21,13 +34,14 @@ string column of a batch ends at 2 GiB.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from snapshot._extras import extra
 from snapshot.cut import Cut
 from snapshot.texts import SubscriberKeys, option_text
-from subtrie import Dialect, Subscription
+from subtrie import Dialect, Subscription, SubscriptionTrie
+from subtrie.columns import Changed, changed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,10 +66,52 @@ def schema() -> pa.Schema:
             ("wildcards", pa.int32()),
             ("subscriber", pa.string()),
             ("options", pa.map_(pa.string(), pa.string())),
+            ("dialect", pa.string()),
+            ("group", pa.string()),
             ("snapshot_id", pa.string()),
             ("taken_at", pa.timestamp("us", tz="UTC")),
         ]
     )
+
+
+def change_schema() -> pa.Schema:
+    """The Arrow schema of exported changes."""
+    pa = extra("pyarrow")
+    options = pa.map_(pa.string(), pa.string())
+    return (
+        schema()
+        .append(pa.field("old_options", options))
+        .append(pa.field("new_options", options))
+        .append(pa.field("change", pa.string()))
+    )
+
+
+def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
+    """The subscriptions of one instant as batches of `schema`, each made when it is asked for."""
+    for subscriptions in in_batches(cut.trie.subscriptions()):
+        yield from encode(subscriptions, cut, keys)
+
+
+def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
+    """What is different in ``newer`` from ``older``, which has its dialect, as batches of `change_schema`."""
+    pa = extra("pyarrow")
+    for changes in in_batches(changed(newer.trie, older)):
+        old = _Options([change.before for change in changes]).maps()
+        new = _Options([change.after for change in changes]).maps()
+        kinds = pa.array([_kind(change) for change in changes], pa.string())
+        held = [
+            Subscription(one.filter, one.subscriber, one.after if one.after is not None else one.before or {})
+            for one in changes
+        ]
+        done = 0
+        for batch in encode(held, newer, keys):
+            rows = slice(done, done + len(batch))
+            yield pa.record_batch([*batch.columns, old[rows], new[rows], kinds[rows]], schema=change_schema())
+            done += len(batch)
+
+
+def _kind(change: Changed) -> str:
+    return "added" if change.before is None else "removed" if change.after is None else "updated"
 
 
 def in_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -74,19 +130,24 @@ def table_of(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
     """``subscriptions`` as record batches, in their order: one batch, or more of them where texts are long."""
-    subscribers, options = [keys.of(held.subscriber) for held in subscriptions], _Options(subscriptions)
+    subscribers, options = (
+        [keys.of(held.subscriber) for held in subscriptions],
+        _Options([held.options for held in subscriptions]),
+    )
     characters = sum(len(held.filter) for held in subscriptions) + sum(map(len, subscribers)) + options.characters()
     if characters > BATCH_TEXT and len(subscriptions) > 1:
         half = len(subscriptions) // 2
         yield from encode(subscriptions[:half], cut, keys)
         yield from encode(subscriptions[half:], cut, keys)
     else:
-        yield _batch([held.filter for held in subscriptions], subscribers, options, cut)
+        yield _batch(subscriptions, subscribers, options, cut)
 
 
-def _batch(filter_texts: list[str], subscribers: list[str], options: _Options, cut: Cut) -> pa.RecordBatch:
+def _batch(
+    subscriptions: Sequence[Subscription], subscribers: list[str], options: _Options, cut: Cut
+) -> pa.RecordBatch:
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    filters = pa.array(filter_texts, pa.string())
+    filters = pa.array([held.filter for held in subscriptions], pa.string())
     words = _words(filters, cut.trie.dialect)
     return pa.record_batch(
         [
@@ -96,6 +157,8 @@ def _batch(filter_texts: list[str], subscribers: list[str], options: _Options, c
             _wildcard_counts(words, cut.trie.dialect),
             pa.array(subscribers, pa.string()),
             options.maps(),
+            pa.repeat(pa.scalar(cut.trie.dialect.name, pa.string()), len(filters)),
+            pa.array([group_of(held, cut.trie.dialect) for held in subscriptions], pa.string()),
             pa.repeat(pa.scalar(cut.snapshot_id, pa.string()), len(filters)),
             pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(filters)),
         ],
@@ -126,15 +189,25 @@ def sums(numbers: pa.Array, offsets: pa.Int32Array) -> pa.Array:
     return pc.subtract(running.take(offsets[1:]), running.take(offsets[:-1]))
 
 
-class _Options:
-    """The options of some subscriptions as texts."""
+def group_of(held: Subscription, dialect: Dialect) -> str | None:
+    """The group that a subscription is in, if any."""
+    if dialect.queue_groups:
+        return held.options.get("queue")
+    if dialect.share_prefix is None or not held.filter.startswith(dialect.share_prefix):
+        return None
+    return dialect.unshare(dialect.split_filter(held.filter))[0]
 
-    def __init__(self, subscriptions: Sequence[Subscription]) -> None:
+
+class _Options:
+    """Options as texts; None is no mapping at all."""
+
+    def __init__(self, mappings: Sequence[Mapping[str, Any] | None]) -> None:
+        self._absent = [options is None for options in mappings]
         self._offsets: list[int] = [0]
         self._names: list[str] = []
         self._texts: list[str | None] = []
-        for held in subscriptions:
-            for name, value in held.options.items():
+        for options in mappings:
+            for name, value in (options or {}).items():
                 self._names.append(name)
                 self._texts.append(option_text(name, value))
             self._offsets.append(len(self._names))
@@ -147,5 +220,8 @@ class _Options:
         """A map for each subscription."""
         pa = extra("pyarrow")
         return pa.MapArray.from_arrays(
-            pa.array(self._offsets, pa.int32()), pa.array(self._names, pa.string()), pa.array(self._texts, pa.string())
+            pa.array(self._offsets, pa.int32()),
+            pa.array(self._names, pa.string()),
+            pa.array(self._texts, pa.string()),
+            mask=pa.array(self._absent, pa.bool_()) if any(self._absent) else None,
         )

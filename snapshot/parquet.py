@@ -1,6 +1,6 @@
 """The subscription set as a Parquet file that any Parquet reader understands, and a trie rebuilt from one.
 
-The file holds the columns of `snapshot.columns` and no others, and in its metadata a `snapshot.recipe` and a
+The file holds the columns of `snapshot.columns` and no others, and in its metadata a `snapshot.file_metadata` and a
 `snapshot.digest` of the recipe and the rows. It holds data only: nothing in it is executed, and every filter
 is validated again when it is loaded.
 """
@@ -19,7 +19,7 @@ from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
 from snapshot.cut import cut_of
 from snapshot.digest import Digest
-from snapshot.recipe import Recipe, Recorder
+from snapshot.file_metadata import FileMetadata, Recorder
 from snapshot.texts import Key, SubscriberKeys
 from subtrie import SubscriptionTrie, TopicError
 
@@ -59,7 +59,7 @@ def write(source: SubscriptionTrie, path: str | os.PathLike[str], *, key: Key | 
                 for batch in encode(subscriptions, cut, keys):
                     digest.note(batch)
                     writer.write_batch(batch)
-            recipe = recorder.recipe().to_json().encode()
+            recipe = recorder.metadata().to_json().encode()
             writer.add_key_value_metadata({METADATA_KEY: recipe, DIGEST_KEY: digest.text(recipe)})
         os.replace(unfinished, target)
     finally:
@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> SubscriptionTrie:
     pq = extra("pyarrow.parquet")
     with _naming(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         recipe_text, digest_text = _metadata(file)
-        recipe, digest = Recipe.from_json(recipe_text), Digest()
+        recipe, digest = FileMetadata.from_json(recipe_text), Digest()
         trie = SubscriptionTrie(recipe.dialect)
         subscribed = 0
         for batch in _batches(file):
@@ -125,7 +125,7 @@ def _batches(file: Any) -> Iterator[Any]:
         yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=["filter", "subscriber", "options"])
 
 
-def _subscribe(trie: SubscriptionTrie, recipe: Recipe, batch: Any) -> int:
+def _subscribe(trie: SubscriptionTrie, recipe: FileMetadata, batch: Any) -> int:
     """Subscribe what the rows stand for; return how many were not there."""
     columns = (batch.column(name).to_pylist() for name in ("filter", "subscriber", "options"))
     try:

@@ -27,9 +27,10 @@ from tests.crashing_publisher import content, held_by, publish_until_killed, ste
 def acknowledged_in(notes: Path) -> dict[int, int]:
     """The step of each version that was acknowledged; a line that a kill has cut off does not count."""
     lines = notes.read_text().splitlines(keepends=True) if notes.exists() else []
-    pairs = [tuple(map(int, line.split())) for line in lines if line.endswith("\n")]
-    assert len(dict(pairs)) == len(pairs), "a number was given twice"
-    return dict(pairs)
+    pairs = [line.split() for line in lines if line.endswith("\n")]
+    noted = {int(version): int(step) for version, step in pairs}
+    assert len(noted) == len(pairs), "a number was given twice"
+    return noted
 
 
 class TestKills:
@@ -65,17 +66,15 @@ class TestKills:
         follower.trie.check()
         with snapshot.Publisher(SubscriptionTrie(), where, keep=keep):
             pass  # removes what the killed ones have left
-        named = {
-            file.path
-            for number in open_directory(where).numbers()
-            for file in open_directory(where).get(number).files()
-        }  # type: ignore[union-attr]
+        directory = open_directory(where)
+        manifests = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
+        named = {file.path for version in manifests for file in version.files()}
         there = {f"{folder}/{name}" for folder in ("full", "changes") for name in os.listdir(where / folder)}
         assert there == named
         assert not [name for name in os.listdir(where / "_versions") if name.startswith(".")]
 
     def check(self, where: Path, acknowledged: dict[int, int], keep: int | None) -> None:
-        published = snapshot.versions(where) if where.exists() else []
+        published = open_directory(where).versions()
         assert keep is None or len(published) <= keep
         steps = {version.version: step_of(snapshot.restore(where, at=version.version)) for version in published[-3:]}
         for version, step in steps.items():

@@ -44,6 +44,8 @@ class TestSchema:
                     "wildcards": pa.int32(),
                     "subscriber": pa.string(),
                     "options": pa.map_(pa.string(), pa.string()),
+                    "dialect": pa.string(),
+                    "group": pa.string(),
                     "snapshot_id": pa.string(),
                     "taken_at": pa.timestamp("us", tz="UTC"),
                 }

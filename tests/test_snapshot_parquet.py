@@ -169,12 +169,12 @@ class TestLoad:
 
     @pytest.mark.parametrize(
         "recipe",
-        [b"", b"[]", b"{}", b"\xff", b'{"format": 99}', b'{"format": 2}', b"[" * 100_000],
+        [b"", b"[]", b"{}", b"\xff", b'{"format": 99}', b'{"format": 3}', b"[" * 100_000],
         ids=lambda recipe: repr(recipe[:20]),
     )
     def test_refuses_a_recipe_that_it_cannot_read(self, path: Path, recipe: bytes) -> None:
         rewrite(path, lambda table: table, recipe)
-        with pytest.raises(ValueError, match=r"set\.parquet is not .*, or not by this version of it.*: no recipe"):
+        with pytest.raises(ValueError, match=r"set\.parquet is not .*, or not by this version of it.*: no metadata"):
             snapshot.load(path)
 
     @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ class TestLoad:
     )
     def test_refuses_a_recipe_with_a_field_of_another_type(self, path: Path, field: str, value: object) -> None:
         rewrite(path, lambda table: table, changed={field: value})
-        with pytest.raises(ValueError, match=rf"set\.parquet .* no recipe of format 2: .*{field} must not be"):
+        with pytest.raises(ValueError, match=rf"set\.parquet .* no metadata of format 3: .*{field} must not be"):
             snapshot.load(path)
 
     @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ class TestLoad:
     )
     def test_refuses_a_dialect_with_a_field_of_another_type(self, path: Path, field: str, value: object) -> None:
         rewrite(path, lambda table: table, changed={"dialect": {**dataclasses.asdict(AMQP), field: value}})
-        with pytest.raises(ValueError, match=rf"set\.parquet .* no recipe of format 2: .*{field}"):
+        with pytest.raises(ValueError, match=rf"set\.parquet .* no metadata of format 3: .*{field}"):
             snapshot.load(path)
 
     @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def rewrite(path: Path, change: Any, recipe: bytes | None = None, *, changed: di
     snapshot.write(trie_of(("a", "alice", {})), path)
     kept = dict(pq.ParquetFile(path).metadata.metadata)
     fields = json.loads(kept[parquet.METADATA_KEY])
-    assert fields["format"] == 2
+    assert fields["format"] == 3
     if recipe is not None or changed is not None:
         kept[parquet.METADATA_KEY] = json.dumps(fields | (changed or {})).encode() if recipe is None else recipe
     table = change(pq.read_table(path))

@@ -25,7 +25,7 @@ import uuid
 from typing import Any, Final, NamedTuple
 
 from snapshot.cut import Cut, cut_of
-from snapshot.published.composer import Composer, Published
+from snapshot.published.composer import Composer, Published, all_added
 from snapshot.published.directory import Directory
 from snapshot.published.errors import FencedError
 from snapshot.published.ledger import Ledger, Trial
@@ -43,7 +43,7 @@ from snapshot.published.manifest import (
 from snapshot.published.retention import Keep, Retention, sweep
 from snapshot.published.store import Store
 from snapshot.texts import Key
-from subtrie import Change, SubscriptionTrie
+from subtrie import SubscriptionTrie
 
 _TICK: Final = datetime.timedelta(microseconds=1)
 
@@ -239,7 +239,7 @@ class Writer:
             ledger = Ledger(self._key)
             instant = self.instant
             if instant is not None:
-                ledger.book(ledger.trial(Change(held, "added") for held in instant.subscriptions()))
+                ledger.book(ledger.trial(all_added(instant)))
             self._ledger = ledger
         return self._ledger
 

@@ -83,6 +83,7 @@ from subtrie._trie.queries.listing import (
     Spelled,
     Subscription,
     branch_at,
+    changed,
     changes,
     dead_among,
     literal_filters,
@@ -522,13 +523,21 @@ class SubscriptionTrie(Matchable):
         >>> sorted((change.kind, change.subscription.filter) for change in t.diff(before))
         [('added', 'b'), ('removed', 'a')]
         """
+        return changes(*self._both(older), self.dialect)
+
+    def _changed(self, older: SubscriptionTrie) -> Iterator[tuple[str, str | None, Any, Any]]:
+        """As `diff`, for columns.py: (filter, group, old entry, new entry)."""
+        return changed(*self._both(older), self.dialect)
+
+    def _both(self, older: SubscriptionTrie) -> tuple[Root, Root]:
+        """Return the roots, read-only, of a difference. Errors as `diff`."""
         if not isinstance(older, SubscriptionTrie):
             raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")
         if older.dialect != self.dialect:
             raise ValueError(f"diff() takes a trie of the same dialect: {self.dialect.name}, not {older.dialect.name}")
         if _is_exact(older) != self._plan.exact:
             raise ValueError(f"diff() takes a trie made with the same exact={self._plan.exact}")
-        return changes(_frozen(older), _frozen(self), self.dialect)
+        return _frozen(older), _frozen(self)
 
     def __copy__(self) -> SubscriptionTrie:
         return self.snapshot() if self._root.readonly else self.fork()

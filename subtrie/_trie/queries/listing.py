@@ -60,18 +60,10 @@ def _restored(filter: str, subscriber: Any, options: dict[str, Any]) -> Subscrip
 
 
 class Change(NamedTuple):
-    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options).
-
-    `subscription` is what it is now, or was, if it was removed. `before` are the options that it had, read-only; None
-    if it was added.
-    """
+    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
 
     subscription: Subscription
     kind: str
-    before: Mapping[str, Any] | None = None
-
-    def __hash__(self) -> int:
-        return hash((self.subscription, self.kind))  # as in Subscription
 
 
 # A subscription before it is shown: its filter's text, its group or None, its entry.
@@ -171,6 +163,13 @@ def _subscription(filter: str, entry: Any) -> Subscription:
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
     """Yield the differences of two instants; what both share is passed over."""
+    for filter, _, before, after in changed(older, newer, dialect):
+        kind = "added" if before is None else "removed" if after is None else "updated"
+        yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, str | None, Any, Any]]:
+    """Yield (filter, group, old entry, new entry) for the same; None for the side without."""
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
         old_level, new_level, path = pairs.pop()
@@ -184,10 +183,7 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
                     continue  # the subscriber is gone
                 if before is not None and after is not None and _are_same(before.options, after.options):
                     continue  # taken off and put back
-                filter = _text(dialect, group, words_of(here))
-                kind = "added" if before is None else "removed" if after is None else "updated"
-                subscription = _subscription(filter, before if after is None else after)
-                yield Change(subscription, kind, None if before is None else _subscription(filter, before).options)
+                yield _text(dialect, group, words_of(here)), group, before, after
 
 
 def _are_same(before: Any, after: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a file says beside its columns so that a trie can be rebuilt: dialect, and what texts stood for."""
+"""What a file says in its metadata, so that its columns give a trie again: the dialect, and what texts stood for."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, get_type_hints
 from snapshot.texts import rebuilds
 from subtrie import Dialect, Subscription
 
-FORMAT = 2
-"""Version of the text of a recipe; any other is refused."""
+FORMAT = 3
+"""Version of this text and of the columns; any other is refused."""
 
 OptionTexts = list[tuple[str, str | None]]
 """The options of a row as Arrow has them: names, which could occur twice, with their texts."""
 
 
-class Recipe(NamedTuple):
+class FileMetadata(NamedTuple):
     """How to read the rows of a file.
 
     :param dialect: the trie's dialect
@@ -31,7 +31,7 @@ class Recipe(NamedTuple):
     rows: int
 
     def to_json(self) -> str:
-        """The recipe as text."""
+        """The metadata as text."""
         return json.dumps(
             {
                 "format": FORMAT,
@@ -43,7 +43,7 @@ class Recipe(NamedTuple):
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Recipe:
+    def from_json(cls, text: str | bytes) -> FileMetadata:
         """Read what `to_json` wrote.
 
         :raises ValueError: it did not, or another version of it did
@@ -51,10 +51,10 @@ class Recipe(NamedTuple):
         try:
             return cls._from_fields(json.loads(text))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"no recipe of format {FORMAT}: {error!r}") from error
+            raise ValueError(f"no metadata of format {FORMAT}: {error!r}") from error
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> Recipe:
+    def _from_fields(cls, fields: dict[str, Any]) -> FileMetadata:
         if fields["format"] != FORMAT:
             raise ValueError(f"format {fields['format']!r}")
         json_options = _typed("json_options", fields["json_options"], list)
@@ -103,7 +103,7 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
 
 
 class Recorder:
-    """Finds the recipe of a set from the subscriptions that pass by.
+    """Finds the metadata of a set from the subscriptions that pass by.
 
     Where strings and other values share a name, their texts could not be told apart, so they are refused.
     Subscribers are not looked at when they are ``keyed``: then the keys are what is kept.
@@ -128,10 +128,10 @@ class Recorder:
             if value is not None:
                 self._values(name).note(value, held)
 
-    def recipe(self) -> Recipe:
-        """The recipe of all that was noted."""
+    def metadata(self) -> FileMetadata:
+        """The metadata of all that was noted."""
         json_options = frozenset(name for name, values in self._options.items() if not values.are_strings)
-        return Recipe(self._dialect, self._subscribers.are_strings is False, json_options, self._rows)
+        return FileMetadata(self._dialect, self._subscribers.are_strings is False, json_options, self._rows)
 
     def _values(self, name: str) -> _Values:
         if name not in self._options:
