@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,3 +60,25 @@ def publish_until_killed(where: str, acknowledged: str, keep: int | None) -> Non
             else:
                 trie.subscribe(filter, subscriber, **options)
         os.write(notes, f"{publisher.publish()} {step}\n".encode())
+
+
+def main() -> None:
+    """Start a publisher for each line of standard input, by fork, since imports take longer than what is to be seen.
+
+    Its process number is printed, and a second line when it has ended.
+    """
+    for line in sys.stdin:
+        where, acknowledged, keep = json.loads(line)
+        process = os.fork()
+        if process == 0:
+            publish_until_killed(where, acknowledged, keep)
+        print(process, flush=True)
+        os.waitpid(process, 0)
+        print("ended", flush=True)
+
+
+if __name__ == "__main__":
+    import pyarrow.compute
+    import pyarrow.parquet  # noqa: F401
+
+    main()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import multiprocessing
+import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,10 @@ import pytest
 import snapshot
 from snapshot.published import composer, ledger, open_directory, retention, store, writer
 from subtrie import SubscriptionTrie
-from tests.crashing_publisher import content, held_by, publish_until_killed, step_of
+from tests.crashing_publisher import content, held_by, step_of
+
+ROOT = Path(__file__).parent.parent
+KILLS = 30
 
 
 def acknowledged_in(notes: Path) -> dict[int, int]:
@@ -36,26 +40,20 @@ def acknowledged_in(notes: Path) -> dict[int, int]:
 class TestKills:
     @pytest.mark.slow
     @pytest.mark.parametrize("keep", [None, 3])
-    def test_lose_nothing_that_was_acknowledged_and_repeat_nothing(self, tmp_path: Path, keep: int | None) -> None:
+    def test_lose_nothing_that_was_acknowledged_and_repeat_nothing(
+        self, publishers: subprocess.Popen[str], tmp_path: Path, keep: int | None
+    ) -> None:
         seed = random.randrange(2**32)
         print("seed", seed)
         chance = random.Random(seed)
         where, notes = tmp_path / "published", tmp_path / "acknowledged"
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["tests.crashing_publisher", "pyarrow.parquet"])
         follower: snapshot.Follower | None = None
-        for _ in range(40):
+        for _ in range(KILLS):
             noted = notes.stat().st_size if notes.exists() else 0
-            child = context.Process(target=publish_until_killed, args=(str(where), str(notes), keep))
-            child.start()
-            try:
+            with publishing(publishers, where, notes, keep):
                 if chance.random() < 0.7:
-                    wait_for_more(notes, noted, child)
+                    wait_for_more(notes, noted)
                 time.sleep(chance.random() * 0.1)  # where in its work it is killed is left to chance
-            finally:
-                assert child.pid is not None
-                os.kill(child.pid, signal.SIGKILL)
-                child.join()
             if follower is None and where.exists() and open_directory(where).versions():
                 follower = snapshot.follow(where)
             self.check(where, acknowledged_in(notes), keep)
@@ -89,11 +87,33 @@ class TestKills:
                 assert set(acknowledged) <= {version.version for version in published}
 
 
-def wait_for_more(notes: Path, size: int, child: Any) -> None:
+@pytest.fixture(scope="module")
+def publishers() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "tests.crashing_publisher"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
+        yield running
+        assert running.stdin is not None
+        running.stdin.close()
+
+
+@contextmanager
+def publishing(publishers: subprocess.Popen[str], where: Path, notes: Path, keep: int | None) -> Iterator[None]:
+    """A publisher that is killed in the end."""
+    assert publishers.stdin is not None
+    assert publishers.stdout is not None
+    print(json.dumps([str(where), str(notes), keep]), file=publishers.stdin, flush=True)
+    process = int(publishers.stdout.readline())
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGKILL)
+        assert publishers.stdout.readline() == "ended\n"
+
+
+def wait_for_more(notes: Path, size: int) -> None:
     deadline = time.monotonic() + 60
     while not (notes.exists() and notes.stat().st_size > size):
-        assert child.is_alive(), "the publisher ended by itself"
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, "nothing is published"
         time.sleep(0.001)
 
 
