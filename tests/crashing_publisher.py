@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -78,7 +79,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import pyarrow.compute
-    import pyarrow.parquet  # noqa: F401
-
+    for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas when it is used first
+        importlib.import_module(module)
     main()
