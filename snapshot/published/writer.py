@@ -109,13 +109,22 @@ class Writer:
         # Progress: a round that does not return found that another publisher has taken a number.
         while True:
             claim = self._claim_after(newest)
-            with contextlib.suppress(FileExistsError):
-                scratch = scratch_name(claim.version, claim.version, claim.writer)
-                self._store.create(manifest_name(claim.version), claim.to_json(), scratch)
-                # A number may be free because the version that had it has been removed.
-                if max(self._directory.numbers()) == claim.version:
-                    return claim
+            if self._is_made(claim) and max(self._directory.numbers()) == claim.version:
+                return claim  # a lower number may be free because the version that had it has been removed
             newest = self._newest()
+
+    def _is_made(self, claim: Version) -> bool:
+        """Make the manifest of a claim; return whether nobody else has taken its number."""
+        try:
+            scratch = scratch_name(claim.version, claim.version, claim.writer)
+            self._store.create(manifest_name(claim.version), claim.to_json(), scratch)
+        except FileNotFoundError:  # whoever has taken it may have removed what was to become this one
+            if self._directory.get(claim.version) is None:
+                raise
+            return False
+        except FileExistsError:
+            return False
+        return True
 
     def _newest(self) -> Version | None:
         newest = self._directory.newest()
