@@ -251,17 +251,16 @@ class TestInterrupts:
     def test_at_any_line_lose_nothing(self, tmp_path: Path, start: int) -> None:
         trie, publisher = published_trie(tmp_path)
         follower = snapshot.follow(tmp_path)
-        line, interrupted = start, 0
-        while True:
+        line, interrupted, reached = start, 0, True
+        while reached:
             before = trie.snapshot()
             change(trie, line)
             try:
-                with interrupt_at(line):
+                with interrupt_at(line) as lines:
                     publisher.publish()
             except KeyboardInterrupt:
                 interrupted += 1
-            else:
-                break
+            reached = lines[0] >= line
             assert held_by(snapshot.restore(tmp_path)) in (held_by(before), held_by(trie))
             version = publisher.publish()
             assert follower.poll() == version
