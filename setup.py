@@ -43,8 +43,11 @@ MODULES = {
     "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
     "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
     "subtrie._trie.topic_store": "subtrie/_trie/topic_store.py",
+    "subtrie._trie.queries.buffers": "subtrie/_trie/queries/buffers.pyx",
+    "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
+    "subtrie._trie.bulk": "subtrie/_trie/bulk.py",
 }
 
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})

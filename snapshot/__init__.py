@@ -6,12 +6,15 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 
 =================== ================================================================================
 `to_arrow`          the subscription set as a ``pyarrow.Table``
+`to_reader`         the same as a stream of record batches, of bounded memory
 `to_pandas`         the same as a ``pandas.DataFrame``
 `to_spark`          the same as a Spark ``DataFrame``
 `diff_to_arrow`     what changed between two snapshots, as a ``pyarrow.Table``
 `diff_to_spark`     the same as a Spark ``DataFrame``
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
+`from_arrow`        a trie built from columns
+`from_spark`        a trie built from the rows of a Spark ``DataFrame``
 `Publisher`         publishes instants of a trie in a directory, and between them what has changed
 `versions`          what has been published there
 `restore`           a trie rebuilt as it was when a version was published
@@ -23,7 +26,8 @@ The columns are described in `snapshot.columns`.
 
 from __future__ import annotations
 
-from snapshot.arrow import diff_to_arrow, to_arrow, to_pandas
+from snapshot.arrow import diff_to_arrow, to_arrow, to_pandas, to_reader
+from snapshot.build import from_arrow, from_spark
 from snapshot.matching import match_spark
 from snapshot.parquet import load, write
 from snapshot.published import (
@@ -49,11 +53,14 @@ __all__ = [
     "diff_to_arrow",
     "diff_to_spark",
     "follow",
+    "from_arrow",
+    "from_spark",
     "load",
     "match_spark",
     "restore",
     "to_arrow",
     "to_pandas",
+    "to_reader",
     "to_spark",
     "versions",
     "write",

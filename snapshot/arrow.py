@@ -41,6 +41,36 @@ def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
     return table_of(set_batches(cut_of(source), SubscriberKeys(key)), schema())
 
 
+def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordBatchReader:
+    """All subscriptions of one instant as a stream of Arrow record batches, each made when it is asked for.
+
+    Whatever reads Arrow streams reads it: ``polars.from_arrow(reader)``, ``duckdb.from_arrow(reader)``,
+    ``reader.read_pandas()``, ``pyarrow.parquet``, ``pyarrow.dataset.write_dataset``. One thread at a time.
+
+    :param source: a subscription trie, or a snapshot of one
+    :param key: as for `to_arrow`
+    :returns: a reader of the batches of `to_arrow`
+    :raises ImportError: pyarrow is not installed
+    :raises TypeError: ``source`` is no subscription trie
+
+    The call is O(1), and the linearization point; the rows are of its instant, whenever they are read. What `to_arrow`
+    raises of a subscriber is raised by the reader. Memory for one batch of 65,536 rows, and one entry a distinct
+    subscriber if there is a ``key``.
+
+    >>> from subtrie import SubscriptionTrie
+    >>> trie = SubscriptionTrie()
+    >>> trie.subscribe("a", "alice")
+    True
+    >>> reader = to_reader(trie)
+    >>> trie.unsubscribe("a", "alice")
+    True
+    >>> [len(batch) for batch in reader]
+    [1]
+    """
+    cut = cut_of(source)
+    return extra("pyarrow").RecordBatchReader.from_batches(schema(), set_batches(cut, SubscriberKeys(key)))
+
+
 def to_pandas(source: SubscriptionTrie, *, key: Key | None = None) -> pandas.DataFrame:
     """All subscriptions of one instant as a pandas data frame: `to_arrow`, with options as dictionaries.
 

@@ -6,8 +6,10 @@ import dataclasses
 import json
 from typing import Any, NamedTuple, get_type_hints
 
-from snapshot.texts import rebuilds
+from snapshot.cut import Cut
+from snapshot.texts import SubscriberKeys, rebuilds
 from subtrie import Dialect, Subscription
+from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
 
 FORMAT = 3
 """Version of this text and of the columns; any other is refused."""
@@ -137,6 +139,23 @@ class Recorder:
         if name not in self._options:
             self._options[name] = _Values(f"option {name!r}")
         return self._options[name]
+
+
+def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
+    """The metadata of an export whose rows have all passed by.
+
+    :raises TypeError: as `Recorder.note`
+    """
+    kinds = {name: kinds & ~INTEGER_TEXTS for name, kinds in keys.option_kinds.items()}
+    subscribers = STRINGS if keys.is_given else keys.kinds & ~INTEGER_TEXTS
+    plain = (0, STRINGS, INTEGERS)
+    if subscribers in plain and all(kind in plain for kind in kinds.values()):
+        json_options = frozenset(name for name, kind in kinds.items() if kind == INTEGERS)
+        return FileMetadata(cut.trie.dialect, subscribers == INTEGERS, json_options, rows)
+    recorder = Recorder(cut.trie.dialect, keyed=keys.is_given)
+    for held in cut.trie.subscriptions():
+        recorder.note(held)
+    return recorder.metadata()._replace(rows=rows)
 
 
 class _Values:

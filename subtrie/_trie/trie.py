@@ -80,6 +80,7 @@ from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
 from subtrie._trie.match.reading import path_of, words_of
+from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
     Spelled,
@@ -567,6 +568,10 @@ class SubscriptionTrie(Matchable):
     def _changed(self, older: SubscriptionTrie) -> Iterator[tuple[str, str | None, Any, Any]]:
         """As `diff`, for columns.py: (filter, group, old entry, new entry)."""
         return changed(*self._both(older), self.dialect)
+
+    def _columns(self, texts: Any, ask: bool) -> SetColumns:
+        """Begin a walk that fills columns with the present subscriptions, for columns.py."""
+        return set_columns(freeze_root(self._root), self.dialect, texts, ask)
 
     def _both(self, older: SubscriptionTrie) -> tuple[Root, Root]:
         """Return the roots, read-only, of a difference. Errors as `diff`."""
