@@ -36,8 +36,9 @@ def held_by(trie: SubscriptionTrie) -> Held:
 def assert_equal(one: SubscriptionTrie, other: SubscriptionTrie) -> None:
     assert one.dialect == other.dialect
     assert held_by(one) == held_by(other)
-    for key in held_by(one):
-        assert type(held_by(one)[key]) is type(held_by(other)[key])
+    assert one == other
+    kinds = [{name: type(value) for name, value in held.items()} for held in held_by(one).values()]
+    assert kinds == [{name: type(value) for name, value in held_by(other)[key].items()} for key in held_by(one)]
 
 
 def feed_rows(where: Path, number: int) -> list[dict[str, Any]]:
