@@ -15,6 +15,10 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
 `from_arrow`        a trie built from columns
 `from_spark`        a trie built from the rows of a Spark ``DataFrame``
+`Publisher`         publishes instants of a trie in a directory, and between them what has changed
+`versions`          what has been published there
+`restore`           a trie rebuilt as it was when a version was published
+`follow`            a live copy of what is published, in another process
 =================== ================================================================================
 
 The columns are described in `snapshot.columns`.
@@ -26,18 +30,38 @@ from snapshot.arrow import diff_to_arrow, to_arrow, to_pandas, to_reader
 from snapshot.build import from_arrow, from_spark
 from snapshot.matching import match_spark
 from snapshot.parquet import load, write
+from snapshot.published import (
+    DamagedError,
+    FencedError,
+    Follower,
+    NotPublishedError,
+    Publisher,
+    Version,
+    follow,
+    restore,
+    versions,
+)
 from snapshot.spark import diff_to_spark, to_spark
 
 __all__ = [
+    "DamagedError",
+    "FencedError",
+    "Follower",
+    "NotPublishedError",
+    "Publisher",
+    "Version",
     "diff_to_arrow",
     "diff_to_spark",
+    "follow",
     "from_arrow",
     "from_spark",
     "load",
     "match_spark",
+    "restore",
     "to_arrow",
     "to_pandas",
     "to_reader",
     "to_spark",
+    "versions",
     "write",
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 from snapshot.cut import Cut
+from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.texts import SubscriberKeys, rebuilds
 from subtrie import Dialect, Subscription
 from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
@@ -37,7 +37,7 @@ class FileMetadata(NamedTuple):
         return json.dumps(
             {
                 "format": FORMAT,
-                "dialect": dataclasses.asdict(self.dialect),
+                "dialect": fields_of(self.dialect),
                 "integer_subscribers": self.integer_subscribers,
                 "json_options": sorted(self.json_options),
                 "rows": self.rows,
@@ -52,7 +52,7 @@ class FileMetadata(NamedTuple):
         """
         try:
             return cls._from_fields(json.loads(text))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"no metadata of format {FORMAT}: {error!r}") from error
 
     @classmethod
@@ -61,7 +61,7 @@ class FileMetadata(NamedTuple):
             raise ValueError(f"format {fields['format']!r}")
         json_options = _typed("json_options", fields["json_options"], list)
         return cls(
-            _dialect(_typed("dialect", fields["dialect"], dict)),
+            dialect_of(_typed("dialect", fields["dialect"], dict)),
             _typed("integer_subscribers", fields["integer_subscribers"], bool),
             frozenset(_typed("json_options", name, str) for name in json_options),
             _typed("rows", fields["rows"], int),
@@ -88,14 +88,6 @@ class FileMetadata(NamedTuple):
             return json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"option {name!r} is not JSON: {error}") from error
-
-
-def _dialect(fields: dict[str, Any]) -> Dialect:
-    """The dialect with these fields; it does not look at their types itself, since a type checker does."""
-    hints = get_type_hints(Dialect)
-    for name, value in fields.items():
-        _typed(name, value, int if hints[name] is bool else hints[name])  # 1 may stand for True
-    return Dialect(**fields)
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:

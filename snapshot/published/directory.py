@@ -1,0 +1,212 @@
+"""A published directory as its readers see it: which versions there are, and of which files each is made.
+
+Reading takes no lock and needs no publisher. A version is there when its manifest is; what a manifest names was
+complete before it. Retention removes the oldest versions, manifests before files; whoever comes too late for one is
+told so.
+"""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import os
+from typing import NamedTuple
+
+from snapshot.published.errors import DamagedError, NotPublishedError
+from snapshot.published.manifest import (
+    NEWEST,
+    VERSIONS,
+    DataFile,
+    Version,
+    from_json,
+    manifest_name,
+    manifest_number,
+)
+from snapshot.published.store import Store, store_of
+
+
+class Parts(NamedTuple):
+    """What a version is rebuilt from: the full instant of one version, and the feeds of versions after it, in order."""
+
+    full: Version
+    feeds: list[Version]
+
+
+class Directory:
+    """The versions of a published directory.
+
+    Only the answers of one call belong together: a publisher may go on meanwhile.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def newest(self) -> Version | None:
+        """The newest version, be it a claim; None where there is none. Usually two or three small files are read."""
+        hint = self.hint()
+        found = None if hint is None else self.get(hint)
+        if found is not None and found.kind == "claim":
+            found = None  # behind a claim there may be a gap, where versions were removed
+        # Progress: a round that finds none found that what was the newest has been removed, so that others followed it.
+        while found is None:
+            numbers = self.numbers()
+            if not numbers:
+                return None
+            found = self.get(numbers[-1])
+        while (following := self.get(found.version + 1)) is not None:
+            found = following
+        return found
+
+    def get(self, number: int) -> Version | None:
+        """One version, be it a claim; None where it is not there."""
+        name = manifest_name(number)
+        try:
+            text = self.store.read(name)
+        except FileNotFoundError:
+            return None
+        return from_json(text, number, self.store.locate(name))
+
+    def versions(self) -> list[Version]:
+        """All published versions that are kept, in order. Reads all manifests."""
+        found = [version for number in self.numbers() if (version := self.get(number)) is not None]
+        oldest = found[-1].oldest if found else None
+        return [] if oldest is None else [each for each in found if each.kind != "claim" and each.version >= oldest]
+
+    def version_at(self, at: int | datetime.datetime | None = None) -> Version:
+        """The version of a number; the newest that is not later than a time; without either, the newest.
+
+        The number of a claim stands for the last version published before it.
+
+        :raises NotPublishedError: there is none
+        :raises ValueError: the time has no zone
+        """
+        # Progress: a round that does not return found that what was the newest at its beginning has been removed.
+        while True:
+            newest = self.newest()
+            oldest = None if newest is None else newest.oldest
+            if newest is None or oldest is None:
+                raise self._missing(at)
+            found = self._found(at, newest, oldest)
+            if found is not None and found.kind == "claim":
+                found = None if found.content is None else self.get(found.content)
+            if found is not None and found.version >= oldest:
+                return found
+            if at is not None:
+                raise self._missing(at)
+
+    def parts(self, version: Version) -> Parts:
+        """What `version` is rebuilt from.
+
+        :raises FileNotFoundError: a manifest is not there: the version is not kept any more, or the file was lost
+        """
+        base = version.base
+        if base is None:
+            raise self._missing(version.version)
+        full, *after = [*(self._there(number) for number in range(base, version.version)), version]
+        if full.full is None:
+            raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
+        return Parts(full, [each for each in after if each.feed is not None])
+
+    def changes(self, after: int, until: int) -> list[Version]:
+        """The versions with feeds that lead from version `after` to version `until`, in order.
+
+        :raises NotPublishedError: not all of them are kept any more
+        """
+        found = []
+        for number in range(after + 1, until + 1):
+            version = self.get(number)
+            if version is None:
+                raise self._missing(number)
+            if version.kind != "claim" and version.feed is None:
+                raise NotPublishedError(
+                    f"{self.store.place}: version {number} is the first one, and has no changes from another; "
+                    "read it whole"
+                )
+            if version.feed is not None:
+                found.append(version)
+        return found
+
+    def hint(self) -> int | None:
+        """The number of a version that was the newest when somebody wrote it down, if anybody did."""
+        try:
+            return int(self.store.read(NEWEST))
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def locate(self, file: DataFile) -> str:
+        """The path or URI of a file, for any reader of Parquet."""
+        return self.store.locate(file.path)
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def numbers(self) -> list[int]:
+        """The numbers of all manifests, in order."""
+        numbers = map(manifest_number, self.store.names(VERSIONS))
+        return sorted(number for number in numbers if number is not None)
+
+    def _found(self, at: int | datetime.datetime | None, newest: Version, oldest: int) -> Version | None:
+        if at is None:
+            return newest
+        if isinstance(at, datetime.datetime):
+            return self._newest_until(at, oldest)
+        if isinstance(at, bool) or not isinstance(at, int):
+            raise TypeError(f"at must be the number of a version, a datetime or None, not {at!r}")
+        return self.get(at) if at >= 0 else None
+
+    def _newest_until(self, time: datetime.datetime, oldest: int) -> Version | None:
+        """By bisection, since versions are in the order of their times."""
+        if time.tzinfo is None:
+            raise ValueError(f"the time {time!r} has no zone: say which, for instance tzinfo=datetime.UTC")
+        numbers = [number for number in self.numbers() if number >= oldest]
+        found, low, high = None, 0, len(numbers)
+        while low < high:
+            middle = (low + high) // 2
+            version = self.get(numbers[middle])
+            if version is None or version.time <= time:  # None: removed meanwhile, as all before it
+                found, low = version, middle + 1
+            else:
+                high = middle
+        return found
+
+    def _there(self, number: int) -> Version:
+        found = self.get(number)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._manifest(number))
+        return found
+
+    def _missing(self, at: int | datetime.datetime | None) -> Exception:
+        place = self.store.place
+        kept = self.versions()
+        if not kept:
+            if not self.numbers():
+                return FileNotFoundError(f"{place} is no published directory: nothing was published there, or not yet")
+            return NotPublishedError(f"{place}: nothing has been published yet")
+        first, last = kept[0], kept[-1]
+        return NotPublishedError(
+            f"{place}: there is no version {at if isinstance(at, int) else f'as early as {at}'}, or it is not kept "
+            f"any more; kept are {first.version} ({first.time}) to {last.version} ({last.time})"
+        )
+
+    def _manifest(self, number: int) -> str:
+        return self.store.locate(manifest_name(number))
+
+
+def open_directory(where: str | os.PathLike[str]) -> Directory:
+    """Read what is published at `where`, a path or a ``file:`` URI. Nothing is looked at yet."""
+    return Directory(store_of(where))
+
+
+def versions(where: str | os.PathLike[str]) -> list[Version]:
+    """All versions published at ``where`` that can be restored, in order.
+
+    :param where: the directory, a path or a ``file:`` URI
+    :raises FileNotFoundError: nothing was ever published there
+    :raises DamagedError: a manifest is damaged, or of a format that is not known here
+
+    O(versions): each has a small file. Lock-free; of one instant but for versions that come or are removed meanwhile.
+    """
+    directory = open_directory(where)
+    found = directory.versions()
+    if not found and directory.newest() is None:
+        raise directory._missing(None)
+    return found
