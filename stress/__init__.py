@@ -18,7 +18,7 @@ the command line, and `stress.plugin` the pytest plugin.
 try:
     import sortedcontainers  # noqa: F401
 except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'ctrie[stress]'") from missing
+    raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'subtrie[stress]'") from missing
 
 from stress.campaign import Outcome, run
 from stress.check import Budget, Failure, Judgement, Verdict, check, is_linearizable

@@ -300,5 +300,5 @@ def load_twin(fault: Fault | None = None, packages: Sequence[str] = ("ctrie",)) 
     """Import a private copy of `packages` from their sources, with `fault` in them if one is given."""
     schedule, seam = Schedule(), Seam(takes_back=False)
     seam.before, seam.after = schedule.access, schedule.change
-    ours = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
+    ours = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
     return Twin(import_privately(packages, ours, [] if fault is None else [fault]), schedule)
