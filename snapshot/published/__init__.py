@@ -1,0 +1,22 @@
+"""Published directories: instants of a subscription set as files, in order, for other processes to read.
+
+docs/published.md describes the format, which is plain Parquet and JSON. Reading one starts with `open_directory`.
+"""
+
+from __future__ import annotations
+
+from snapshot.published.directory import Directory, Parts, open_directory, versions
+from snapshot.published.errors import DamagedError, FencedError, NotPublishedError
+from snapshot.published.manifest import DataFile, Version
+
+__all__ = [
+    "DamagedError",
+    "DataFile",
+    "Directory",
+    "FencedError",
+    "NotPublishedError",
+    "Parts",
+    "Version",
+    "open_directory",
+    "versions",
+]

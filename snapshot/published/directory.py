@@ -1,0 +1,196 @@
+"""A published directory as its readers see it: which versions there are, and of which files each is made.
+
+Reading takes no lock and needs no publisher. A version is there when its manifest is; what a manifest names was complete
+before it. Retention removes the oldest versions, manifests before files; whoever comes too late for one is told so.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import NamedTuple
+
+from snapshot.published.errors import DamagedError, NotPublishedError
+from snapshot.published.manifest import (
+    NEWEST,
+    VERSIONS,
+    DataFile,
+    Version,
+    from_json,
+    manifest_name,
+    manifest_number,
+)
+from snapshot.published.store import Store, store_of
+
+
+class Parts(NamedTuple):
+    """What a version is rebuilt from: the full instant of one version, and the feeds of versions after it, in order."""
+
+    full: Version
+    feeds: list[Version]
+
+
+class Directory:
+    """The versions of a published directory.
+
+    Only the answers of one call belong together: a publisher may go on meanwhile.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def newest(self) -> Version | None:
+        """The newest version, be it a claim; None where there is none. Usually two or three small files are read."""
+        found = self._at_hint() or self._listed_newest()
+        while found is not None and (following := self.get(found.version + 1)) is not None:
+            found = following
+        return found
+
+    def get(self, number: int) -> Version | None:
+        """One version, be it a claim; None where it is not there."""
+        name = manifest_name(number)
+        try:
+            text = self.store.read(name)
+        except FileNotFoundError:
+            return None
+        return from_json(text, number, self.store.locate(name))
+
+    def versions(self) -> list[Version]:
+        """All published versions that can be rebuilt, in order. Reads all manifests."""
+        found = [version for number in self._numbers() if (version := self.get(number)) is not None]
+        numbers = {version.version for version in found}
+        return [version for version in found if version.kind != "claim" and version.base in numbers]
+
+    def version_at(self, at: int | datetime.datetime | None = None) -> Version:
+        """The version of a number; the newest that is not later than a time; without either, the newest.
+
+        The number of a claim stands for the last version published before it.
+
+        :raises NotPublishedError: there is none
+        :raises ValueError: the time has no zone
+        """
+        if at is None:
+            return self._published(self.newest(), None)
+        if isinstance(at, datetime.datetime):
+            return self._published(self._newest_until(at), at)
+        if isinstance(at, bool) or not isinstance(at, int):
+            raise TypeError(f"at must be the number of a version, a datetime or None, not {at!r}")
+        return self._published(self.get(at), at)
+
+    def parts(self, version: Version) -> Parts:
+        """What `version` is rebuilt from.
+
+        :raises NotPublishedError: it is not kept any more
+        """
+        chain = []
+        base = version.base
+        if base is None:
+            raise self._missing(version.version)
+        for number in range(base, version.version):
+            found = self.get(number)
+            if found is None:
+                raise self._missing(version.version)
+            chain.append(found)
+        full, *after = [*chain, version]
+        if full.full is None:
+            raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
+        return Parts(full, [each for each in after if each.feed is not None])
+
+    def changes(self, after: int, until: int) -> list[Version]:
+        """The versions with feeds that lead from version `after` to version `until`, in order.
+
+        :raises NotPublishedError: not all of them are kept any more
+        """
+        found = []
+        for number in range(after + 1, until + 1):
+            version = self.get(number)
+            if version is None:
+                raise self._missing(number)
+            if version.kind != "claim" and version.feed is None:
+                raise NotPublishedError(
+                    f"{self.store.place}: version {number} is the first one, and has no changes from another; "
+                    "read it whole"
+                )
+            if version.feed is not None:
+                found.append(version)
+        return found
+
+    def locate(self, file: DataFile) -> str:
+        """The path or URI of a file, for any reader of Parquet."""
+        return self.store.locate(file.path)
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _at_hint(self) -> Version | None:
+        try:
+            number = int(self.store.read(NEWEST))
+        except (FileNotFoundError, ValueError):
+            return None
+        return self.get(number)
+
+    def _listed_newest(self) -> Version | None:
+        numbers = self._numbers()
+        return self.get(numbers[-1]) if numbers else None
+
+    def _numbers(self) -> list[int]:
+        numbers = map(manifest_number, self.store.names(VERSIONS))
+        return sorted(number for number in numbers if number is not None)
+
+    def _newest_until(self, time: datetime.datetime) -> Version | None:
+        """By bisection, since versions are in the order of their times."""
+        if time.tzinfo is None:
+            raise ValueError(f"the time {time!r} has no zone: say which, for instance tzinfo=datetime.UTC")
+        numbers = self._numbers()
+        found, low, high = None, 0, len(numbers)
+        while low < high:
+            middle = (low + high) // 2
+            version = self.get(numbers[middle])
+            if version is None or version.time <= time:  # None: removed meanwhile, as all before it
+                found, low = version, middle + 1
+            else:
+                high = middle
+        return found
+
+    def _published(self, found: Version | None, at: int | datetime.datetime | None) -> Version:
+        if found is not None and found.kind == "claim":
+            found = None if found.content is None else self.get(found.content)
+        if found is None:
+            raise self._missing(at)
+        return found
+
+    def _missing(self, at: int | datetime.datetime | None) -> Exception:
+        place = self.store.place
+        kept = self.versions()
+        if not kept:
+            if not self._numbers():
+                return FileNotFoundError(f"{place} is no published directory: nothing was published there, or not yet")
+            return NotPublishedError(f"{place}: nothing has been published yet")
+        first, last = kept[0], kept[-1]
+        return NotPublishedError(
+            f"{place}: there is no version {at if isinstance(at, int) else f'as early as {at}'}; "
+            f"kept are {first.version} ({first.time}) to {last.version} ({last.time})"
+        )
+
+    def _manifest(self, number: int) -> str:
+        return self.store.locate(manifest_name(number))
+
+
+def open_directory(where: str | os.PathLike[str]) -> Directory:
+    """Read what is published at `where`, a path or a ``file:`` URI. Nothing is looked at yet."""
+    return Directory(store_of(where))
+
+
+def versions(where: str | os.PathLike[str]) -> list[Version]:
+    """All versions published at ``where`` that can be restored, in order.
+
+    :param where: the directory, a path or a ``file:`` URI
+    :raises FileNotFoundError: nothing was ever published there
+    :raises DamagedError: a manifest is damaged, or of a format that is not known here
+
+    O(versions): each has a small file. Lock-free; of one instant but for versions that come or are removed meanwhile.
+    """
+    directory = open_directory(where)
+    found = directory.versions()
+    if not found and directory.newest() is None:
+        raise directory._missing(None)
+    return found

@@ -1,0 +1,177 @@
+"""The manifest of a version: one small JSON file, by whose appearance the version becomes visible."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from snapshot.published.errors import DamagedError
+from subtrie import Dialect
+
+FORMAT: Final = 1
+"""Version of the format that docs/published.md describes; any other is refused."""
+
+VERSIONS, FULL, CHANGES = FOLDERS = ("_versions", "full", "changes")
+NEWEST: Final = f"{VERSIONS}/newest"
+"""A hint where to look for the newest version."""
+
+Kind = Literal["full", "changes", "claim"]
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A Parquet file of a published directory.
+
+    :param path: relative to the directory
+    :param rows: how many rows it has
+    :param bytes: its size
+    :param sha256: digest of its bytes, in hexadecimal digits
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """One published instant of a subscription set.
+
+    :param version: its number; later versions have higher ones, and some numbers are left out
+    :param time: when the snapshot was taken (UTC), later than that of the version before it
+    :param kind: ``"full"`` where it has a full instant, ``"changes"`` where it has only what changed; ``"claim"``
+        where a publisher took over and published nothing: it has the content of the version before it
+    :param subscriptions: how many there are at this instant
+    :param changes: how many of them were added, removed or given other options since the version before
+    :param full: the file of the full instant, or None
+    :param feed: the file of what changed since the version before, or None: in the first version, in a claim
+    :param base: number of the version whose full instant this one is rebuilt from, by the feeds of the versions after
+        it up to this one; None where nothing has been published
+    :param content: number of the version whose content this is: its own, but for a claim, which has that of the last
+        version published; None where there is none
+    :param dialect: the trie's dialect
+    :param integers: whether subscribers are integers (else strings); None as long as there were none
+    :param json_options: names of the options whose texts are JSON
+    :param string_options: names of the options whose texts are strings
+    :param snapshot_id: names the snapshot
+    :param directory: names the directory, the same in all its versions
+    :param epoch: number of the claim of the publisher that published it
+    :param writer: names the attempt to publish it
+    :param host: the machine of the publisher
+    :param process: its process number there
+    """
+
+    version: int
+    time: datetime.datetime
+    kind: Kind
+    subscriptions: int
+    changes: int
+    full: DataFile | None
+    feed: DataFile | None
+    base: int | None
+    content: int | None
+    dialect: Dialect
+    integers: bool | None
+    json_options: tuple[str, ...]
+    string_options: tuple[str, ...]
+    snapshot_id: str
+    directory: str
+    epoch: int
+    writer: str
+    host: str
+    process: int
+
+    def to_json(self) -> bytes:
+        """The manifest."""
+        fields = {"format": FORMAT, **dataclasses.asdict(self), "time": self.time.isoformat(timespec="microseconds")}
+        return json.dumps(fields, indent=1).encode()
+
+
+def from_json(text: bytes, number: int, where: str) -> Version:
+    """Read the manifest that should be that of version `number`.
+
+    :param where: the file's place, for messages
+    :raises DamagedError: it is not
+    """
+    try:
+        fields = json.loads(text)
+        written = fields.pop("format")
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedError(f"{where} is no manifest of a published version ({error!r}); {_CURE}") from error
+    if written != FORMAT:
+        raise DamagedError(
+            f"{where} is of format {written!r}; this version of the package reads format {FORMAT}: "
+            "use the version of the package that published it, or a later one"
+        )
+    try:
+        version = Version(**{**fields, **_read(fields)})
+        _check(version, number)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedError(f"{where} is damaged ({error}); {_CURE}") from error
+    return version
+
+
+_CURE = "restore it from a copy, or publish to a new directory"
+
+
+def _read(fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "time": datetime.datetime.fromisoformat(fields["time"]),
+        "full": fields["full"] and DataFile(**fields["full"]),
+        "feed": fields["feed"] and DataFile(**fields["feed"]),
+        "dialect": Dialect(**fields["dialect"]),
+        "json_options": tuple(fields["json_options"]),
+        "string_options": tuple(fields["string_options"]),
+    }
+
+
+def _check(version: Version, number: int) -> None:
+    if version.version != number:
+        raise ValueError(f"it says that it is version {version.version!r}")
+    if version.time.tzinfo is None:
+        raise ValueError("its time has no zone")
+    for name in ("subscriptions", "changes", "epoch", "process"):
+        if not isinstance(getattr(version, name), int):
+            raise TypeError(f"its {name} is {getattr(version, name)!r}")
+    for file in (version.full, version.feed):
+        if file is not None and not _DATA.fullmatch(file.path):
+            raise ValueError(f"it names the file {file.path!r}")
+
+
+# ------------------------------------------------------------------------------------------------------------- names
+
+_DATA = re.compile(rf"(?:{FULL}|{CHANGES})/(\d{{20}})\.(\d+)\.[0-9a-f]+\.parquet")
+_MANIFEST = re.compile(r"(\d{20})\.json")
+_SCRATCH = re.compile(r"\.?(\d{20})\.(\d+)\.[0-9a-f]+\..*")
+
+
+def manifest_name(version: int) -> str:
+    """The name of the manifest of a version."""
+    return f"{VERSIONS}/{version:020}.json"
+
+
+def manifest_number(file: str) -> int | None:
+    """The version whose manifest a file in the folder of versions is; None for other files."""
+    found = _MANIFEST.fullmatch(file)
+    return int(found[1]) if found else None
+
+
+def data_name(folder: str, version: int, epoch: int, token: str) -> str:
+    """The name of a Parquet file that the publisher of `epoch` writes for a version, in one of its attempts."""
+    return f"{folder}/{version:020}.{epoch}.{token}.parquet"
+
+
+def scratch_name(version: int, epoch: int, token: str) -> str:
+    """The name of an unfinished manifest."""
+    return f"{VERSIONS}/.{version:020}.{epoch}.{token}.json"
+
+
+def epoch_of(file: str) -> int | None:
+    """The epoch of the publisher that wrote a Parquet file or something unfinished; None for all other files."""
+    found = _SCRATCH.fullmatch(file)
+    return int(found[2]) if found else None
