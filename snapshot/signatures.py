@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MOST_WRITTEN_OUT = 16
-"""Signatures for which a message's keys are written out one by one, which Spark compiles. With more of them the code would
-be too large for Java's compiler, and the keys are made by a loop over data."""
+"""Signatures for which a message's keys are written out one by one, which Spark compiles. With more of them the code
+would be too large for Java's compiler, and the keys are made by a loop over data."""
 
 
 class Signature(NamedTuple):
@@ -228,21 +228,33 @@ def _of_runs(topic: str, topic_words: str, signatures: list[Signature], dialect:
 
 
 def joined(
-    messages: DataFrame, topic: str, subscriptions: DataFrame, signatures: Iterable[Signature], dialect: Dialect
+    messages: DataFrame,
+    topic: str,
+    error: str,
+    subscriptions: DataFrame,
+    signatures: Iterable[Signature],
+    dialect: Dialect,
+    *,
+    small: bool,
 ) -> DataFrame:
-    """Messages with the columns of the subscriptions that match them.
+    """Messages with the columns of the subscriptions that match them, and the messages with an error without any.
 
     :param messages: their columns have other names than those of the set
-    :param topic: the name of the column that holds the topic, good or null
+    :param topic: the name of the column that holds the topic; null matches nobody
+    :param error: the name of the column that says what is wrong with the topic, null where nothing is
     :param subscriptions: what `keyed` returned
     :param signatures: those in ``subscriptions``
+    :param small: whether the set may be sent to all executors
     """
     functions = extra("pyspark.sql.functions")
+    keys = functions.when(functions.col(error).isNull(), keys_of(topic, "w", signatures, dialect))
+    none = functions.expr("array(cast(null as string))")
     exploded = (
         messages.withColumn("w", functions.expr(catalyst.words(topic, dialect)))
-        .withColumn("k", functions.explode(keys_of(topic, "w", signatures, dialect)))
-        .where("k is not null")
+        .withColumn("k", functions.explode(functions.coalesce(keys, none)))
+        .where(f"k is not null or {error} is not null")
     )
-    found = exploded.join(subscriptions, exploded["k"] == subscriptions["key"])
+    sent = functions.broadcast(subscriptions) if small else subscriptions
+    found = exploded.join(sent, exploded["k"] == sent["key"], "left")
     verified = f"pattern is null or rlike({catalyst.terminated(topic, dialect)}, pattern)"
-    return found.where(verified).drop("w", "k", "signature", "key", "pattern")
+    return found.where(f"{error} is not null or (key is not null and ({verified}))")
