@@ -11,6 +11,10 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `diff_to_spark`     what changed between two snapshots
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
+`Publisher`         publishes instants of a trie in a directory, and between them what has changed
+`versions`          what has been published there
+`restore`           a trie rebuilt as it was when a version was published
+`follow`            a live copy of what is published, in another process
 =================== ================================================================================
 
 The columns are described in `snapshot.columns`.
@@ -21,6 +25,34 @@ from __future__ import annotations
 from snapshot.arrow import to_arrow, to_pandas
 from snapshot.matching import match_spark
 from snapshot.parquet import load, write
+from snapshot.published import (
+    DamagedError,
+    FencedError,
+    Follower,
+    NotPublishedError,
+    Publisher,
+    Version,
+    follow,
+    restore,
+    versions,
+)
 from snapshot.spark import diff_to_spark, to_spark
 
-__all__ = ["diff_to_spark", "load", "match_spark", "to_arrow", "to_pandas", "to_spark", "write"]
+__all__ = [
+    "DamagedError",
+    "FencedError",
+    "Follower",
+    "NotPublishedError",
+    "Publisher",
+    "Version",
+    "diff_to_spark",
+    "follow",
+    "load",
+    "match_spark",
+    "restore",
+    "to_arrow",
+    "to_pandas",
+    "to_spark",
+    "versions",
+    "write",
+]

@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from snapshot.published.directory import Directory, Parts, open_directory, versions
 from snapshot.published.errors import DamagedError, FencedError, NotPublishedError
+from snapshot.published.follower import Follower, follow
 from snapshot.published.manifest import DataFile, Version
+from snapshot.published.publisher import Publisher
+from snapshot.published.restoring import restore
 
 __all__ = [
     "DamagedError",
     "DataFile",
     "Directory",
     "FencedError",
+    "Follower",
     "NotPublishedError",
     "Parts",
+    "Publisher",
     "Version",
+    "follow",
     "open_directory",
+    "restore",
     "versions",
 ]

@@ -1,12 +1,14 @@
 """A published directory as its readers see it: which versions there are, and of which files each is made.
 
-Reading takes no lock and needs no publisher. A version is there when its manifest is; what a manifest names was complete
-before it. Retention removes the oldest versions, manifests before files; whoever comes too late for one is told so.
+Reading takes no lock and needs no publisher. A version is there when its manifest is; what a manifest names was
+complete before it. Retention removes the oldest versions, manifests before files; whoever comes too late for one is
+told so.
 """
 
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 from typing import NamedTuple
 
@@ -41,7 +43,11 @@ class Directory:
 
     def newest(self) -> Version | None:
         """The newest version, be it a claim; None where there is none. Usually two or three small files are read."""
-        found = self._at_hint() or self._listed_newest()
+        hint = self.hint()
+        found = None if hint is None else self.get(hint)
+        if found is None or found.kind == "claim":  # behind a claim there may be a gap, where versions were removed
+            numbers = self.numbers()
+            found = self.get(numbers[-1]) if numbers else None
         while found is not None and (following := self.get(found.version + 1)) is not None:
             found = following
         return found
@@ -56,10 +62,10 @@ class Directory:
         return from_json(text, number, self.store.locate(name))
 
     def versions(self) -> list[Version]:
-        """All published versions that can be rebuilt, in order. Reads all manifests."""
-        found = [version for number in self._numbers() if (version := self.get(number)) is not None]
-        numbers = {version.version for version in found}
-        return [version for version in found if version.kind != "claim" and version.base in numbers]
+        """All published versions that are kept, in order. Reads all manifests."""
+        found = [version for number in self.numbers() if (version := self.get(number)) is not None]
+        oldest = found[-1].oldest if found else None
+        return [] if oldest is None else [each for each in found if each.kind != "claim" and each.version >= oldest]
 
     def version_at(self, at: int | datetime.datetime | None = None) -> Version:
         """The version of a number; the newest that is not later than a time; without either, the newest.
@@ -75,23 +81,17 @@ class Directory:
             return self._published(self._newest_until(at), at)
         if isinstance(at, bool) or not isinstance(at, int):
             raise TypeError(f"at must be the number of a version, a datetime or None, not {at!r}")
-        return self._published(self.get(at), at)
+        return self._published(self.get(at) if at >= 0 else None, at)
 
     def parts(self, version: Version) -> Parts:
         """What `version` is rebuilt from.
 
-        :raises NotPublishedError: it is not kept any more
+        :raises FileNotFoundError: a manifest is not there: the version is not kept any more, or the file was lost
         """
-        chain = []
         base = version.base
         if base is None:
             raise self._missing(version.version)
-        for number in range(base, version.version):
-            found = self.get(number)
-            if found is None:
-                raise self._missing(version.version)
-            chain.append(found)
-        full, *after = [*chain, version]
+        full, *after = [*(self._there(number) for number in range(base, version.version)), version]
         if full.full is None:
             raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
         return Parts(full, [each for each in after if each.feed is not None])
@@ -115,24 +115,21 @@ class Directory:
                 found.append(version)
         return found
 
+    def hint(self) -> int | None:
+        """The number of a version that was the newest when somebody wrote it down, if anybody did."""
+        try:
+            return int(self.store.read(NEWEST))
+        except (FileNotFoundError, ValueError):
+            return None
+
     def locate(self, file: DataFile) -> str:
         """The path or URI of a file, for any reader of Parquet."""
         return self.store.locate(file.path)
 
     # ---------------------------------------------------------------------------------------------------------------
 
-    def _at_hint(self) -> Version | None:
-        try:
-            number = int(self.store.read(NEWEST))
-        except (FileNotFoundError, ValueError):
-            return None
-        return self.get(number)
-
-    def _listed_newest(self) -> Version | None:
-        numbers = self._numbers()
-        return self.get(numbers[-1]) if numbers else None
-
-    def _numbers(self) -> list[int]:
+    def numbers(self) -> list[int]:
+        """The numbers of all manifests, in order."""
         numbers = map(manifest_number, self.store.names(VERSIONS))
         return sorted(number for number in numbers if number is not None)
 
@@ -140,7 +137,9 @@ class Directory:
         """By bisection, since versions are in the order of their times."""
         if time.tzinfo is None:
             raise ValueError(f"the time {time!r} has no zone: say which, for instance tzinfo=datetime.UTC")
-        numbers = self._numbers()
+        newest = self.newest()
+        oldest = None if newest is None else newest.oldest
+        numbers = [] if oldest is None else [number for number in self.numbers() if number >= oldest]
         found, low, high = None, 0, len(numbers)
         while low < high:
             middle = (low + high) // 2
@@ -154,21 +153,28 @@ class Directory:
     def _published(self, found: Version | None, at: int | datetime.datetime | None) -> Version:
         if found is not None and found.kind == "claim":
             found = None if found.content is None else self.get(found.content)
-        if found is None:
+        newest = self.newest()
+        if found is None or newest is None or newest.oldest is None or found.version < newest.oldest:
             raise self._missing(at)
+        return found
+
+    def _there(self, number: int) -> Version:
+        found = self.get(number)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._manifest(number))
         return found
 
     def _missing(self, at: int | datetime.datetime | None) -> Exception:
         place = self.store.place
         kept = self.versions()
         if not kept:
-            if not self._numbers():
+            if not self.numbers():
                 return FileNotFoundError(f"{place} is no published directory: nothing was published there, or not yet")
             return NotPublishedError(f"{place}: nothing has been published yet")
         first, last = kept[0], kept[-1]
         return NotPublishedError(
-            f"{place}: there is no version {at if isinstance(at, int) else f'as early as {at}'}; "
-            f"kept are {first.version} ({first.time}) to {last.version} ({last.time})"
+            f"{place}: there is no version {at if isinstance(at, int) else f'as early as {at}'}, or it is not kept "
+            f"any more; kept are {first.version} ({first.time}) to {last.version} ({last.time})"
         )
 
     def _manifest(self, number: int) -> str:

@@ -54,6 +54,7 @@ class Version:
         it up to this one; None where nothing has been published
     :param content: number of the version whose content this is: its own, but for a claim, which has that of the last
         version published; None where there is none
+    :param oldest: number of the oldest version that is kept; None where nothing has been published
     :param dialect: the trie's dialect
     :param integers: whether subscribers are integers (else strings); None as long as there were none
     :param json_options: names of the options whose texts are JSON
@@ -75,6 +76,7 @@ class Version:
     feed: DataFile | None
     base: int | None
     content: int | None
+    oldest: int | None
     dialect: Dialect
     integers: bool | None
     json_options: tuple[str, ...]
@@ -85,6 +87,10 @@ class Version:
     writer: str
     host: str
     process: int
+
+    def files(self) -> list[DataFile]:
+        """The files that the version has of its own."""
+        return [file for file in (self.full, self.feed) if file is not None]
 
     def to_json(self) -> bytes:
         """The manifest."""
@@ -138,8 +144,8 @@ def _check(version: Version, number: int) -> None:
     for name in ("subscriptions", "changes", "epoch", "process"):
         if not isinstance(getattr(version, name), int):
             raise TypeError(f"its {name} is {getattr(version, name)!r}")
-    for file in (version.full, version.feed):
-        if file is not None and not _DATA.fullmatch(file.path):
+    for file in version.files():
+        if not _DATA.fullmatch(file.path):
             raise ValueError(f"it names the file {file.path!r}")
 
 
@@ -159,6 +165,11 @@ def manifest_number(file: str) -> int | None:
     """The version whose manifest a file in the folder of versions is; None for other files."""
     found = _MANIFEST.fullmatch(file)
     return int(found[1]) if found else None
+
+
+def hint_of(version: Version) -> bytes:
+    """What the hint says when a version is the newest; always as long."""
+    return b"%020d" % version.version
 
 
 def data_name(folder: str, version: int, epoch: int, token: str) -> str:

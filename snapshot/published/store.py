@@ -6,13 +6,14 @@ all of it.
 
 from __future__ import annotations
 
-import contextlib
 import errno
+import hashlib
+import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 
@@ -25,7 +26,7 @@ class Store(Protocol):
     def read(self, name: str) -> bytes:
         """The content of a file. FileNotFoundError where there is none."""
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> io.BufferedIOBase:
         """Open a file for reading anywhere in it."""
 
     def locate(self, name: str) -> str:
@@ -37,14 +38,21 @@ class Store(Protocol):
     def create(self, name: str, content: bytes, scratch: str) -> None:
         """Make a new file, whole and durable. FileExistsError where there is one already, which is left alone.
 
-        Any other error leaves open whether the file is there. `scratch` is a name beside it that nobody else uses.
+        Whoever sees the file finds what was produced before it, even after a loss of power. Any other error leaves open
+        whether the file is there. `scratch` is a name beside it that nobody else uses.
         """
 
-    def replace(self, name: str, content: bytes, scratch: str) -> None:
-        """Make a file, or put another content in the place of its content, at once; it need not be durable."""
+    def overwrite(self, name: str, content: bytes) -> None:
+        """Make a small file, or overwrite one of the same length. Readers may see a part of it, and it may be lost."""
 
-    def writing(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Write a file whose name nobody else uses; it is whole and durable when the context is left without error."""
+    def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
+        """Let `make` write a local file, and put it here under a name that nobody else uses.
+
+        Returns its size and the SHA-256 digest of its bytes. If there is an error, it leaves nothing behind.
+        """
+
+    def settle(self, folder: str) -> None:
+        """Make durable what was created in a folder."""
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -59,12 +67,13 @@ class LocalStore:
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         self._path = path
+        self._to_sync: dict[str, None] = {}  # what was produced and may not be on the disk
 
     def read(self, name: str) -> bytes:
         """The content of a file."""
         return (self._path / name).read_bytes()
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> io.BufferedIOBase:
         """Open a file for reading anywhere in it."""
         return (self._path / name).open("rb")
 
@@ -83,7 +92,9 @@ class LocalStore:
         """Make a new file by link(2): a rename would overwrite, and O_EXCL would show the file before it is whole."""
         unfinished = self._path / scratch
         try:
-            _write_durably(unfinished, content)
+            with unfinished.open("xb") as file:
+                file.write(content)
+            self._sync_with(scratch)
             try:
                 os.link(unfinished, self._path / name)
             except OSError as error:
@@ -94,41 +105,54 @@ class LocalStore:
                 raise
         finally:
             unfinished.unlink(missing_ok=True)
-        _sync_folder((self._path / name).parent)
+        self.settle(name.rpartition("/")[0])
 
-    def replace(self, name: str, content: bytes, scratch: str) -> None:
-        """Put a content in the place of another."""
-        unfinished = self._path / scratch
+    def overwrite(self, name: str, content: bytes) -> None:
+        """Overwrite in place: to rename a new file over an old one makes some file systems write it to the disk."""
+        file = os.open(self._path / name, os.O_WRONLY | os.O_CREAT, 0o666)
         try:
-            unfinished.write_bytes(content)
-            os.replace(unfinished, self._path / name)
+            os.pwrite(file, content, 0)
         finally:
-            unfinished.unlink(missing_ok=True)
+            os.close(file)
 
-    @contextmanager
-    def writing(self, name: str) -> Iterator[BinaryIO]:
+    def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
         """Write a file under its own name, since nobody looks for it before a manifest names it."""
         path = self._path / name
         try:
-            with path.open("xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            _sync_folder(path.parent)
+            make(str(path))
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
         except BaseException:
-            path.unlink(missing_ok=True)
+            self.remove(name)
             raise
+        self._to_sync[name] = None
+        return size, digest
+
+    def settle(self, folder: str) -> None:
+        """Make durable what was created in a folder."""
+        _sync(self._path / folder)
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
+        self._to_sync.pop(name, None)
         (self._path / name).unlink(missing_ok=True)
 
     def prepare(self, folders: tuple[str, ...]) -> None:
         """Make the directory and its folders."""
         for folder in folders:
             (self._path / folder).mkdir(parents=True, exist_ok=True)
-        _sync_folder(self._path)
-        _sync_folder(self._path.parent)
+        _sync(self._path)
+        _sync(self._path.parent)
+
+    def _sync_with(self, name: str) -> None:
+        """Make durable what was produced and a file, all at once: to flush the disk takes longer than to write."""
+        produced = list(self._to_sync)
+        folders = {each.rpartition("/")[0] for each in produced}
+        with ThreadPoolExecutor(1 + len(produced) + len(folders)) as threads:
+            for _ in threads.map(_sync, (self._path / each for each in (name, *produced, *folders))):
+                pass
+        self._to_sync.clear()
 
 
 def store_of(where: str | os.PathLike[str]) -> Store:
@@ -150,16 +174,9 @@ def store_of(where: str | os.PathLike[str]) -> Store:
     )
 
 
-def _write_durably(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(file)
     finally:
-        os.close(folder)
+        os.close(file)

@@ -494,6 +494,15 @@ class SubscriptionTrie(Matchable):
             self._name.compare_and_set(None, os.urandom(16).hex())
         return self._name.load()  # type: ignore[no-any-return]
 
+    @property
+    def weak(self) -> bool:
+        """Whether subscribers are weakly held.
+
+        >>> SubscriptionTrie().weak, SubscriptionTrie(weak=True).weak
+        (False, True)
+        """
+        return self._home is not None
+
     def fork(self) -> SubscriptionTrie:
         """Return a trie with the present content that can be changed independently of this one. O(1), lock-free."""
         return self._with_root(fork_root(self._root))

@@ -60,10 +60,18 @@ def _restored(filter: str, subscriber: Any, options: dict[str, Any]) -> Subscrip
 
 
 class Change(NamedTuple):
-    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
+    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options).
+
+    `subscription` is what it is now, or was, if it was removed. `before` are the options that it had, read-only; None
+    if it was added.
+    """
 
     subscription: Subscription
     kind: str
+    before: Mapping[str, Any] | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.subscription, self.kind))  # as in Subscription
 
 
 # A subscription before it is shown: its filter's text, its group or None, its entry.
@@ -178,7 +186,8 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
                     continue  # taken off and put back
                 filter = _text(dialect, group, words_of(here))
                 kind = "added" if before is None else "removed" if after is None else "updated"
-                yield Change(_subscription(filter, before if after is None else after), kind)
+                subscription = _subscription(filter, before if after is None else after)
+                yield Change(subscription, kind, None if before is None else _subscription(filter, before).options)
 
 
 def _are_same(before: Any, after: Any) -> bool:

@@ -1,0 +1,196 @@
+"""What a version is made of: the files with the full instant and with what changed, and what its manifest says."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from snapshot.columns import in_batches
+from snapshot.cut import Cut
+from snapshot.parquet import write
+from snapshot.published.directory import Directory
+from snapshot.published.feed import Written, write_feed
+from snapshot.published.ledger import Ledger, Trial
+from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_name
+from snapshot.published.restoring import rebuild
+from snapshot.published.store import Store
+from snapshot.published.textual import Texts, texts_in
+from subtrie import Change, SubscriptionTrie
+
+FEED_ROWS: Final = 300
+"""One more feed takes about as long to read as this many rows of a full instant."""
+
+FEWEST_ROWS: Final = 1000
+"""What has changed does not outweigh a full instant before it has more rows than this,"""
+
+FEWEST_FEEDS: Final = 16
+"""or more feeds than this: of a small set, a feed and a full instant weigh the same."""
+
+
+class Published(NamedTuple):
+    """What has been published last, for the next version to follow.
+
+    :param version: its manifest
+    :param instant: the trie as it was then; None where another process has published it
+    :param feeds: how many feeds there are since the last full instant
+    :param rows: how many changes they have
+    """
+
+    version: Version
+    instant: SubscriptionTrie | None
+    feeds: int
+    rows: int
+
+
+class Composition(NamedTuple):
+    """What a version will be.
+
+    :param fields: what its manifest says of it; None if nothing has changed
+    :param trial: what becomes of the subscribers' keys; None where there is no key function
+    """
+
+    fields: dict[str, Any] | None
+    trial: Trial | None
+
+
+class Composer:
+    """Writes the files of versions, under names of one publisher.
+
+    :param directory: where to
+    :param epoch: of the publisher
+    """
+
+    def __init__(self, directory: Directory, epoch: int) -> None:
+        self._directory = directory
+        self._store: Store = directory.store
+        self._epoch = epoch
+
+    def compose(self, cut: Cut, number: int, last: Published | None, ledger: Ledger | None) -> Composition:
+        """Write the files of version `number`; if this fails, none are left.
+
+        :raises TypeError: a subscription could not be rebuilt
+        :raises ValueError: two subscribers have the same key
+        """
+        written: list[DataFile] = []
+        try:
+            if last is None:
+                return self._first(cut, number, ledger, written)
+            return self._next(cut, number, last, ledger, written)
+        except BaseException:
+            self.discard(written)
+            raise
+
+    def discard(self, files: Iterable[DataFile]) -> None:
+        """Remove files that no version has."""
+        for file in files:
+            with contextlib.suppress(OSError):  # the next publisher will remove it
+                self._store.remove(file.path)
+
+    def _first(self, cut: Cut, number: int, ledger: Ledger | None, written: list[DataFile]) -> Composition:
+        trial = None if ledger is None else ledger.trial(_all_added(cut.trie))
+        full, texts = self._full(cut, number, trial, ledger, written)
+        counts = {"subscriptions": full.rows, "changes": full.rows}
+        return Composition(
+            {"kind": "full", "full": full, "feed": None, **counts, **texts.fields(), "base": number}, trial
+        )
+
+    def _next(
+        self, cut: Cut, number: int, last: Published, ledger: Ledger | None, written: list[DataFile]
+    ) -> Composition:
+        changes, trial = self._changes(cut, last, ledger)
+        if next(changes(), None) is None:
+            return Composition(None, trial)
+        feed, content = self._feed(cut, number, changes(), written)
+        texts = content.texts.after(last.version)
+        fields: dict[str, Any] = {
+            "kind": "changes",
+            "full": None,
+            "feed": feed,
+            "subscriptions": last.version.subscriptions + content.growth,
+            "changes": content.changes,
+            "base": last.version.base,
+        }
+        if texts is None or _outweighs(last.feeds + 1, last.rows + content.changes, fields["subscriptions"]):
+            full, texts = self._full(cut, number, trial, ledger, written)
+            fields.update(kind="full", full=full, base=number)
+        return Composition({**fields, **texts.fields()}, trial)
+
+    # ------------------------------------------------------------------------------------------------- what has changed
+
+    def _changes(
+        self, cut: Cut, last: Published, ledger: Ledger | None
+    ) -> tuple[Callable[[], Iterator[Change]], Trial | None]:
+        """What has changed since the last version, with keys, and what becomes of these. Deletes come first where an
+        insert may be of the same subscription."""
+        instant = last.instant
+        if instant is None:
+            return self._changes_from_another(cut, last.version, ledger)
+        if ledger is None:
+            return lambda: cut.trie.diff(instant), None
+        trial = ledger.trial(cut.trie.diff(instant))
+        return lambda: trial.keyed(_deletes_first(lambda: cut.trie.diff(instant)), ledger), trial
+
+    def _changes_from_another(
+        self, cut: Cut, version: Version, ledger: Ledger | None
+    ) -> tuple[Callable[[], Iterator[Change]], Trial | None]:
+        """The same where another process has published the last version, of which there are only the files. O(n)."""
+        older = rebuild(self._directory, version)
+        trial = None if ledger is None else ledger.trial(_all_added(cut.trie))
+        if ledger is None or trial is None:
+            with contextlib.suppress(ValueError):  # it was made with exact=True
+                cut.trie.diff(older)
+                return lambda: cut.trie.diff(older), None
+        held = cut.trie.subscriptions() if ledger is None or trial is None else trial.keyed_all(cut.trie, ledger)
+        plain = SubscriptionTrie(cut.trie.dialect)
+        for some in in_batches(held):
+            plain.subscribe_many(some)
+        return lambda: plain.diff(older), trial
+
+    # ---------------------------------------------------------------------------------------------------------- files
+
+    def _feed(
+        self, cut: Cut, number: int, changes: Iterator[Change], written: list[DataFile]
+    ) -> tuple[DataFile, Written]:
+        found: list[Written] = []
+        name = self._name(CHANGES, number)
+        size, digest = self._store.produce(name, lambda path: found.append(write_feed(path, changes, cut, number)))
+        file = DataFile(name, found[0].rows, size, digest)
+        written.append(file)
+        return file, found[0]
+
+    def _full(
+        self, cut: Cut, number: int, trial: Trial | None, ledger: Ledger | None, written: list[DataFile]
+    ) -> tuple[DataFile, Texts]:
+        found: list[tuple[int, Texts]] = []
+        key = None if ledger is None or trial is None else functools.partial(ledger.of, trial)
+
+        def make(path: str) -> None:
+            write(cut.trie, path, key=key)
+            found.append(texts_in(path))
+
+        name = self._name(FULL, number)
+        size, digest = self._store.produce(name, make)
+        rows, texts = found[0]
+        file = DataFile(name, rows, size, digest)
+        written.append(file)
+        return file, texts
+
+    def _name(self, folder: str, number: int) -> str:
+        return data_name(folder, number, self._epoch, uuid.uuid4().hex[:8])
+
+
+def _all_added(trie: SubscriptionTrie) -> Iterator[Change]:
+    return (Change(held, "added") for held in trie.subscriptions())
+
+
+def _deletes_first(changes: Callable[[], Iterator[Change]]) -> Iterator[Change]:
+    yield from (change for change in changes() if change.kind == "removed")
+    yield from (change for change in changes() if change.kind != "removed")
+
+
+def _outweighs(feeds: int, rows: int, subscriptions: int) -> bool:
+    """Whether what has changed since a full instant weighs more than another one would."""
+    return rows > max(subscriptions, FEWEST_ROWS) or feeds > max(subscriptions // FEED_ROWS, FEWEST_FEEDS)

@@ -1,0 +1,177 @@
+"""The change feed: what is different in one version from the one before it, as rows of a Parquet file and back.
+
+The rows have the columns of a full instant and those that Delta's change feed adds. Only what an insert or an update
+leaves has options whose types count: of what it replaces nothing is rebuilt, only found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snapshot._extras import extra
+from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
+from snapshot.cut import Cut
+from snapshot.published.directory import Directory
+from snapshot.published.errors import DamagedError
+from snapshot.published.manifest import FORMAT, DataFile, Version
+from snapshot.published.textual import Texts
+from snapshot.recipe import Recipe, Recorder
+from snapshot.texts import SubscriberKeys
+from subtrie import Change, Dialect, Subscription, SubscriptionTrie
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_postimage"
+_KINDS = {"added": INSERT, "removed": DELETE, "updated": AFTER}
+
+
+class Written(NamedTuple):
+    """What a feed was found to hold while it was written.
+
+    :param rows: of the file
+    :param changes: an update counts once
+    :param growth: inserts less deletes
+    :param texts: what those of inserts and updates stand for
+    """
+
+    rows: int
+    changes: int
+    growth: int
+    texts: Texts
+
+
+def feed_schema() -> pa.Schema:
+    """The Arrow schema of a feed."""
+    pa = extra("pyarrow")
+    added = [
+        ("_change_type", pa.string()),
+        ("_commit_version", pa.int64()),
+        ("_commit_timestamp", pa.timestamp("us", tz="UTC")),
+    ]
+    return pa.schema([*schema(), *(pa.field(name, kind) for name, kind in added)])
+
+
+def write_feed(path: str, changes: Iterable[Change], cut: Cut, version: int) -> Written:
+    """Write changes into a Parquet file, in their order; one batch of them is in memory at a time.
+
+    :raises TypeError: a subscription could not be rebuilt from its texts
+    """
+    pq = extra("pyarrow.parquet")
+    tally = _Tally(cut.trie.dialect)
+    with pq.ParquetWriter(path, feed_schema(), compression="zstd", write_page_checksum=True) as writer:
+        for rows in in_batches(_rows(changes, tally)):
+            kinds = [kind for kind, _ in rows]
+            for batch in encode([held for _, held in rows], cut, SubscriberKeys()):
+                writer.write_batch(_with_commit(batch, kinds[: len(batch)], version, cut))
+                kinds = kinds[len(batch) :]
+    return tally.written()
+
+
+def _with_commit(batch: pa.RecordBatch, kinds: list[str], version: int, cut: Cut) -> pa.RecordBatch:
+    pa = extra("pyarrow")
+    commit = [
+        pa.array(kinds, pa.string()),
+        pa.repeat(pa.scalar(version, pa.int64()), len(batch)),
+        pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(batch)),
+    ]
+    return pa.record_batch([*batch.columns, *commit], schema=feed_schema())
+
+
+def _rows(changes: Iterable[Change], tally: _Tally) -> Iterator[tuple[str, Subscription]]:
+    for change in changes:
+        kind = _KINDS[change.kind]
+        tally.note(kind, change.subscription)
+        if kind == AFTER:
+            yield BEFORE, change.subscription._replace(options=change.before or {})
+        yield kind, change.subscription
+
+
+class _Tally:
+    """Counts what passes by, and finds what its texts stand for."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._recorder = Recorder(dialect, keyed=False)
+        self._counts = dict.fromkeys((INSERT, AFTER, DELETE), 0)
+        self._names: set[str] = set()
+        self._integers: bool | None = None
+
+    def note(self, kind: str, held: Subscription) -> None:
+        self._counts[kind] += 1
+        if kind == DELETE:
+            return
+        self._recorder.note(held)
+        self._integers = isinstance(held.subscriber, int)
+        self._names.update(name for name, value in held.options.items() if value is not None)
+
+    def written(self) -> Written:
+        inserts, updates, deletes = self._counts.values()
+        json_options = self._recorder.recipe().json_options
+        return Written(
+            inserts + 2 * updates + deletes,
+            inserts + updates + deletes,
+            inserts - deletes,
+            Texts(self._integers, json_options, frozenset(self._names - json_options)),
+        )
+
+
+# -------------------------------------------------------------------------------------------------------- and back
+
+
+def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -> None:
+    """Do to a trie what the feed of a version says. To do it again, or after a part of it, changes nothing more.
+
+    :raises DamagedError: the file is damaged; what was not is done
+    :raises FileNotFoundError: it is not there
+    """
+    file = version.feed
+    assert file is not None
+    recipe = Recipe(version.dialect, bool(version.integers), frozenset(version.json_options), file.rows)
+    content = read_whole(directory, file)
+    try:
+        for batch in extra("pyarrow.parquet").ParquetFile(io.BytesIO(content)).iter_batches(BATCH_ROWS, columns=_USED):
+            _apply(trie, batch, recipe)
+    except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
+        raise DamagedError(f"{directory.locate(file)} is no change feed of format {FORMAT}: {error}") from error
+
+
+_USED = ["_change_type", "filter", "subscriber", "options"]
+
+
+def _apply(trie: SubscriptionTrie, batch: pa.RecordBatch, recipe: Recipe) -> None:
+    gone, there = [], []
+    for kind, *row in zip(*(batch.column(name).to_pylist() for name in _USED), strict=True):
+        if kind == DELETE:
+            gone.append(_place(recipe, *row))
+        elif kind in (INSERT, AFTER):
+            there.append(recipe.subscription(*row))
+        elif kind != BEFORE:
+            raise ValueError(f"a change of type {kind!r}")
+    trie.unsubscribe_many(gone)
+    trie.subscribe_many(there)
+
+
+def _place(recipe: Recipe, filter: str, subscriber: str, options: list[tuple[str, str | None]]) -> tuple[Any, ...]:
+    """Of a subscription that was deleted all that finds it; what its options were may have been typed otherwise."""
+    filter, owner, _ = recipe.subscription(filter, subscriber, [])
+    queue: Mapping[str, Any] = {}
+    if recipe.dialect.queue_groups:
+        queue = {name: text for name, text in options if name == "queue" and text is not None}
+    return filter, owner, queue
+
+
+def read_whole(directory: Directory, file: DataFile) -> bytes:
+    """The bytes of a file, which are those that were written.
+
+    :raises DamagedError: they are not
+    """
+    content = directory.store.read(file.path)
+    if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:
+        raise DamagedError(
+            f"{directory.locate(file)} is damaged: {len(content)} bytes, and not the {file.bytes} that were written; "
+            "restore it from a copy, or an older version"
+        )
+    return content

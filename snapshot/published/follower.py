@@ -1,0 +1,155 @@
+"""`Follower`: a subscription trie that is kept like the one that is published, in any number of other processes."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import threading
+from types import TracebackType
+from typing import Self
+
+from snapshot.columns import in_batches
+from snapshot.published.directory import open_directory
+from snapshot.published.errors import DamagedError
+from snapshot.published.feed import apply_feed
+from snapshot.published.manifest import Version
+from snapshot.published.restoring import lost, restored
+from snapshot.published.seconds import seconds_of
+from subtrie import SubscriptionTrie
+
+_log = logging.getLogger("snapshot.published")
+
+
+class Follower:
+    """A live copy of a published trie; `follow` opens one.
+
+    `trie` is one `SubscriptionTrie` all the time: threads may match with it while it is brought up to date. Each change
+    is atomic, a version is not: as in the trie that is published, a reader may see some of its changes before others.
+    Take a snapshot after `poll` where a whole version is wanted. Nobody else should write to it.
+
+    May be used by several threads.
+    """
+
+    def __init__(self, where: str | os.PathLike[str], every: float | datetime.timedelta | None) -> None:
+        seconds = None if every is None else seconds_of(every)
+        self._directory = open_directory(where)
+        self._one_at_a_time = threading.Lock()
+        self._stop = threading.Event()
+        self._trie, self._version = restored(self._directory)
+        self._seen = self._version.version
+        self._thread: threading.Thread | None = None
+        if seconds is not None:
+            self._thread = threading.Thread(target=self._follow, args=(seconds,), name="snapshot.Follower", daemon=True)
+            self._thread.start()
+
+    @property
+    def trie(self) -> SubscriptionTrie:
+        """The copy, the same object as long as the follower lives."""
+        return self._trie
+
+    @property
+    def version(self) -> int:
+        """The number of the version that `trie` has; while it is brought up to date, of the one before."""
+        return self._version.version
+
+    def poll(self) -> int:
+        """Bring `trie` up to date with the newest version; return that version's number.
+
+        :raises DamagedError: a file is damaged or missing, or of a format that is not known here; `trie` stays as it
+            is, or as far as it has come, and `poll` may be called again
+        :raises OSError: a file cannot be read
+
+        If nothing is new, two files are looked for. Otherwise O(changes): version by version. If the follower has
+        fallen behind what is kept, it rebuilds the newest version beside `trie` and changes what is different, so that
+        readers never see less than what both have: O(n) time, and memory for another trie. Calls wait for each other.
+        """
+        with self._one_at_a_time:
+            # Progress: a round that does not return has come to a later manifest.
+            while True:
+                following = self._directory.get(self._seen + 1)
+                if following is not None and following.directory == self._version.directory:
+                    self._advance(following)
+                elif following is not None or self._is_behind():
+                    self._resynchronise()
+                else:
+                    return self._version.version
+
+    def close(self) -> None:
+        """Follow no more; `trie` stays as it is. Closing a follower that is closed does nothing."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _advance(self, version: Version) -> None:
+        """Do what the next manifest says. To do it again, after a part of it, is to do it once."""
+        if version.feed is not None:
+            try:
+                apply_feed(self._trie, self._directory, version)
+            except FileNotFoundError as missing:
+                if not self._is_behind():
+                    raise lost(version, missing, self._directory) from missing
+                self._resynchronise()
+                return
+        self._seen = version.version
+        if version.kind != "claim":
+            self._version = version
+
+    def _is_behind(self) -> bool:
+        """Whether the version that the trie has is not there any more. Versions are removed in their order, so that
+        the one after it may be gone, too; as long as it is there, the one after it is there or not published yet."""
+        mine = self._directory.get(self._version.version)
+        return mine is None or mine.directory != self._version.directory
+
+    def _resynchronise(self) -> None:
+        newest, version = restored(self._directory)
+        if newest.dialect != self._trie.dialect:
+            raise DamagedError(
+                f"{self._directory.store.place} has subscriptions of the dialect {newest.dialect.name} now, instead of "
+                f"{self._trie.dialect.name}: follow it anew"
+            )
+        for changes in in_batches(newest.diff(self._trie)):
+            self._trie.unsubscribe_many(each.subscription for each in changes if each.kind == "removed")
+            self._trie.subscribe_many(each.subscription for each in changes if each.kind != "removed")
+        self._version, self._seen = version, version.version
+
+    def _follow(self, every: float) -> None:
+        while not self._stop.wait(every):
+            try:
+                self.poll()
+            except Exception:  # noqa: BLE001 (a thread that ends would be noticed by nobody)
+                _log.exception("following %s failed; it is tried again", self._directory.store.place)
+
+
+def follow(where: str | os.PathLike[str], *, every: float | datetime.timedelta | None = None) -> Follower:
+    """Open a live copy of the trie that is published in a directory.
+
+    :param where: the directory, a path or a ``file:`` URI
+    :param every: let a background thread `Follower.poll` this often: seconds, or a ``timedelta``. Errors are logged
+        (logger ``snapshot.published``), and it is tried again; without it, nothing happens but by `Follower.poll`
+    :raises FileNotFoundError: nothing was ever published there
+    :raises NotPublishedError: nothing has been published there yet
+    :raises DamagedError: a file is damaged or missing, or of a format that is not known here
+
+    O(n), as `restore`.
+
+    >>> import tempfile, snapshot
+    >>> trie = SubscriptionTrie()
+    >>> with tempfile.TemporaryDirectory() as where, snapshot.Publisher(trie, where) as publisher:
+    ...     first = publisher.publish()
+    ...     with follow(where) as replica:
+    ...         trie.subscribe("stock.*", "alice")
+    ...         second = publisher.publish()
+    ...         replica.poll() == second, replica.trie.match("stock.usd")
+    True
+    (True, ('alice',))
+    """
+    return Follower(where, every)

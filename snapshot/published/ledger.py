@@ -1,0 +1,89 @@
+"""Which subscriber has which key, as published: no two may share one, and each keeps its own as long as it is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+
+from snapshot.texts import Key, SubscriberKeys
+from subtrie import Change, Subscription, SubscriptionTrie
+
+
+class Ledger:
+    """The keys of all subscribers that are published, each with the number of its subscriptions.
+
+    A version first asks for a `Trial` with its changes, which changes nothing here; what is committed is then booked.
+    Memory: one entry for each subscriber.
+
+    :param key: turns a subscriber into a string
+    """
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self._keys: dict[Hashable, str] = {}
+        self._owners: dict[str, Hashable] = {}
+        self._counts: Counter[Hashable] = Counter()
+
+    def trial(self, changes: Iterable[Change]) -> Trial:
+        """The keys as they are after some changes, in any order.
+
+        :raises TypeError: `key` answered something else than a string
+        :raises ValueError: two subscribers have the same key, or one cannot be encoded as UTF-8
+        """
+        moved: Counter[Hashable] = Counter()
+        for change in changes:
+            if change.kind == "added":
+                moved[change.subscription.subscriber] += 1
+            elif change.kind == "removed":
+                moved[change.subscription.subscriber] -= 1
+        return Trial(moved, self._new_keys(moved))
+
+    def _new_keys(self, moved: Counter[Hashable]) -> dict[Hashable, str]:
+        """The keys of subscribers that have none; among one another and with those who stay, each may be given once."""
+        given = SubscriberKeys(self.key)
+        new = {subscriber: given.of(subscriber) for subscriber in moved if subscriber not in self._keys}
+        for subscriber, key in new.items():
+            owner = self._owners.get(key)
+            if key in self._owners and self._counts[owner] + moved[owner] > 0:
+                raise ValueError(
+                    f"subscribers {owner!r} and {subscriber!r} both have the key {key!r}; "
+                    "give a key= function that tells them apart. Nothing was published"
+                )
+        return new
+
+    def of(self, trial: Trial, subscriber: Hashable) -> str:
+        """The key of a subscriber who is in the last version or in the one that is tried."""
+        known = self._keys.get(subscriber)
+        return trial.new_keys[subscriber] if known is None else known
+
+    def book(self, trial: Trial) -> None:
+        """Take over what was tried, since it has been committed."""
+        for subscriber, number in trial.moved.items():
+            if number < 0:
+                self._counts[subscriber] += number
+                if not self._counts[subscriber]:
+                    del self._counts[subscriber], self._owners[self._keys.pop(subscriber)]
+        for subscriber, key in trial.new_keys.items():
+            self._keys[subscriber], self._owners[key] = key, subscriber
+        for subscriber, number in trial.moved.items():
+            if number > 0:
+                self._counts[subscriber] += number
+
+
+class Trial:
+    """What some changes do to a ledger: how many subscriptions of each subscriber come and go, and the new keys."""
+
+    def __init__(self, moved: Counter[Hashable], new_keys: dict[Hashable, str]) -> None:
+        self.moved = moved
+        self.new_keys = new_keys
+
+    def keyed(self, changes: Iterable[Change], ledger: Ledger) -> Iterator[Change]:
+        """The changes with keys in the place of subscribers."""
+        for change in changes:
+            held = change.subscription
+            yield change._replace(subscription=held._replace(subscriber=ledger.of(self, held.subscriber)))
+
+    def keyed_all(self, trie: SubscriptionTrie, ledger: Ledger) -> Iterator[Subscription]:
+        """All subscriptions with keys in the place of subscribers."""
+        for held in trie.subscriptions():
+            yield held._replace(subscriber=ledger.of(self, held.subscriber))

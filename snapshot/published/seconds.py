@@ -1,0 +1,20 @@
+"""A time between two things that are done again and again."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+
+
+def seconds_of(every: float | datetime.timedelta) -> float:
+    """The argument `every` in seconds.
+
+    :raises TypeError: it is no time
+    :raises ValueError: it is not positive, or longer than a thread can wait
+    """
+    seconds = every.total_seconds() if isinstance(every, datetime.timedelta) else every
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"every must be seconds or a timedelta, not {every!r}")
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise ValueError(f"every must be a positive time, not {every!r}")
+    return seconds

@@ -1,0 +1,67 @@
+"""What the texts of published rows stand for: one answer for all versions between two full instants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from snapshot._extras import extra
+from snapshot.columns import BATCH_ROWS
+from snapshot.parquet import METADATA_KEY
+from snapshot.published.manifest import Version
+from snapshot.recipe import Recipe
+
+
+class Texts(NamedTuple):
+    """What the texts of some rows stand for.
+
+    :param integers: whether the subscribers are integers (else strings); None where there are none
+    :param json_options: names of options whose texts are JSON
+    :param string_options: names of options whose texts are strings
+    """
+
+    integers: bool | None
+    json_options: frozenset[str]
+    string_options: frozenset[str]
+
+    def fields(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {
+            "integers": self.integers,
+            "json_options": tuple(sorted(self.json_options)),
+            "string_options": tuple(sorted(self.string_options)),
+        }
+
+    def after(self, last: Version) -> Texts | None:
+        """The same for these rows and all up to version `last`; None where an option is JSON here and a string there.
+
+        :raises TypeError: so it is with the subscribers
+        """
+        held = None if last.subscriptions == 0 else last.integers
+        if None not in (held, self.integers) and held is not self.integers:
+            here, there = ("integers", "strings") if self.integers else ("strings", "integers")
+            raise TypeError(
+                f"there are subscribers that are {here}, and those of version {last.version} are {there}: their texts "
+                "could not be told apart; publish to another directory, or with a key= function as before"
+            )
+        json_options = self.json_options.union(last.json_options)
+        string_options = self.string_options.union(last.string_options)
+        integers = held if self.integers is None else self.integers
+        return None if json_options & string_options else Texts(integers, json_options, string_options)
+
+
+def texts_in(path: str) -> tuple[int, Texts]:
+    """How many rows a file has that `snapshot.write` has made, and its texts."""
+    file = extra("pyarrow.parquet").ParquetFile(path)
+    recipe = Recipe.from_json(file.metadata.metadata[METADATA_KEY])
+    names: set[str] = set()
+    for batch in file.iter_batches(BATCH_ROWS, columns=["options"]):
+        names.update(_names(batch.column("options")))
+    integers = recipe.integer_subscribers if recipe.rows else None
+    return recipe.rows, Texts(integers, recipe.json_options, frozenset(names - recipe.json_options))
+
+
+def _names(options: Any) -> list[str]:
+    """The names of the options that have values."""
+    pc = extra("pyarrow.compute")
+    used: list[str] = pc.unique(options.keys.filter(pc.is_valid(options.items))).to_pylist()
+    return used
