@@ -205,7 +205,7 @@ class TestWorker:
         monkeypatch.setattr(worker, "BATCH_ROWS", 4)
         monkeypatch.setattr(worker, "FIRST_TOPICS", 4)
         held = held_of(trie_of(*(("a", f"s{n}") for n in range(3)), ("b", "s"), *(("d", f"s{n}") for n in range(10))))
-        portions = list(worker._matches(["a", None, "b", "c", "d", "d"], held.rows, "FAILFAST", []))
+        portions = list(worker._Matcher(held.rows, "FAILFAST").matches(["a", None, "b", "c", "d", "d"]))
         assert [positions.tolist() for positions, _ in portions] == [[0, 0, 0, 2], [4] * 10 + [5] * 10]
         assert len(portions[0][1]) == 4
         held.rows.check()
