@@ -55,6 +55,10 @@ class SetSource(ABC):
         """The filters of some of the subscriptions, about this many."""
 
     @abstractmethod
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The set: the columns of `JOINED`."""
+
+    @abstractmethod
     def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
         """The set with its keys (`signatures.keyed`), and the signatures that it has."""
 
@@ -123,7 +127,10 @@ class _TrieSet(SetSource):
         return spark.createDataFrame(filters)
 
     def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
-        return _collected(spark, signatures.keyed(spark.createDataFrame(self._table), self.dialect), self.subscriptions)
+        return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        return spark.createDataFrame(self._table)
 
 
 def _to_ipc(table: pa.Table) -> bytes:
@@ -205,12 +212,12 @@ class _PublishedSet(SetSource):
         return PublishedVersion(self._directory.store.place, self._version.version)
 
     def sample(self, spark: SparkSession, size: int) -> DataFrame:
-        return self._rows(spark).select("filter").limit(size)
+        return self.rows(spark).select("filter").limit(size)
 
     def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
-        return _collected(spark, signatures.keyed(self._rows(spark), self.dialect), self.subscriptions)
+        return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
 
-    def _rows(self, spark: SparkSession) -> DataFrame:
+    def rows(self, spark: SparkSession) -> DataFrame:
         """The version as Spark reads it: the full instant, less what the feeds take away, and what they bring."""
         full, feeds = self._directory.parts(self._version)
         assert full.full is not None

@@ -12,6 +12,7 @@ from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.columns import encode, in_batches, schema, table_of
 from snapshot.cut import Cut, cut_of, frozen
+from snapshot.environment import require_session
 from snapshot.texts import Key, SubscriberKeys
 from subtrie import SubscriptionTrie
 
@@ -36,6 +37,7 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     for that, `write` them and let Spark read the file. Linearizes where `to_arrow` does.
     """
     extra("pyspark.sql")
+    require_session(spark)
     return spark.createDataFrame(to_arrow(source, key=key))
 
 
@@ -58,6 +60,7 @@ def diff_to_spark(
     Time and memory in proportion to what changed, if both are snapshots of one trie, else to their sizes.
     """
     extra("pyspark.sql")
+    require_session(spark)
     base, cut = frozen(older), cut_of(newer)
     if cut.trie.dialect != base.dialect:
         raise ValueError(

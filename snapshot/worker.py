@@ -135,7 +135,7 @@ def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
     parts, sizes, end = list(held.parts), [held.sizes], held.end
     for batch in batches:
         if batch.num_rows:
-            filters = (_behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
+            filters = (behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
             held.rows.subscribe_many(zip(filters, range(end, end + batch.num_rows), strict=False))
             parts.append(Part(end, batch))
             sizes.append(_sizes(batch).to_numpy())
@@ -162,7 +162,7 @@ def _take_away(held: HeldSet, gone: pa.Table) -> None:
     :raises ValueError: one of them is not there
     """
     names = list(_names(gone, held.dialect))
-    filters = {_behind_group(filter, held.dialect) for filter, _, _ in names}
+    filters = {behind_group(filter, held.dialect) for filter, _, _ in names}
     candidates = [(filter, found.subscriber) for filter in filters for found in held.rows.subscriptions(filter=filter)]
     numbers = extra("numpy").array([number for _, number in candidates], extra("numpy").int64)
     numbers.sort()
@@ -170,7 +170,7 @@ def _take_away(held: HeldSet, gone: pa.Table) -> None:
     for rows, texts in _taken(held, numbers):
         by_name.update(zip(_names(texts, held.dialect), rows.tolist(), strict=True))
     try:
-        held.rows.unsubscribe_many([(_behind_group(name[0], held.dialect), by_name[name]) for name in names])
+        held.rows.unsubscribe_many([(behind_group(name[0], held.dialect), by_name[name]) for name in names])
     except KeyError as missing:
         raise ValueError(f"the change feed takes away a subscription that is not there: {missing}") from None
 
@@ -197,7 +197,7 @@ def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:
     return pc.add(of_options, pc.add(pc.binary_length(filters), pc.binary_length(subscribers)))
 
 
-def _behind_group(filter: str, dialect: Dialect) -> str:
+def behind_group(filter: str, dialect: Dialect) -> str:
     """The filter without the group of a shared subscription; any other as it is."""
     if dialect.share_prefix is None or not filter.startswith(dialect.share_prefix):
         return filter
