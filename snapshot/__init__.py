@@ -21,8 +21,8 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `follow`            a live copy of what is published, in another process
 =================== ================================================================================
 
-`snapshot.questions` has answers to what people ask of a set: `busiest_filters`, `dead_filters`, `overlaps`, `growth` and
-`topics_per_subscriber`. The columns are described in `snapshot.columns`.
+`snapshot.questions` has answers to what people ask of a set: `busiest_filters`, `dead_filters`, `overlaps`, `growth`
+and `topics_per_subscriber`. The columns are described in `snapshot.columns`.
 """
 
 from __future__ import annotations

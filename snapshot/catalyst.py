@@ -134,7 +134,7 @@ def _message(topic: str, offence: _Offence, dialect: Dialect) -> str:
     start = f"greatest(0, {offence.position} - {_EXCERPT})"
     excerpt = f"substring({valid}, {start} + 1, {offence.position} + {_EXCERPT} - {start})"
     shown = f"replace({excerpt}, {text(chr(92))}, {text(2 * chr(92))})"
-    for character in dialect.forbidden:
+    for character in dict.fromkeys(dialect.forbidden + "\n\r\t"):
         shown = f"replace({shown}, {text(character)}, {text(repr(character)[1:-1])})"
     before = f"if({start} > 0, '...', '')"
     after = f"if(char_length({valid}) > {offence.position} + {_EXCERPT}, '...', '')"

@@ -161,14 +161,8 @@ def _overlaps(batches: Iterator[pa.RecordBatch], *, filters: list[str], dialect:
         for filter in batch.column("filter").to_pylist():
             others = sorted(held.filter for held in trie.overlapping(filter) if held.filter != filter)
             relations = [_relation(filter, other, dialect) for other in others]
-            yield pa.record_batch(
-                [
-                    pa.array([filter] * len(others), pa.string()),
-                    pa.array(others, pa.string()),
-                    pa.array(relations, pa.string()),
-                ],
-                names=["filter", "other", "relation"],
-            )
+            columns = [pa.array(values, pa.string()) for values in ([filter] * len(others), others, relations)]
+            yield pa.record_batch(columns, names=["filter", "other", "relation"])
 
 
 def _relation(filter: str, other: str, dialect: Dialect) -> str:
