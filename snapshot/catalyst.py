@@ -44,39 +44,44 @@ def is_reserved(topic: str, dialect: Dialect) -> str:
 
 def is_wild(word: str, dialect: Dialect) -> str:
     """Whether a word of a filter is a wildcard."""
-    wildcards = [dialect.one_word, *([] if dialect.many_words is None else [dialect.many_words])]
-    return f"{word} in ({', '.join(map(text, wildcards))})"
+    return f"{word} in ({', '.join(map(text, _wildcards(dialect)))})"
 
 
 # What is wrong with a topic -------------------------------------------------------------------------------------------
 
 
 class _Offence(NamedTuple):
+    """Something that can be wrong: whether it is, and a struct of ``reason`` and ``at``, the place in the topic."""
+
     holds: str
-    reason: str
-    position: str
+    told: str
 
 
 def topic_error(topic: str, dialect: Dialect) -> str:
     """What the dialect refuses about a topic, in the words of `TopicError`; null for a good topic, and for null."""
-    cases = "".join(
-        f" when {offence.holds} then {_message(topic, offence, dialect)}" for offence in _offences(topic, dialect)
-    )
-    return f"case when {topic} is null then null{cases} end"
+    offences = _offences(topic, dialect)
+    is_bad = " or ".join(offence.holds for offence in offences)
+    first = "".join(f" when {offence.holds} then {offence.told}" for offence in offences)
+    told = f"element_at(transform(array(case{first} end), o -> {_message(topic, 'o', dialect)}), 1)"
+    return f"if(coalesce({is_bad}, false), {told}, null)"
+
+
+def _told(reason: str, at: str) -> str:
+    return f"named_struct('reason', {text(reason)}, 'at', {at})"
 
 
 def _offences(topic: str, dialect: Dialect) -> list[_Offence]:
     """What can be wrong, in the order in which a dialect looks for it."""
     separator = text(dialect.separator)
-    offences = [_Offence(f"not is_valid_utf8({topic})", text("not UTF-8"), "0"), _too_long(topic, dialect)]
+    offences = [_Offence(f"not is_valid_utf8({topic})", _told("not UTF-8", "0")), _too_long(topic, dialect)]
     for character in dialect.forbidden:
         found = f"instr({topic}, {text(character)})"
-        offences.append(_Offence(f"{found} > 0", text(f"forbidden character {character!r}"), f"{found} - 1"))
+        offences.append(_Offence(f"{found} > 0", _told(f"forbidden character {character!r}", f"{found} - 1")))
     if not dialect.zero_words:
-        offences.append(_Offence(f"{topic} = ''", text("empty topic"), "0"))
+        offences.append(_Offence(f"{topic} = ''", _told("empty topic", "0")))
     start = f"char_length(substring_index({topic}, {separator}, {dialect.max_words})) + 1"
     count = f"char_length({topic}) - char_length(replace({topic}, {separator}))"
-    offences.append(_Offence(f"{count} >= {dialect.max_words}", text(f"more than {dialect.max_words} words"), start))
+    offences.append(_Offence(f"{count} >= {dialect.max_words}", _told(f"more than {dialect.max_words} words", start)))
     if not dialect.empty_words:
         offences.append(_empty_word(topic, dialect))
     if not dialect.wildcards_in_topics:
@@ -88,7 +93,7 @@ def _too_long(topic: str, dialect: Dialect) -> _Offence:
     fitting = f"cast(substring(cast({topic} as binary), 1, {dialect.max_bytes}) as string)"
     position = f"char_length(make_valid_utf8({fitting})) - if(is_valid_utf8({fitting}), 0, 1)"
     return _Offence(
-        f"octet_length({topic}) > {dialect.max_bytes}", text(f"longer than {dialect.max_bytes} bytes"), position
+        f"octet_length({topic}) > {dialect.max_bytes}", _told(f"longer than {dialect.max_bytes} bytes", position)
     )
 
 
@@ -99,28 +104,27 @@ def _empty_word(topic: str, dialect: Dialect) -> _Offence:
         f"when contains({topic}, {twice}) then instr({topic}, {twice}) else char_length({topic}) end"
     )
     holds = f"startswith({topic}, {separator}) or endswith({topic}, {separator}) or contains({topic}, {twice})"
-    return _Offence(f"({holds})", text("empty word"), position)
+    return _Offence(f"({holds})", _told("empty word", position))
 
 
 def _wildcard(topic: str, dialect: Dialect) -> _Offence:
     """The first word that is a wildcard, or has one inside where the dialect refuses that."""
-    found = f"transform({words(topic, dialect)}, (x, i) -> {_wildcard_in('x', 'i', dialect)})"
-    first = f"filter({found}, x -> x is not null)"
     separator = text(dialect.separator)
+    found = f"transform({words(topic, dialect)}, (x, i) -> {_wildcard_in('x', 'i', dialect)})"
+    first = f"slice(filter({found}, x -> x is not null), 1, 1)"
     start = f"char_length(substring_index({topic}, {separator}, f.i)) + if(f.i > 0, 1, 0) + f.at"
-    of_first = f"element_at(transform(slice({first}, 1, 1), f -> %s), 1)"
-    wildcards = [word for word in (dialect.one_word, dialect.many_words) if word is not None]
-    suspect = " or ".join(f"contains({topic}, {text(word)})" for word in wildcards)
-    return _Offence(f"(({suspect}) and size({first}) > 0)", of_first % "f.reason", of_first % start)
+    told = f"element_at(transform({first}, f -> named_struct('reason', f.reason, 'at', {start})), 1)"
+    suspect = " or ".join(f"contains({topic}, {text(word)})" for word in _wildcards(dialect))
+    is_one = _wildcard_in("x", "0", dialect)
+    return _Offence(f"(({suspect}) and exists({words(topic, dialect)}, x -> {is_one} is not null))", told)
 
 
 def _wildcard_in(word: str, index: str, dialect: Dialect) -> str:
-    wildcards = [word for word in (dialect.one_word, dialect.many_words) if word is not None]
-    cases = [(f"{word} = {text(wild)}", f"wildcard {wild!r} in a topic", "0") for wild in wildcards]
+    cases = [(f"{word} = {text(wild)}", f"wildcard {wild!r} in a topic", "0") for wild in _wildcards(dialect)]
     if not dialect.wildcards_in_words:
         cases += [
             (f"contains({word}, {text(wild)})", f"wildcard {wild!r} inside a word", f"instr({word}, {text(wild)}) - 1")
-            for wild in wildcards
+            for wild in _wildcards(dialect)
         ]
     found = "".join(
         f" when {holds} then named_struct('i', {index}, 'at', {at}, 'reason', {text(reason)})"
@@ -129,20 +133,20 @@ def _wildcard_in(word: str, index: str, dialect: Dialect) -> str:
     return f"case{found} end"
 
 
-def _message(topic: str, offence: _Offence, dialect: Dialect) -> str:
-    valid = f"make_valid_utf8({topic})"
-    start = f"greatest(0, {offence.position} - {_EXCERPT})"
-    excerpt = f"substring({valid}, {start} + 1, {offence.position} + {_EXCERPT} - {start})"
+def _wildcards(dialect: Dialect) -> list[str]:
+    return [word for word in (dialect.one_word, dialect.many_words) if word is not None]
+
+
+def _message(topic: str, told: str, dialect: Dialect) -> str:
+    valid, start = f"make_valid_utf8({topic})", f"greatest(0, {told}.at - {_EXCERPT})"
+    excerpt = f"substring({valid}, {start} + 1, {told}.at + {_EXCERPT} - {start})"
     shown = f"replace({excerpt}, {text(chr(92))}, {text(2 * chr(92))})"
     for character in dict.fromkeys(dialect.forbidden + "\n\r\t"):
         shown = f"replace({shown}, {text(character)}, {text(repr(character)[1:-1])})"
     before = f"if({start} > 0, '...', '')"
-    after = f"if(char_length({valid}) > {offence.position} + {_EXCERPT}, '...', '')"
+    after = f"if(char_length({valid}) > {told}.at + {_EXCERPT}, '...', '')"
     quote = text("'")
-    return (
-        f"concat({offence.reason}, ' at character ', {offence.position}, ' of ', {before}, {quote}, {shown}, {quote}, "
-        f"{after})"
-    )
+    return f"concat({told}.reason, ' at character ', {told}.at, ' of ', {before}, {quote}, {shown}, {quote}, {after})"
 
 
 # What filters match ---------------------------------------------------------------------------------------------------
@@ -197,4 +201,5 @@ def matches(filter: str, topic: str, dialect: Dialect) -> str:
     if dialect.reserved_prefix is not None:
         starts_wild = is_wild(f"try_element_at({filter_words}, 1)", dialect)
         found = f"{found} and not ({is_reserved(topic, dialect)} and coalesce({starts_wild}, false))"
-    return f"if({filter} is null or {topic} is null or {topic_error(topic, dialect)} is not null, null, {found})"
+    is_bad = " or ".join(offence.holds for offence in _offences(topic, dialect))
+    return f"if({filter} is null or {topic} is null or {is_bad}, null, {found})"

@@ -228,8 +228,9 @@ def _by_join(spark: SparkSession, messages: Messages, held: SetSource) -> DataFr
     error = catalyst.topic_error("t", dialect)
     frame = messages.frame.withColumn("t", functions.expr(f"cast(c{messages.topic} as string) collate UTF8_BINARY"))
     if messages.mode == "FAILFAST":
-        checked = f"if(({error}) is null, t, raise_error(concat('TopicError: ', {error})))"
-        frame = frame.withColumn("t", functions.expr(checked)).withColumn(TOPIC_ERROR, functions.lit(None))
+        checked = "if(e is null, t, raise_error(concat('TopicError: ', e)))"
+        frame = frame.withColumn("e", functions.expr(error)).withColumn("t", functions.expr(checked)).drop("e")
+        frame = frame.withColumn(TOPIC_ERROR, functions.lit(None))
     else:
         frame = frame.withColumn(TOPIC_ERROR, functions.expr(error))
         if messages.mode == "DROPMALFORMED":
