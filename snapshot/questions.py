@@ -43,7 +43,7 @@ def busiest_filters(
             ),
         )
         .selectExpr("filter", "deliveries div subscriptions as messages", "subscriptions", "deliveries")
-        .orderBy(_expr("messages desc"), "filter")
+        .orderBy(_descending("messages"), "filter")
     )
 
 
@@ -62,7 +62,7 @@ def dead_filters(
         .groupBy("filter")
         .agg(_expr("count(*) as subscriptions"))
         .join(matched, "filter", "left_anti")
-        .orderBy(_expr("subscriptions desc"), "filter")
+        .orderBy(_descending("subscriptions"), "filter")
     )
 
 
@@ -81,7 +81,7 @@ def topics_per_subscriber(
         .distinct()
         .groupBy("subscriber")
         .agg(_expr("count(*) as topics"), _expr("sum(_n) as messages"))
-        .orderBy(_expr("messages desc"), "subscriber")
+        .orderBy(_descending("messages"), "subscriber")
     )
 
 
@@ -171,3 +171,7 @@ def _relation(filter: str, other: str, dialect: Dialect) -> str:
     if covers and covered:
         return "equals"
     return "covers" if covers else "is covered by" if covered else "overlaps"
+
+
+def _descending(name: str) -> Column:
+    return extra("pyspark.sql.functions").desc(name)  # type: ignore[no-any-return]

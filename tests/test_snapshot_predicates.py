@@ -117,6 +117,8 @@ def test_refuses_what_it_cannot_evaluate(spark: SparkSession, frame: DataFrame) 
         field_predicate(frame, [Present("price")])
     with pytest.raises(TypeError, match=r"column 'x' is of type array<int>, whose values do not compare"):
         field_predicate(arrays, [Equals("x", 1)])
-    with pytest.raises(TypeError, match=r"a criterion of subtrie\.fields that Spark can evaluate is wanted, not 'price'"):
+    with pytest.raises(
+        TypeError, match=r"a criterion of subtrie\.fields that Spark can evaluate is wanted, not 'price'"
+    ):
         field_predicate(frame, ["price"])
     assert arrays.where(field_predicate(arrays, [Present("x")])).count() == 1

@@ -124,8 +124,9 @@ class TestMatchStream:
 
 
 def drive(folder: Path, batches: int | None) -> None:
-    """Run the driver to its end, or kill it after so many batches have been begun since it started."""
-    begun = len(list((folder / "checkpoint" / "offsets").glob("[0-9]*"))) if (folder / "checkpoint").exists() else 0
+    """Run the driver to its end, or kill it when so many batches have been given a version since it started."""
+    records = folder / "published" / "_matched"
+    begun = len(list(records.glob("*.json")))
     driver = subprocess.Popen(
         [sys.executable, "-m", "tests.stream_driver", str(folder)],
         start_new_session=True,
@@ -133,10 +134,9 @@ def drive(folder: Path, batches: int | None) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    offsets = folder / "checkpoint" / "offsets"
     try:
         while batches is not None and driver.poll() is None:
-            if offsets.exists() and len(list(offsets.glob("[0-9]*"))) >= begun + batches:
+            if len(list(records.glob("*.json"))) >= begun + batches:
                 break
             with_timeout(driver, 0.02)
         if batches is None:
