@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import snapshot
-from snapshot import catalyst, matching, messages, signatures
+from snapshot import catalyst, matching, messages, signatures, worker
 from snapshot.signatures import Signature
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 
@@ -174,7 +175,7 @@ class TestPlans:
         wanted = wanted_of(trie, rows, chosen)
         for plan in ("trie", "join"):
             joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)
-            assert joined.columns == ["id", "topic", *matching.JOINED, messages.TOPIC_ERROR]
+            assert joined.columns == ["id", "topic", *worker.JOINED, messages.TOPIC_ERROR]
             assert Counter(map(text_of, joined.collect())) == wanted, plan
         trie.check()
 
@@ -184,7 +185,7 @@ class TestPlans:
         frame = spark.createDataFrame([("a",), ("b.\0",), (None,)], "topic string")
         dropped = snapshot.match_spark(frame, trie, plan=plan, mode="DROPMALFORMED")
         assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
-        assert dropped.columns == ["topic", *matching.JOINED]
+        assert dropped.columns == ["topic", *worker.JOINED]
         with pytest.raises(Exception, match=r"TopicError: forbidden character '\\x00' at character 2 of 'b\.\\x00'"):
             snapshot.match_spark(frame, trie, plan=plan).collect()
         trie.check()
@@ -207,7 +208,7 @@ class TestPlans:
         frame = spark.createDataFrame([(1, "b"), (2, "b")], "n int, rest string")
         topic = F.concat_ws(".", F.col("n").cast("string"), "rest")
         joined = snapshot.match_spark(frame, trie, topic, plan=plan)
-        assert joined.columns == ["n", "rest", *matching.JOINED]
+        assert joined.columns == ["n", "rest", *worker.JOINED]
         assert [tuple(row)[:3] for row in joined.collect()] == [(1, "b", "1.b")]
         trie.check()
 
@@ -314,7 +315,7 @@ def filled(dialect: Dialect, chance: random.Random) -> SubscriptionTrie:
     return trie
 
 
-def wanted_of(trie: SubscriptionTrie, rows: list[tuple[int, str | None]], chosen: bool) -> Counter[str]:
+def wanted_of(trie: SubscriptionTrie, rows: Sequence[tuple[int, str | None]], chosen: bool) -> Counter[str]:
     """The joined rows as texts, by the trie's own `entries`."""
     from snapshot.worker import place_of
 
