@@ -4,30 +4,33 @@ Every function takes a `SubscriptionTrie` or a snapshot of one; a live trie is s
 time, and goes on being written to while the view is made. Importing this package is cheap: Arrow, pandas and
 Spark are imported by the functions that need them (``pip install subtrie[spark]``).
 
-=================== ================================================================================
-`to_arrow`          the subscription set as a ``pyarrow.Table``
+=================== =========================================================================`to_arrow`          the subscription set as a ``pyarrow.Table``
+`to_reader`         the same as a stream of record batches, of bounded memory
 `to_pandas`         the same as a ``pandas.DataFrame``
 `to_spark`          the same as a Spark ``DataFrame``
-`diff_to_spark`     what changed between two snapshots
+`diff_to_arrow`     what changed between two snapshots, as a ``pyarrow.Table``
+`diff_to_spark`     the same as a Spark ``DataFrame``
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
 `explain`           which of two plans that takes, and why
 `match_stream`      the same of a stream, with what is published
 `register`          a data source and a SQL function for a Spark session
 `field_predicate`   criteria on fields as a predicate on columns
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
+`from_arrow`        a trie built from columns
+`from_spark`        a trie built from the rows of a Spark ``DataFrame``
 `Publisher`         publishes instants of a trie in a directory, and between them what has changed
 `versions`          what has been published there
 `restore`           a trie rebuilt as it was when a version was published
 `follow`            a live copy of what is published, in another process
-=================== ================================================================================
-
+=================== =========================================================================
 `snapshot.questions` has answers to what people ask of a set: `busiest_filters`, `dead_filters`, `overlaps`, `growth`
 and `topics_per_subscriber`. The columns are described in `snapshot.columns`.
 """
 
 from __future__ import annotations
 
-from snapshot.arrow import to_arrow, to_pandas
+from snapshot.arrow import diff_to_arrow, to_arrow, to_pandas, to_reader
+from snapshot.build import from_arrow, from_spark
 from snapshot.environment import WorkersError
 from snapshot.matching import explain, match_spark
 from snapshot.parquet import load, write
@@ -58,10 +61,13 @@ __all__ = [
     "WorkersError",
     "busiest_filters",
     "dead_filters",
+    "diff_to_arrow",
     "diff_to_spark",
     "explain",
     "field_predicate",
     "follow",
+    "from_arrow",
+    "from_spark",
     "growth",
     "load",
     "match_spark",
@@ -71,6 +77,7 @@ __all__ = [
     "restore",
     "to_arrow",
     "to_pandas",
+    "to_reader",
     "to_spark",
     "topics_per_subscriber",
     "versions",

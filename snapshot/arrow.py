@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from snapshot._extras import extra
-from snapshot.columns import encode, in_batches, schema, table_of
-from snapshot.cut import Cut, cut_of
+from snapshot.columns import change_batches, change_schema, schema, set_batches, table_of
+from snapshot.cut import cut_of, pair_of
 from snapshot.texts import Key, SubscriberKeys
 from subtrie import SubscriptionTrie
 
@@ -37,9 +36,39 @@ def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
     >>> to_arrow(trie).drop_columns(["snapshot_id", "taken_at"]).to_pylist()[0]
     {'filter': 'stock.*.usd', 'words': ['stock', '*', 'usd'], 'depth': 3, 'wildcards': 1, 'subscriber':
     'alice',
-     'options': [('qos', '1')]}
+     'options': [('qos', '1')], 'dialect': 'AMQP', 'group': None}
     """
-    return table_of(record_batches(cut_of(source), SubscriberKeys(key)), schema())
+    return table_of(set_batches(cut_of(source), SubscriberKeys(key)), schema())
+
+
+def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordBatchReader:
+    """All subscriptions of one instant as a stream of Arrow record batches, each made when it is asked for.
+
+    Whatever reads Arrow streams reads it: ``polars.from_arrow(reader)``, ``duckdb.from_arrow(reader)``,
+    ``reader.read_pandas()``, ``pyarrow.parquet``, ``pyarrow.dataset.write_dataset``. One thread at a time.
+
+    :param source: a subscription trie, or a snapshot of one
+    :param key: as for `to_arrow`
+    :returns: a reader of the batches of `to_arrow`
+    :raises ImportError: pyarrow is not installed
+    :raises TypeError: ``source`` is no subscription trie
+
+    The call is O(1), and the linearization point; the rows are of its instant, whenever they are read. What `to_arrow`
+    raises of a subscriber is raised by the reader. Memory for one batch of 65,536 rows, and one entry a distinct
+    subscriber if there is a ``key``.
+
+    >>> from subtrie import SubscriptionTrie
+    >>> trie = SubscriptionTrie()
+    >>> trie.subscribe("a", "alice")
+    True
+    >>> reader = to_reader(trie)
+    >>> trie.unsubscribe("a", "alice")
+    True
+    >>> [len(batch) for batch in reader]
+    [1]
+    """
+    cut = cut_of(source)
+    return extra("pyarrow").RecordBatchReader.from_batches(schema(), set_batches(cut, SubscriberKeys(key)))
 
 
 def to_pandas(source: SubscriptionTrie, *, key: Key | None = None) -> pandas.DataFrame:
@@ -52,7 +81,27 @@ def to_pandas(source: SubscriptionTrie, *, key: Key | None = None) -> pandas.Dat
     return frame
 
 
-def record_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
-    """The batches of `to_arrow` one by one, each made when it is asked for."""
-    for subscriptions in in_batches(cut.trie.subscriptions()):
-        yield from encode(subscriptions, cut, keys)
+def diff_to_arrow(newer: SubscriptionTrie, older: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
+    """What changed between two snapshots, as an Arrow table.
+
+    :param newer: the later snapshot, or the trie itself
+    :param older: the earlier snapshot, or any trie with the same dialect, such as one from `load`
+    :param key: as for `to_arrow`
+    :returns: the columns of `to_arrow`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
+    :raises ImportError: pyarrow is not installed
+    :raises TypeError: one of the two is no subscription trie, or a subscriber is neither a string nor an integer
+        and there is no ``key``
+    :raises ValueError: the two have different dialects, or two subscribers have the same key
+
+    Time and memory in proportion to what changed, if both are snapshots of one trie, else to their sizes.
+
+    >>> from subtrie import SubscriptionTrie
+    >>> trie = SubscriptionTrie()
+    >>> before = trie.snapshot()
+    >>> trie.subscribe("a", "alice", qos=1)
+    True
+    >>> diff_to_arrow(trie, before).select(["filter", "old_options", "new_options", "change"]).to_pylist()
+    [{'filter': 'a', 'old_options': None, 'new_options': [('qos', '1')], 'change': 'added'}]
+    """
+    cut, base = pair_of(newer, older)
+    return table_of(change_batches(cut, base, SubscriberKeys(key)), change_schema())

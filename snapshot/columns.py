@@ -9,25 +9,39 @@ column         type                    content
 `wildcards`    int                     how many of them are wildcards
 `subscriber`   string                  the subscriber's key (see `snapshot.texts`)
 `options`      map<string, string>     the subscription's options as texts (see `snapshot.texts`)
+`dialect`      string                  the name of the trie's dialect: one value in all rows
+`group`        string                  the group of a shared subscription, or queue group; null where there is none
 `snapshot_id`  string                  names the snapshot: one value in all rows
 `taken_at`     timestamp (UTC)         when the snapshot was taken: one value in all rows
 ============== ======================= ===================================================================
 
-Subscriptions are encoded `BATCH_ROWS` at a time into flat buffers with offsets, so that the memory used
-beside the finished batches does not grow with the set; fewer at a time where their texts are long, since one
-string column of a batch ends at 2 GiB.
+Rows of changes have three columns more:
+
+============== ======================= ===================================================================
+`old_options`  map<string, string>     the options that it had; null if it was added
+`new_options`  map<string, string>     the options that it has now; null if it was removed
+`change`       string                  ``"added"``, ``"removed"`` or ``"updated"`` (other options)
+============== ======================= ===================================================================
+
+There `options` are the new ones, or the old ones where there are no new ones, and `snapshot_id` and `taken_at` are of
+the newer snapshot.
+
+The trie writes the columns' buffers itself (`subtrie.columns`), so that no Python object is made of a row. Batches have
+`BATCH_ROWS` rows, so that the memory used beside the finished batches does not grow with the set; fewer where their
+texts are long, since one string column of a batch ends at 2 GiB.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from snapshot._extras import extra
 from snapshot.cut import Cut
-from snapshot.texts import SubscriberKeys, option_text
-from subtrie import Dialect, Subscription
+from snapshot.texts import SubscriberKeys
+from subtrie import Dialect, Subscription, SubscriptionTrie
+from subtrie.columns import Changed, Columns, MapColumn, OptionColumn, Rows, TextColumn, changed, walk
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +50,10 @@ BATCH_ROWS = 64 * 1024
 """Rows of a full record batch."""
 
 BATCH_TEXT = 64 * 1024 * 1024
-"""Characters, each of up to four bytes, that the texts of a record batch have together; one row may have more."""
+"""Bytes that the texts of a record batch have together; its last row may have more."""
+
+STEP = 4096
+"""Rows that are filled at a time. After each step others may have the GIL where there is one, and Ctrl-C is heard."""
 
 Item = TypeVar("Item")
 
@@ -52,10 +69,108 @@ def schema() -> pa.Schema:
             ("wildcards", pa.int32()),
             ("subscriber", pa.string()),
             ("options", pa.map_(pa.string(), pa.string())),
+            ("dialect", pa.string()),
+            ("group", pa.string()),
             ("snapshot_id", pa.string()),
             ("taken_at", pa.timestamp("us", tz="UTC")),
         ]
     )
+
+
+def change_schema() -> pa.Schema:
+    """The Arrow schema of exported changes."""
+    pa = extra("pyarrow")
+    options = pa.map_(pa.string(), pa.string())
+    return (
+        schema()
+        .append(pa.field("old_options", options))
+        .append(pa.field("new_options", options))
+        .append(pa.field("change", pa.string()))
+    )
+
+
+def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
+    """The subscriptions of one instant as batches of `schema`, each made when it is asked for.
+
+    :raises TypeError: a subscriber is neither a string nor an integer, and has no key
+    :raises ValueError: two subscribers have the same key, or a text cannot be encoded as UTF-8
+    """
+    rows = walk(cut.trie, keys, keys.is_given)
+    constants = _Constants(cut)
+    more = True
+    while more:
+        more = _filled(rows)
+        keys.note(rows, cut.trie)
+        columns = rows.taken()
+        if columns.rows:
+            yield _batch(columns, constants)
+
+
+def _filled(rows: Rows) -> bool:
+    """Fill the rows of a batch; tell whether there may be more."""
+    for step in range(STEP, BATCH_ROWS + STEP, STEP):
+        if not rows.fill(min(step, BATCH_ROWS), BATCH_TEXT):
+            return False
+        if rows.text >= BATCH_TEXT:
+            break
+    return True
+
+
+def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
+    """What is different in ``newer`` from ``older``, which has its dialect, as batches of `change_schema`."""
+    pa = extra("pyarrow")
+    for changes in in_batches(changed(newer.trie, older)):
+        held = [Subscription(change.filter, change.subscriber, _latest(change)) for change in changes]
+        done = 0
+        for batch in encode(held, newer, keys):
+            some = changes[done : done + len(batch)]
+            old = _options([change.before for change in some], keys)
+            new = _options([change.after for change in some], keys)
+            kinds = pa.array(map(_kind, some), pa.string())
+            yield pa.record_batch([*batch.columns, old, new, kinds], schema=change_schema())
+            done += len(batch)
+
+
+def _latest(change: Changed) -> Mapping[str, Any]:
+    options = change.before if change.after is None else change.after
+    assert options is not None
+    return options
+
+
+def _kind(change: Changed) -> str:
+    return "added" if change.before is None else "removed" if change.after is None else "updated"
+
+
+def _options(mappings: Iterable[Mapping[str, Any] | None], keys: SubscriberKeys) -> pa.MapArray:
+    column = OptionColumn(keys)
+    for options in mappings:
+        column.add(options)
+    taken = column.taken()
+    return _maps(len(taken.offsets) // 4 - 1, taken)
+
+
+def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
+    """``subscriptions`` as batches of `schema`, in their order: one batch, or more of them where texts are long."""
+    rows = Rows(cut.trie.dialect, keys, keys.is_given)
+    constants = _Constants(cut)
+    for held in subscriptions:
+        rows.add(held.filter, group_of(held, cut.trie.dialect), held.subscriber, held.options)
+        if rows.text >= BATCH_TEXT:
+            keys.note(rows, cut.trie)
+            yield _batch(rows.taken(), constants)
+    keys.note(rows, cut.trie)
+    columns = rows.taken()
+    if columns.rows:
+        yield _batch(columns, constants)
+
+
+def group_of(held: Subscription, dialect: Dialect) -> str | None:
+    """The group that a subscription is in, if any."""
+    if dialect.queue_groups:
+        return held.options.get("queue")
+    if dialect.share_prefix is None or not held.filter.startswith(dialect.share_prefix):
+        return None
+    return dialect.unshare(dialect.split_filter(held.filter))[0]
 
 
 def in_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -72,53 +187,6 @@ def table_of(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return table if table.num_rows else schema.empty_table()
 
 
-def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
-    """``subscriptions`` as record batches, in their order: one batch, or more of them where texts are long."""
-    subscribers, options = [keys.of(held.subscriber) for held in subscriptions], _Options(subscriptions)
-    characters = sum(len(held.filter) for held in subscriptions) + sum(map(len, subscribers)) + options.characters()
-    if characters > BATCH_TEXT and len(subscriptions) > 1:
-        half = len(subscriptions) // 2
-        yield from encode(subscriptions[:half], cut, keys)
-        yield from encode(subscriptions[half:], cut, keys)
-    else:
-        yield _batch([held.filter for held in subscriptions], subscribers, options, cut)
-
-
-def _batch(filter_texts: list[str], subscribers: list[str], options: _Options, cut: Cut) -> pa.RecordBatch:
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    filters = pa.array(filter_texts, pa.string())
-    words = _words(filters, cut.trie.dialect)
-    return pa.record_batch(
-        [
-            filters,
-            words,
-            pc.list_value_length(words),
-            _wildcard_counts(words, cut.trie.dialect),
-            pa.array(subscribers, pa.string()),
-            options.maps(),
-            pa.repeat(pa.scalar(cut.snapshot_id, pa.string()), len(filters)),
-            pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(filters)),
-        ],
-        schema=schema(),
-    )
-
-
-def _words(filters: pa.StringArray, dialect: Dialect) -> pa.ListArray:
-    """The words of each filter; the empty filter has one empty word, or none where the dialect says so."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    if not dialect.zero_words:
-        return pc.split_pattern(filters, pattern=dialect.separator)
-    present = pc.if_else(pc.equal(filters, ""), pa.scalar(None, pa.string()), filters)
-    return pc.coalesce(pc.split_pattern(present, pattern=dialect.separator), pa.scalar([], pa.list_(pa.string())))
-
-
-def _wildcard_counts(words: pa.ListArray, dialect: Dialect) -> pa.Array:
-    """How many wildcards each list holds."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    wildcards = pa.array([word for word in (dialect.one_word, dialect.many_words) if word is not None], pa.string())
-    return sums(pc.is_in(words.values, value_set=wildcards).cast(pa.int32()), words.offsets)
-
-
 def sums(numbers: pa.Array, offsets: pa.Int32Array) -> pa.Array:
     """The sum of the numbers in each list: the running sum at its end less that at its start."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
@@ -126,26 +194,68 @@ def sums(numbers: pa.Array, offsets: pa.Int32Array) -> pa.Array:
     return pc.subtract(running.take(offsets[1:]), running.take(offsets[:-1]))
 
 
-class _Options:
-    """The options of some subscriptions as texts."""
+# ------------------------------------------------------------------------------------------------ buffers to arrays
 
-    def __init__(self, subscriptions: Sequence[Subscription]) -> None:
-        self._offsets: list[int] = [0]
-        self._names: list[str] = []
-        self._texts: list[str | None] = []
-        for held in subscriptions:
-            for name, value in held.options.items():
-                self._names.append(name)
-                self._texts.append(option_text(name, value))
-            self._offsets.append(len(self._names))
 
-    def characters(self) -> int:
-        """How many characters the names and the texts have together."""
-        return sum(map(len, self._names)) + sum(len(text) for text in self._texts if text is not None)
+class _Constants:
+    """The columns that have one value in all rows. All batches share their memory."""
 
-    def maps(self) -> pa.MapArray:
-        """A map for each subscription."""
+    def __init__(self, cut: Cut) -> None:
         pa = extra("pyarrow")
-        return pa.MapArray.from_arrays(
-            pa.array(self._offsets, pa.int32()), pa.array(self._names, pa.string()), pa.array(self._texts, pa.string())
-        )
+        self._values = {
+            "dialect": pa.scalar(cut.trie.dialect.name, pa.string()),
+            "snapshot_id": pa.scalar(cut.snapshot_id, pa.string()),
+            "taken_at": pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")),
+        }
+        self._columns: dict[str, Any] = {}
+
+    def of(self, name: str, rows: int) -> pa.Array:
+        """So many rows of a column."""
+        column = self._columns.get(name)
+        if column is None or len(column) < rows:
+            self._columns[name] = column = extra("pyarrow").repeat(self._values[name], rows)
+        return column[:rows]
+
+
+def _batch(columns: Columns, constants: _Constants) -> pa.RecordBatch:
+    pa = extra("pyarrow")
+    rows = columns.rows
+    words = _texts(len(columns.words.offsets) // 4 - 1, columns.words)
+    lists = [None, pa.py_buffer(columns.word_lists)]
+    return pa.record_batch(
+        [
+            _texts(rows, columns.filters),
+            pa.Array.from_buffers(pa.list_(pa.string()), rows, lists, 0, children=[words]),
+            _integers(rows, columns.depths),
+            _integers(rows, columns.wildcards),
+            _texts(rows, columns.subscribers),
+            _maps(rows, columns.options),
+            constants.of("dialect", rows),
+            _texts(rows, columns.groups, columns.group_validity, columns.ungrouped),
+            constants.of("snapshot_id", rows),
+            constants.of("taken_at", rows),
+        ],
+        schema=schema(),
+    )
+
+
+def _integers(rows: int, numbers: bytes) -> pa.Array:
+    pa = extra("pyarrow")
+    return pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(numbers)], 0)
+
+
+def _texts(rows: int, column: TextColumn, validity: bytes | None = None, nulls: int = 0) -> pa.Array:
+    pa = extra("pyarrow")
+    buffers = [None if validity is None else pa.py_buffer(validity), *map(pa.py_buffer, column)]
+    return pa.Array.from_buffers(pa.string(), rows, buffers, nulls)
+
+
+def _maps(rows: int, column: MapColumn) -> pa.Array:
+    pa = extra("pyarrow")
+    entries = len(column.names.offsets) // 4 - 1
+    kind = pa.map_(pa.string(), pa.string())
+    names = _texts(entries, column.names)
+    values = _texts(entries, column.values, column.values_validity, column.value_nulls)
+    pairs = pa.StructArray.from_arrays([names, values], fields=[kind.key_field, kind.item_field])
+    validity = None if column.validity is None else pa.py_buffer(column.validity)
+    return pa.Array.from_buffers(kind, rows, [validity, pa.py_buffer(column.offsets)], column.nulls, children=[pairs])

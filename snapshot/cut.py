@@ -27,6 +27,20 @@ def cut_of(source: SubscriptionTrie) -> Cut:
     return Cut(trie, name, _EPOCH + datetime.timedelta(microseconds=taken_at // 1000))
 
 
+def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, SubscriptionTrie]:
+    """Freeze two tries whose difference is wanted.
+
+    :raises TypeError: one of them is no subscription trie
+    :raises ValueError: they have different dialects
+    """
+    base, cut = frozen(older), cut_of(newer)
+    if cut.trie.dialect != base.dialect:
+        raise ValueError(
+            f"snapshots of different dialects have no difference: {cut.trie.dialect.name}, {base.dialect.name}"
+        )
+    return cut, base
+
+
 def frozen(source: SubscriptionTrie) -> SubscriptionTrie:
     """Freeze ``source``: O(1), whatever its size, and nobody who writes to it waits.
 

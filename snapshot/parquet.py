@@ -1,102 +1,159 @@
 """The subscription set as a Parquet file that any Parquet reader understands, and a trie rebuilt from one.
 
-The file holds the columns of `snapshot.columns` and no others, and in its metadata a `snapshot.recipe` and a
-`snapshot.digest` of the recipe and the rows. It holds data only: nothing in it is executed, and every filter
-is validated again when it is loaded.
+The file holds the columns of `snapshot.columns` and no others, and in its metadata a `snapshot.file_metadata` and a
+`snapshot.digest` of that and the rows. It holds data only: nothing in it is executed, and every filter is validated
+again when it is loaded. What another engine has made of it, Spark say, has lost the metadata, and is loaded by its
+columns.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from snapshot._extras import extra
-from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
+from snapshot.build import USED, Building, Meaning, from_arrow
+from snapshot.columns import BATCH_ROWS, schema, set_batches
 from snapshot.cut import cut_of
 from snapshot.digest import Digest
-from snapshot.recipe import Recipe, Recorder
+from snapshot.file_metadata import FileMetadata, metadata_of
+from snapshot.paths import Path, Place, parquet_files, place_of, replaced_whole
 from snapshot.texts import Key, SubscriberKeys
-from subtrie import SubscriptionTrie, TopicError
+from subtrie import Dialect, SubscriptionTrie, TopicError
 
 METADATA_KEY = b"ctrie.subscriptions"
 DIGEST_KEY = b"ctrie.digest"
+OURS = "parquet-cpp-arrow"
+"""What wrote the files of `write`, as they say themselves."""
 
 
-def write(source: SubscriptionTrie, path: str | os.PathLike[str], *, key: Key | None = None) -> None:
+def write(source: SubscriptionTrie, path: Path, *, key: Key | None = None) -> None:
     """Write all subscriptions of one instant into the Parquet file ``path``.
 
-    The file appears, or replaces the one before it, only when it is complete.
+    The file appears, or replaces the one before it, only when it is complete: until then it has another name, which
+    begins with a dot. A process that is killed leaves that behind, and nothing else.
 
     :param source: a subscription trie, or a snapshot of one
-    :param path: where to write; Spark reads it with ``spark.read.parquet(path)``
+    :param path: where to write, a path or a URI of any file system that pyarrow or fsspec knows (``s3://bucket/key``);
+        Spark reads it with ``spark.read.parquet(path)``
     :param key: turns a subscriber into a string; `load` then gives the strings back
     :raises ImportError: pyarrow is not installed
+    :raises IsADirectoryError: the path is a folder
     :raises OSError: the file cannot be written
     :raises TypeError: ``source`` is no subscription trie, or a subscriber or an option could not be rebuilt from
         its text
-    :raises ValueError: two subscribers have the same key
+    :raises ValueError: two subscribers have the same key, or nobody knows the file system
 
-    O(n) time; memory for one batch of 65,536 rows and one entry a distinct subscriber. Linearizes where
-    `to_arrow` does.
+    O(n) time; memory for one batch of 65,536 rows, and one entry a distinct subscriber if there is a ``key``.
+    Linearizes where `to_arrow` does.
     """
     pq = extra("pyarrow.parquet")
-    target = Path(path)
-    if not target.name:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    cut, keys = cut_of(source), SubscriberKeys(key)
-    recorder, digest = Recorder(cut.trie.dialect, keyed=key is not None), Digest()
-    try:
-        with pq.ParquetWriter(unfinished, schema(), compression="zstd", write_page_checksum=True) as writer:
-            for subscriptions in in_batches(cut.trie.subscriptions()):
-                for held in subscriptions:
-                    recorder.note(held)
-                for batch in encode(subscriptions, cut, keys):
-                    digest.note(batch)
-                    writer.write_batch(batch)
-            recipe = recorder.recipe().to_json().encode()
-            writer.add_key_value_metadata({METADATA_KEY: recipe, DIGEST_KEY: digest.text(recipe)})
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    cut, keys, digest = cut_of(source), SubscriberKeys(key), Digest()
+    rows = 0
+    with (
+        replaced_whole(place_of(path)) as stream,
+        pq.ParquetWriter(stream, schema(), compression="zstd", write_page_checksum=True) as writer,
+    ):
+        for batch in set_batches(cut, keys):
+            rows += len(batch)
+            digest.note(batch)
+            writer.write_batch(batch)
+        metadata = metadata_of(cut, keys, rows).to_json().encode()
+        writer.add_key_value_metadata({METADATA_KEY: metadata, DIGEST_KEY: digest.text(metadata)})
 
 
-def load(path: str | os.PathLike[str]) -> SubscriptionTrie:
-    """Rebuild a subscription trie from a file that `write` made.
+def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
+    """Rebuild a subscription trie from a file that `write` made, or from what another engine has made of it.
 
-    :param path: the file
+    :param path: the file, or a folder of Parquet files such as Spark writes; a path or a URI
+    :param dialect: the dialect, for files without the metadata of `write`; else that of `write` is taken, or the one
+        that the column ``dialect`` names
     :returns: a new, writable trie with the same dialect, filters, subscribers and options; where the file was
-        written with a ``key``, the subscribers are the keys
+        written with a ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are
+        strings
     :raises ImportError: pyarrow is not installed
     :raises OSError: the file cannot be read
-    :raises ValueError: the file was not made by `write`, or not by this version of it, or is damaged
+    :raises ValueError: the file is damaged, or of another version, or holds no subscriptions; the row is named
     :raises TopicError: a filter in the file is not one of its dialect
 
     O(n) time; memory for the trie and one batch of rows.
     """
-    pq = extra("pyarrow.parquet")
-    with _naming(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        recipe_text, digest_text = _metadata(file)
-        recipe, digest = Recipe.from_json(recipe_text), Digest()
-        trie = SubscriptionTrie(recipe.dialect)
-        subscribed = 0
-        for batch in _batches(file):
-            subscribed += _subscribe(trie, recipe, batch)
-            digest.note(batch)
-        if subscribed != recipe.rows:
-            raise ValueError(f"{subscribed} subscriptions, where {recipe.rows} were written")
-        if digest.text(recipe_text) != digest_text:
-            raise ValueError("other subscriptions than were written")
-    return trie
+    place = place_of(path)
+    with _naming(place):
+        paths = parquet_files(place)
+        if len(paths) == 1:
+            with _opened(place, paths[0]) as file:
+                if not {METADATA_KEY, DIGEST_KEY}.isdisjoint(file.metadata.metadata or {}):
+                    return _loaded(file, dialect)
+                if dialect is None:
+                    _refuse_stripped(file)
+        return from_arrow(_stream(place, paths), dialect)
+
+
+def _loaded(file: Any, dialect: Dialect | None) -> SubscriptionTrie:
+    """The trie of a file with the metadata of `write`."""
+    text, digest_text = _metadata(file)
+    metadata, digest = FileMetadata.from_json(text), Digest()
+    if dialect is not None and dialect != metadata.dialect:
+        raise ValueError(f"its dialect is {metadata.dialect.name}, not the {dialect.name} that was given")
+    meaning = Meaning(metadata.integer_subscribers, metadata.json_options)
+    building = Building(metadata.dialect, meaning, own=True)
+    for batch in _batches(file):
+        building.add(batch)
+        digest.note(batch)
+    if building.rows != metadata.rows:
+        raise ValueError(f"{building.rows} subscriptions, where {metadata.rows} were written")
+    if digest.text(text) != digest_text:
+        raise ValueError("other subscriptions than were written")
+    return building.finished()
+
+
+def _metadata(file: Any) -> tuple[bytes, bytes]:
+    """The texts of the metadata and of the digest."""
+    metadata = file.metadata.metadata or {}
+    if METADATA_KEY not in metadata or not file.schema_arrow.equals(schema()):
+        raise ValueError("other columns, or no metadata")
+    return metadata[METADATA_KEY], metadata.get(DIGEST_KEY, b"")
+
+
+def _refuse_stripped(file: Any) -> None:
+    """Damage could have hidden the metadata: what looks like a file of `write` otherwise is loaded on request only."""
+    if file.metadata.created_by.startswith(OURS) and set(schema().names) <= set(file.schema_arrow.names):
+        raise ValueError("all columns of snapshot.write, and no metadata: give dialect= to load its rows as texts")
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def _opened(place: Place, path: str) -> Iterator[Any]:
+    pq = extra("pyarrow.parquet")
+    with place.files.open_input_file(path) as content, pq.ParquetFile(content, page_checksum_verification=True) as file:
+        yield file
+
+
+def _batches(file: Any) -> Iterator[Any]:
+    """The rows, some at a time, never from two batches that were written: they may fit into memory only singly."""
+    there = [name for name in USED if name in file.schema_arrow.names]
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=there)
+
+
+def _stream(place: Place, paths: list[str]) -> Any:
+    """A reader of the rows of some files, of which the first says which columns there are."""
+    pa = extra("pyarrow")
+    with _opened(place, paths[0]) as file:
+        first = file.schema_arrow
+    there = [first.field(name) for name in USED if name in first.names]
+    return pa.RecordBatchReader.from_batches(pa.schema(there), _rows(place, paths))
+
+
+def _rows(place: Place, paths: list[str]) -> Iterator[Any]:
+    for path in paths:
+        with _opened(place, path) as file:
+            yield from _batches(file)
+
+
+@contextmanager
+def _naming(place: Place) -> Iterator[None]:
     """Let what pyarrow says of a file that it cannot make sense of, by errors of many classes, be a ValueError."""
     try:
         yield
@@ -106,29 +163,6 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
             raise
         raise ValueError(
-            f"{os.fspath(path)} is not a subscription set written by snapshot.write, "
+            f"{place.name} is not a subscription set written by snapshot.write, "
             f"or not by this version of it, or is damaged: {error}"
         ) from error
-
-
-def _metadata(file: Any) -> tuple[bytes, bytes]:
-    """The texts of the recipe and of the digest."""
-    metadata = file.metadata.metadata or {}
-    if METADATA_KEY not in metadata or not file.schema_arrow.equals(schema()):
-        raise ValueError("other columns, or no recipe")
-    return metadata[METADATA_KEY], metadata.get(DIGEST_KEY, b"")
-
-
-def _batches(file: Any) -> Iterator[Any]:
-    """The rows, some at a time, never from two batches that were written: they may fit into memory only singly."""
-    for group in range(file.num_row_groups):
-        yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=["filter", "subscriber", "options"])
-
-
-def _subscribe(trie: SubscriptionTrie, recipe: Recipe, batch: Any) -> int:
-    """Subscribe what the rows stand for; return how many were not there."""
-    columns = (batch.column(name).to_pylist() for name in ("filter", "subscriber", "options"))
-    try:
-        return trie.subscribe_many(recipe.subscription(*row) for row in zip(*columns, strict=True))
-    except TypeError as error:  # the name of a queue group that is no string
-        raise ValueError(str(error)) from error

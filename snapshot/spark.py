@@ -5,19 +5,15 @@ Rows travel as Arrow batches all the way: no Python object is made of a row in S
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from snapshot._extras import extra
-from snapshot.arrow import to_arrow
-from snapshot.columns import encode, in_batches, schema, table_of
-from snapshot.cut import Cut, cut_of, frozen
+from snapshot.arrow import diff_to_arrow, to_arrow
 from snapshot.environment import require_session
-from snapshot.texts import Key, SubscriberKeys
+from snapshot.texts import Key
 from subtrie import SubscriptionTrie
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -50,8 +46,7 @@ def diff_to_spark(
     :param older: the earlier snapshot, or any trie with the same dialect, such as one from `load`
     :param spark: the session, of Spark 4 or later
     :param key: as for `to_spark`
-    :returns: the columns of `to_spark` (``snapshot_id`` and ``taken_at`` are of the newer) and ``change``:
-        ``"added"``, ``"removed"`` (with the options it had) or ``"updated"`` (with the options it has now)
+    :returns: the columns of `to_spark`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
     :raises ImportError: pyarrow or pyspark is not installed
     :raises TypeError: one of the two is no subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
@@ -61,23 +56,4 @@ def diff_to_spark(
     """
     extra("pyspark.sql")
     require_session(spark)
-    base, cut = frozen(older), cut_of(newer)
-    if cut.trie.dialect != base.dialect:
-        raise ValueError(
-            f"snapshots of different dialects have no difference: {cut.trie.dialect.name}, {base.dialect.name}"
-        )
-    return spark.createDataFrame(_diff_table(cut, base, SubscriberKeys(key)))
-
-
-def _diff_table(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> pa.Table:
-    change = extra("pyarrow").field("change", extra("pyarrow").string())
-    return table_of(_diff_batches(newer, older, keys), schema().append(change))
-
-
-def _diff_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
-    pa = extra("pyarrow")
-    for changes in in_batches(newer.trie.diff(older)):
-        kinds = pa.array([change.kind for change in changes], pa.string())
-        for batch in encode([change.subscription for change in changes], newer, keys):
-            yield batch.append_column("change", kinds[: len(batch)])
-            kinds = kinds[len(batch) :]
+    return spark.createDataFrame(diff_to_arrow(newer, older, key=key))

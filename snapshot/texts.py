@@ -13,13 +13,17 @@ import json
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from subtrie import SubscriptionTrie
+from subtrie.columns import INTEGER_TEXTS, INTEGERS, OTHERS, Rows
+
 Key = Callable[[Any], str]
 
 
 class SubscriberKeys:
-    """The keys given out so far, each to one subscriber.
+    """The keys given out so far, each to one subscriber; the `subtrie.columns.Texts` of an export.
 
-    Holds one entry for each distinct subscriber, so that ``key`` is called once for each of them.
+    Holds one entry for each subscriber that it was asked for, so that ``key`` is called once for each of them. Without
+    ``key`` it is not asked for plain strings and integers, which are most; `note` sees to it that their keys differ.
 
     :param key: turns a subscriber into its key, a string; by default strings and integers stand for
         themselves
@@ -34,7 +38,10 @@ class SubscriberKeys:
     """
 
     def __init__(self, key: Key | None = None) -> None:
+        self.is_given = key is not None
         self._key = key or _own_text
+        self.kinds = 0
+        self.option_kinds: dict[str, int] = {}
         self._keys: dict[Hashable, str] = {}
         self._owners: dict[str, Hashable] = {}
 
@@ -47,6 +54,28 @@ class SubscriberKeys:
         """
         known = self._keys.get(subscriber)
         return self._give(subscriber) if known is None else known
+
+    subscriber = of
+
+    def option(self, name: str, value: object) -> str | None:
+        """As `option_text`."""
+        return option_text(name, value)
+
+    def note(self, rows: Rows, trie: SubscriptionTrie) -> None:
+        """Take into account what kinds of subscribers and options some rows have. Where their keys could be one, those
+        of all subscribers of their trie are compared.
+
+        :raises ValueError: two subscribers have the same key
+        """
+        for name, kinds in rows.option_kinds.items():
+            self.option_kinds[name] = self.option_kinds.get(name, 0) | kinds
+        before, self.kinds = self.kinds, self.kinds | rows.kinds
+        if self.is_given or self.kinds == before:
+            return
+        both = INTEGER_TEXTS | INTEGERS
+        if self.kinds & OTHERS or self.kinds & both == both:
+            for held in trie.subscriptions():
+                self.of(held.subscriber)
 
     def _give(self, subscriber: Hashable) -> str:
         key = self._key(subscriber)

@@ -21,7 +21,18 @@ DEPARTMENTS, EMPLOYEES = 5, 60
 
 @pytest.mark.parametrize(
     ("example", "says"),
-    [("identity_map.py", "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n")],
+    [
+        ("identity_map.py", "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n"),
+        (
+            "broker_recovery.py",
+            (
+                "The broker has acknowledged 1000 clients.\n"
+                "It was killed. The replicas go on: building/7/heat reaches [120, 120] clients.\n"
+                "The next broker has restored 1020 subscriptions; 3 clients subscribe again.\n"
+                "The replicas have them: building/7/heat reaches [121, 121] clients.\n"
+            ),
+        ),
+    ],
 )
 def test_runs_and_says(example: str, says: str) -> None:
     done = subprocess.run(

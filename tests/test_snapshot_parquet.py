@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot import columns, parquet
+from snapshot.dialect_fields import fields_of
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 
 Held = tuple[str, Any, dict[str, Any]]
@@ -101,7 +101,7 @@ class TestRoundTrip:
 
     def test_is_the_same_where_long_texts_make_batches_short(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(columns, "BATCH_TEXT", 100)
-        trie = trie_of(*((f"a.{number}", f"s{number}", {"note": "x" * 60}) for number in range(10)))
+        trie = trie_of(*((f"a.{number}", f"s{number}", {"note": "x" * 100}) for number in range(10)))
         assert held_by(reloaded(trie, path)) == held_by(trie)
         assert pq.ParquetFile(path).metadata.num_row_groups == 10
 
@@ -169,12 +169,12 @@ class TestLoad:
 
     @pytest.mark.parametrize(
         "recipe",
-        [b"", b"[]", b"{}", b"\xff", b'{"format": 99}', b'{"format": 2}', b"[" * 100_000],
+        [b"", b"[]", b"{}", b"\xff", b'{"format": 99}', b'{"format": 3}', b"[" * 100_000],
         ids=lambda recipe: repr(recipe[:20]),
     )
     def test_refuses_a_recipe_that_it_cannot_read(self, path: Path, recipe: bytes) -> None:
         rewrite(path, lambda table: table, recipe)
-        with pytest.raises(ValueError, match=r"set\.parquet is not .*, or not by this version of it.*: no recipe"):
+        with pytest.raises(ValueError, match=r"set\.parquet is not .*, or not by this version of it.*: no metadata"):
             snapshot.load(path)
 
     @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ class TestLoad:
     )
     def test_refuses_a_recipe_with_a_field_of_another_type(self, path: Path, field: str, value: object) -> None:
         rewrite(path, lambda table: table, changed={field: value})
-        with pytest.raises(ValueError, match=rf"set\.parquet .* no recipe of format 2: .*{field} must not be"):
+        with pytest.raises(ValueError, match=rf"set\.parquet .* no metadata of format 3: .*{field} must not be"):
             snapshot.load(path)
 
     @pytest.mark.parametrize(
@@ -204,19 +204,21 @@ class TestLoad:
         ],
     )
     def test_refuses_a_dialect_with_a_field_of_another_type(self, path: Path, field: str, value: object) -> None:
-        rewrite(path, lambda table: table, changed={"dialect": {**dataclasses.asdict(AMQP), field: value}})
-        with pytest.raises(ValueError, match=rf"set\.parquet .* no recipe of format 2: .*{field}"):
+        rewrite(path, lambda table: table, changed={"dialect": {**fields_of(AMQP), field: value}})
+        with pytest.raises(ValueError, match=rf"set\.parquet .* no metadata of format 3: .*{field}"):
             snapshot.load(path)
 
     @pytest.mark.parametrize(
         ("column", "value", "problem"),
         [
-            ("filter", None, r"a null in the row \(None, 'alice'"),
-            ("subscriber", None, r"a null in the row \('a', None"),
-            ("options", None, r"a null in the row \('a', 'alice', None"),
-            ("options", [("x", "1"), ("x", "2")], r"an option twice in the row \('a', 'alice'"),
-            ("options", [("qos", "1 2")], "option 'qos' is not JSON"),
-            ("options", [("qos", "[" * 100_000)], "option 'qos' is not JSON"),
+            ("filter", None, "row 0: filter is null"),
+            ("subscriber", None, "row 0: subscriber is null"),
+            ("options", None, "row 0: options are null"),
+            ("options", [("x", "1"), ("x", "2")], r"row 0: an option occurs twice among \['x', 'x'\]"),
+            ("options", [("qos", "1 2")], "row 0: option 'qos' is not JSON"),
+            ("options", [("qos", "[" * 100_000)], "row 0: option 'qos' is not JSON"),
+            ("dialect", "NATS", "row 0: it is of the dialect 'NATS', not 'AMQP'"),
+            ("dialect", None, "row 0: it is of the dialect None, not 'AMQP'"),
         ],
     )
     def test_refuses_a_row_that_stands_for_no_subscription(
@@ -227,7 +229,7 @@ class TestLoad:
             snapshot.load(path)
 
     @pytest.mark.parametrize(
-        ("subscriber", "problem"), [(None, r"a null in the row \('a', None"), ("alice", "invalid literal.*'alice'")]
+        ("subscriber", "problem"), [(None, "row 0: subscriber is null"), ("alice", "row 0: invalid literal.*'alice'")]
     )
     def test_refuses_a_subscriber_that_is_no_integer_where_all_were(
         self, path: Path, subscriber: str | None, problem: str
@@ -237,9 +239,10 @@ class TestLoad:
             snapshot.load(path)
 
     def test_refuses_a_queue_group_whose_name_is_no_string(self, path: Path) -> None:
-        changed = {"dialect": dataclasses.asdict(NATS), "json_options": ["queue"]}
-        rewrite(path, replacing("options", [("queue", "1")]), changed=changed)
-        with pytest.raises(ValueError, match=r"set\.parquet .*: a name of a queue group must be a str, not int"):
+        changed = {"dialect": fields_of(NATS), "json_options": ["queue"]}
+        queue, dialect = replacing("options", [("queue", "1")]), replacing("dialect", "NATS")
+        rewrite(path, lambda table: dialect(queue(table)), changed=changed)
+        with pytest.raises(ValueError, match=r"set\.parquet .*: row 0: a name of a queue group must be a str, not int"):
             snapshot.load(path)
 
     def test_validates_every_filter(self, path: Path) -> None:
@@ -257,7 +260,7 @@ class TestDamage:
 
     @pytest.mark.parametrize(
         ("rows", "problem"),
-        [(0, "0 subscriptions, where 1 were written"), (2, "other subscriptions than were written")],
+        [(0, "0 subscriptions, where 1 were written"), (2, "row 1: subscriber 'alice' is on 'a' already")],
     )
     def test_of_missing_or_doubled_rows_is_noticed(self, path: Path, rows: int, problem: str) -> None:
         rewrite(path, lambda table: pa.concat_tables([table[:0], *[table] * rows]))
@@ -272,9 +275,7 @@ class TestDamage:
         with pytest.raises(ValueError, match=r"set\.parquet .*: other subscriptions than were written"):
             snapshot.load(path)
 
-    @pytest.mark.parametrize(
-        "changed", [{"dialect": dataclasses.asdict(AMQP) | {"max_words": 9}}, {"json_options": ["x"]}]
-    )
+    @pytest.mark.parametrize("changed", [{"dialect": fields_of(AMQP) | {"max_words": 9}}, {"json_options": ["x"]}])
     def test_of_the_recipe_is_noticed(self, path: Path, changed: dict[str, Any]) -> None:
         rewrite(path, lambda table: table, changed=changed)
         with pytest.raises(ValueError, match=r"set\.parquet .*: other subscriptions than were written"):
@@ -328,7 +329,7 @@ def rewrite(path: Path, change: Any, recipe: bytes | None = None, *, changed: di
     snapshot.write(trie_of(("a", "alice", {})), path)
     kept = dict(pq.ParquetFile(path).metadata.metadata)
     fields = json.loads(kept[parquet.METADATA_KEY])
-    assert fields["format"] == 2
+    assert fields["format"] == 3
     if recipe is not None or changed is not None:
         kept[parquet.METADATA_KEY] = json.dumps(fields | (changed or {})).encode() if recipe is None else recipe
     table = change(pq.read_table(path))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA = (
     "struct<filter:string,words:array<string>,depth:int,wildcards:int,subscriber:string,"
-    "options:map<string,string>,snapshot_id:string,taken_at:timestamp>"
+    "options:map<string,string>,dialect:string,group:string,snapshot_id:string,taken_at:timestamp>"
 )
 
 
@@ -100,7 +100,7 @@ class TestDiffToSpark:
 
     def test_has_the_columns_of_the_set_and_the_change(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
         frame = snapshot.diff_to_spark(trie, trie.snapshot(), spark)
-        assert frame.columns == [*snapshot.to_spark(trie, spark).columns, "change"]
+        assert frame.columns == [*snapshot.to_spark(trie, spark).columns, "old_options", "new_options", "change"]
         assert frame.count() == 0
 
     def test_leaves_out_what_went_and_came_back(self, spark: SparkSession, trie: SubscriptionTrie) -> None:

@@ -18,7 +18,8 @@ from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_n
 from snapshot.published.restoring import rebuild
 from snapshot.published.store import Store
 from snapshot.published.textual import Texts, texts_in
-from subtrie import Change, SubscriptionTrie
+from subtrie import SubscriptionTrie
+from subtrie.columns import Changed, changed
 
 FEED_ROWS: Final = 300
 """One more feed takes about as long to read as this many rows of a full instant."""
@@ -90,7 +91,7 @@ class Composer:
                 self._store.remove(file.path)
 
     def _first(self, cut: Cut, number: int, ledger: Ledger | None, written: list[DataFile]) -> Composition:
-        trial = None if ledger is None else ledger.trial(_all_added(cut.trie))
+        trial = None if ledger is None else ledger.trial(all_added(cut.trie))
         full, texts = self._full(cut, number, trial, ledger, written)
         counts = {"subscriptions": full.rows, "changes": full.rows}
         return Composition(
@@ -122,37 +123,37 @@ class Composer:
 
     def _changes(
         self, cut: Cut, last: Published, ledger: Ledger | None
-    ) -> tuple[Callable[[], Iterator[Change]], Trial | None]:
+    ) -> tuple[Callable[[], Iterator[Changed]], Trial | None]:
         """What has changed since the last version, with keys, and what becomes of these. Deletes come first where an
         insert may be of the same subscription."""
         instant = last.instant
         if instant is None:
             return self._changes_from_another(cut, last.version, ledger)
         if ledger is None:
-            return lambda: cut.trie.diff(instant), None
-        trial = ledger.trial(cut.trie.diff(instant))
-        return lambda: trial.keyed(_deletes_first(lambda: cut.trie.diff(instant)), ledger), trial
+            return lambda: changed(cut.trie, instant), None
+        trial = ledger.trial(changed(cut.trie, instant))
+        return lambda: trial.keyed(_deletes_first(lambda: changed(cut.trie, instant)), ledger), trial
 
     def _changes_from_another(
         self, cut: Cut, version: Version, ledger: Ledger | None
-    ) -> tuple[Callable[[], Iterator[Change]], Trial | None]:
+    ) -> tuple[Callable[[], Iterator[Changed]], Trial | None]:
         """The same where another process has published the last version, of which there are only the files. O(n)."""
         older = rebuild(self._directory, version)
-        trial = None if ledger is None else ledger.trial(_all_added(cut.trie))
+        trial = None if ledger is None else ledger.trial(all_added(cut.trie))
         if ledger is None or trial is None:
             with contextlib.suppress(ValueError):  # it was made with exact=True
                 cut.trie.diff(older)
-                return lambda: cut.trie.diff(older), None
+                return lambda: changed(cut.trie, older), None
         held = cut.trie.subscriptions() if ledger is None or trial is None else trial.keyed_all(cut.trie, ledger)
         plain = SubscriptionTrie(cut.trie.dialect)
         for some in in_batches(held):
             plain.subscribe_many(some)
-        return lambda: plain.diff(older), trial
+        return lambda: changed(plain, older), trial
 
     # ---------------------------------------------------------------------------------------------------------- files
 
     def _feed(
-        self, cut: Cut, number: int, changes: Iterator[Change], written: list[DataFile]
+        self, cut: Cut, number: int, changes: Iterator[Changed], written: list[DataFile]
     ) -> tuple[DataFile, Written]:
         found: list[Written] = []
         name = self._name(CHANGES, number)
@@ -182,13 +183,14 @@ class Composer:
         return data_name(folder, number, self._epoch, uuid.uuid4().hex[:8])
 
 
-def _all_added(trie: SubscriptionTrie) -> Iterator[Change]:
-    return (Change(held, "added") for held in trie.subscriptions())
+def all_added(trie: SubscriptionTrie) -> Iterator[Changed]:
+    """All subscriptions, as if there had been none before."""
+    return (Changed(held.filter, None, held.subscriber, None, held.options) for held in trie.subscriptions())
 
 
-def _deletes_first(changes: Callable[[], Iterator[Change]]) -> Iterator[Change]:
-    yield from (change for change in changes() if change.kind == "removed")
-    yield from (change for change in changes() if change.kind != "removed")
+def _deletes_first(changes: Callable[[], Iterator[Changed]]) -> Iterator[Changed]:
+    yield from (change for change in changes() if change.after is None)
+    yield from (change for change in changes() if change.after is not None)
 
 
 def _outweighs(feeds: int, rows: int, subscriptions: int) -> bool:

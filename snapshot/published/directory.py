@@ -45,10 +45,15 @@ class Directory:
         """The newest version, be it a claim; None where there is none. Usually two or three small files are read."""
         hint = self.hint()
         found = None if hint is None else self.get(hint)
-        if found is None or found.kind == "claim":  # behind a claim there may be a gap, where versions were removed
+        if found is not None and found.kind == "claim":
+            found = None  # behind a claim there may be a gap, where versions were removed
+        # Progress: a round that finds none found that what was the newest has been removed, so that others followed it.
+        while found is None:
             numbers = self.numbers()
-            found = self.get(numbers[-1]) if numbers else None
-        while found is not None and (following := self.get(found.version + 1)) is not None:
+            if not numbers:
+                return None
+            found = self.get(numbers[-1])
+        while (following := self.get(found.version + 1)) is not None:
             found = following
         return found
 
@@ -75,13 +80,19 @@ class Directory:
         :raises NotPublishedError: there is none
         :raises ValueError: the time has no zone
         """
-        if at is None:
-            return self._published(self.newest(), None)
-        if isinstance(at, datetime.datetime):
-            return self._published(self._newest_until(at), at)
-        if isinstance(at, bool) or not isinstance(at, int):
-            raise TypeError(f"at must be the number of a version, a datetime or None, not {at!r}")
-        return self._published(self.get(at) if at >= 0 else None, at)
+        # Progress: a round that does not return found that what was the newest at its beginning has been removed.
+        while True:
+            newest = self.newest()
+            oldest = None if newest is None else newest.oldest
+            if newest is None or oldest is None:
+                raise self._missing(at)
+            found = self._found(at, newest, oldest)
+            if found is not None and found.kind == "claim":
+                found = None if found.content is None else self.get(found.content)
+            if found is not None and found.version >= oldest:
+                return found
+            if at is not None:
+                raise self._missing(at)
 
     def parts(self, version: Version) -> Parts:
         """What `version` is rebuilt from.
@@ -133,13 +144,20 @@ class Directory:
         numbers = map(manifest_number, self.store.names(VERSIONS))
         return sorted(number for number in numbers if number is not None)
 
-    def _newest_until(self, time: datetime.datetime) -> Version | None:
+    def _found(self, at: int | datetime.datetime | None, newest: Version, oldest: int) -> Version | None:
+        if at is None:
+            return newest
+        if isinstance(at, datetime.datetime):
+            return self._newest_until(at, oldest)
+        if isinstance(at, bool) or not isinstance(at, int):
+            raise TypeError(f"at must be the number of a version, a datetime or None, not {at!r}")
+        return self.get(at) if at >= 0 else None
+
+    def _newest_until(self, time: datetime.datetime, oldest: int) -> Version | None:
         """By bisection, since versions are in the order of their times."""
         if time.tzinfo is None:
             raise ValueError(f"the time {time!r} has no zone: say which, for instance tzinfo=datetime.UTC")
-        newest = self.newest()
-        oldest = None if newest is None else newest.oldest
-        numbers = [] if oldest is None else [number for number in self.numbers() if number >= oldest]
+        numbers = [number for number in self.numbers() if number >= oldest]
         found, low, high = None, 0, len(numbers)
         while low < high:
             middle = (low + high) // 2
@@ -148,14 +166,6 @@ class Directory:
                 found, low = version, middle + 1
             else:
                 high = middle
-        return found
-
-    def _published(self, found: Version | None, at: int | datetime.datetime | None) -> Version:
-        if found is not None and found.kind == "claim":
-            found = None if found.content is None else self.get(found.content)
-        newest = self.newest()
-        if found is None or newest is None or newest.oldest is None or found.version < newest.oldest:
-            raise self._missing(at)
         return found
 
     def _there(self, number: int) -> Version:

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
 from snapshot.cut import Cut
+from snapshot.file_metadata import FileMetadata, Recorder
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, DataFile, Version
 from snapshot.published.textual import Texts
-from snapshot.recipe import Recipe, Recorder
 from snapshot.texts import SubscriberKeys
-from subtrie import Change, Dialect, Subscription, SubscriptionTrie
+from subtrie import Dialect, Subscription, SubscriptionTrie
+from subtrie.columns import Changed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_postimage"
-_KINDS = {"added": INSERT, "removed": DELETE, "updated": AFTER}
 
 
 class Written(NamedTuple):
@@ -55,7 +55,7 @@ def feed_schema() -> pa.Schema:
     return pa.schema([*schema(), *(pa.field(name, kind) for name, kind in added)])
 
 
-def write_feed(path: str, changes: Iterable[Change], cut: Cut, version: int) -> Written:
+def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) -> Written:
     """Write changes into a Parquet file, in their order; one batch of them is in memory at a time.
 
     :raises TypeError: a subscription could not be rebuilt from its texts
@@ -81,13 +81,21 @@ def _with_commit(batch: pa.RecordBatch, kinds: list[str], version: int, cut: Cut
     return pa.record_batch([*batch.columns, *commit], schema=feed_schema())
 
 
-def _rows(changes: Iterable[Change], tally: _Tally) -> Iterator[tuple[str, Subscription]]:
-    for change in changes:
-        kind = _KINDS[change.kind]
-        tally.note(kind, change.subscription)
-        if kind == AFTER:
-            yield BEFORE, change.subscription._replace(options=change.before or {})
-        yield kind, change.subscription
+def _rows(changes: Iterable[Changed], tally: _Tally) -> Iterator[tuple[str, Subscription]]:
+    for filter, _, subscriber, before, after in changes:
+        if after is None:
+            tally.deletes += 1
+            yield DELETE, Subscription(filter, subscriber, before or {})
+            continue
+        held = Subscription(filter, subscriber, after)
+        tally.note(held)
+        if before is None:
+            tally.inserts += 1
+            yield INSERT, held
+        else:
+            tally.updates += 1
+            yield BEFORE, Subscription(filter, subscriber, before)
+            yield AFTER, held
 
 
 class _Tally:
@@ -95,25 +103,22 @@ class _Tally:
 
     def __init__(self, dialect: Dialect) -> None:
         self._recorder = Recorder(dialect, keyed=False)
-        self._counts = dict.fromkeys((INSERT, AFTER, DELETE), 0)
+        self.inserts = self.updates = self.deletes = 0
         self._names: set[str] = set()
         self._integers: bool | None = None
 
-    def note(self, kind: str, held: Subscription) -> None:
-        self._counts[kind] += 1
-        if kind == DELETE:
-            return
+    def note(self, held: Subscription) -> None:
         self._recorder.note(held)
         self._integers = isinstance(held.subscriber, int)
         self._names.update(name for name, value in held.options.items() if value is not None)
 
     def written(self) -> Written:
-        inserts, updates, deletes = self._counts.values()
-        json_options = self._recorder.recipe().json_options
+        json_options = self._recorder.metadata().json_options
+        changes = self.inserts + self.updates + self.deletes
         return Written(
-            inserts + 2 * updates + deletes,
-            inserts + updates + deletes,
-            inserts - deletes,
+            changes + self.updates,
+            changes,
+            self.inserts - self.deletes,
             Texts(self._integers, json_options, frozenset(self._names - json_options)),
         )
 
@@ -129,11 +134,11 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
     """
     file = version.feed
     assert file is not None
-    recipe = Recipe(version.dialect, bool(version.integers), frozenset(version.json_options), file.rows)
+    metadata = FileMetadata(version.dialect, bool(version.integers), frozenset(version.json_options), file.rows)
     content = read_whole(directory, file)
     try:
         for batch in extra("pyarrow.parquet").ParquetFile(io.BytesIO(content)).iter_batches(BATCH_ROWS, columns=_USED):
-            _apply(trie, batch, recipe)
+            _apply(trie, batch, metadata)
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
         raise DamagedError(f"{directory.locate(file)} is no change feed of format {FORMAT}: {error}") from error
 
@@ -141,24 +146,26 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
 _USED = ["_change_type", "filter", "subscriber", "options"]
 
 
-def _apply(trie: SubscriptionTrie, batch: pa.RecordBatch, recipe: Recipe) -> None:
+def _apply(trie: SubscriptionTrie, batch: pa.RecordBatch, metadata: FileMetadata) -> None:
     gone, there = [], []
     for kind, *row in zip(*(batch.column(name).to_pylist() for name in _USED), strict=True):
         if kind == DELETE:
-            gone.append(_place(recipe, *row))
+            gone.append(_place(metadata, *row))
         elif kind in (INSERT, AFTER):
-            there.append(recipe.subscription(*row))
+            there.append(metadata.subscription(*row))
         elif kind != BEFORE:
             raise ValueError(f"a change of type {kind!r}")
     trie.unsubscribe_many(gone)
     trie.subscribe_many(there)
 
 
-def _place(recipe: Recipe, filter: str, subscriber: str, options: list[tuple[str, str | None]]) -> tuple[Any, ...]:
+def _place(
+    metadata: FileMetadata, filter: str, subscriber: str, options: list[tuple[str, str | None]]
+) -> tuple[Any, ...]:
     """Of a subscription that was deleted all that finds it; what its options were may have been typed otherwise."""
-    filter, owner, _ = recipe.subscription(filter, subscriber, [])
+    filter, owner, _ = metadata.subscription(filter, subscriber, [])
     queue: Mapping[str, Any] = {}
-    if recipe.dialect.queue_groups:
+    if metadata.dialect.queue_groups:
         queue = {name: text for name, text in options if name == "queue" and text is not None}
     return filter, owner, queue
 

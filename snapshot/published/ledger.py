@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 
 from snapshot.texts import Key, SubscriberKeys
-from subtrie import Change, Subscription, SubscriptionTrie
+from subtrie import Subscription, SubscriptionTrie
+from subtrie.columns import Changed
 
 
 class Ledger:
@@ -24,7 +25,7 @@ class Ledger:
         self._owners: dict[str, Hashable] = {}
         self._counts: Counter[Hashable] = Counter()
 
-    def trial(self, changes: Iterable[Change]) -> Trial:
+    def trial(self, changes: Iterable[Changed]) -> Trial:
         """The keys as they are after some changes, in any order.
 
         :raises TypeError: `key` answered something else than a string
@@ -32,10 +33,10 @@ class Ledger:
         """
         moved: Counter[Hashable] = Counter()
         for change in changes:
-            if change.kind == "added":
-                moved[change.subscription.subscriber] += 1
-            elif change.kind == "removed":
-                moved[change.subscription.subscriber] -= 1
+            if change.before is None:
+                moved[change.subscriber] += 1
+            elif change.after is None:
+                moved[change.subscriber] -= 1
         return Trial(moved, self._new_keys(moved))
 
     def _new_keys(self, moved: Counter[Hashable]) -> dict[Hashable, str]:
@@ -77,11 +78,10 @@ class Trial:
         self.moved = moved
         self.new_keys = new_keys
 
-    def keyed(self, changes: Iterable[Change], ledger: Ledger) -> Iterator[Change]:
+    def keyed(self, changes: Iterable[Changed], ledger: Ledger) -> Iterator[Changed]:
         """The changes with keys in the place of subscribers."""
         for change in changes:
-            held = change.subscription
-            yield change._replace(subscription=held._replace(subscriber=ledger.of(self, held.subscriber)))
+            yield change._replace(subscriber=ledger.of(self, change.subscriber))
 
     def keyed_all(self, trie: SubscriptionTrie, ledger: Ledger) -> Iterator[Subscription]:
         """All subscriptions with keys in the place of subscribers."""

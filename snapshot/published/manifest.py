@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.published.errors import DamagedError
 from subtrie import Dialect
 
@@ -94,8 +95,13 @@ class Version:
 
     def to_json(self) -> bytes:
         """The manifest."""
-        fields = {"format": FORMAT, **dataclasses.asdict(self), "time": self.time.isoformat(timespec="microseconds")}
-        return json.dumps(fields, indent=1).encode()
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["time"] = self.time.isoformat(timespec="microseconds")
+        fields["dialect"] = fields_of(self.dialect)
+        for name in ("full", "feed"):
+            file = fields[name]
+            fields[name] = None if file is None else dataclasses.asdict(file)
+        return json.dumps({"format": FORMAT, **fields}, indent=1).encode()
 
 
 def from_json(text: bytes, number: int, where: str) -> Version:
@@ -130,7 +136,7 @@ def _read(fields: dict[str, Any]) -> dict[str, Any]:
         "time": datetime.datetime.fromisoformat(fields["time"]),
         "full": fields["full"] and DataFile(**fields["full"]),
         "feed": fields["feed"] and DataFile(**fields["feed"]),
-        "dialect": Dialect(**fields["dialect"]),
+        "dialect": dialect_of(fields["dialect"]),
         "json_options": tuple(fields["json_options"]),
         "string_options": tuple(fields["string_options"]),
     }

@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -67,6 +67,7 @@ class LocalStore:
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         self._path = path
+        self._threads: ThreadPoolExecutor | None = None
         self._to_sync: dict[str, None] = {}  # what was produced and may not be on the disk
 
     def read(self, name: str) -> bytes:
@@ -149,9 +150,19 @@ class LocalStore:
         """Make durable what was produced and a file, all at once: to flush the disk takes longer than to write."""
         produced = list(self._to_sync)
         folders = {each.rpartition("/")[0] for each in produced}
-        with ThreadPoolExecutor(1 + len(produced) + len(folders)) as threads:
-            for _ in threads.map(_sync, (self._path / each for each in (name, *produced, *folders))):
-                pass
+        if produced and self._threads is None:
+            self._threads = ThreadPoolExecutor(4, thread_name_prefix="snapshot.flush")
+        others = (
+            []
+            if self._threads is None
+            else [self._threads.submit(_sync, self._path / each) for each in (*produced, *folders)]
+        )
+        try:
+            _sync(self._path / name)
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
         self._to_sync.clear()
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
+from snapshot.file_metadata import FileMetadata
 from snapshot.parquet import METADATA_KEY
 from snapshot.published.manifest import Version
-from snapshot.recipe import Recipe
 
 
 class Texts(NamedTuple):
@@ -52,12 +52,12 @@ class Texts(NamedTuple):
 def texts_in(path: str) -> tuple[int, Texts]:
     """How many rows a file has that `snapshot.write` has made, and its texts."""
     file = extra("pyarrow.parquet").ParquetFile(path)
-    recipe = Recipe.from_json(file.metadata.metadata[METADATA_KEY])
+    metadata = FileMetadata.from_json(file.metadata.metadata[METADATA_KEY])
     names: set[str] = set()
     for batch in file.iter_batches(BATCH_ROWS, columns=["options"]):
         names.update(_names(batch.column("options")))
-    integers = recipe.integer_subscribers if recipe.rows else None
-    return recipe.rows, Texts(integers, recipe.json_options, frozenset(names - recipe.json_options))
+    integers = metadata.integer_subscribers if metadata.rows else None
+    return metadata.rows, Texts(integers, metadata.json_options, frozenset(names - metadata.json_options))
 
 
 def _names(options: Any) -> list[str]:

@@ -25,7 +25,7 @@ import uuid
 from typing import Any, Final, NamedTuple
 
 from snapshot.cut import Cut, cut_of
-from snapshot.published.composer import Composer, Published
+from snapshot.published.composer import Composer, Published, all_added
 from snapshot.published.directory import Directory
 from snapshot.published.errors import FencedError
 from snapshot.published.ledger import Ledger, Trial
@@ -43,7 +43,7 @@ from snapshot.published.manifest import (
 from snapshot.published.retention import Keep, Retention, sweep
 from snapshot.published.store import Store
 from snapshot.texts import Key
-from subtrie import Change, SubscriptionTrie
+from subtrie import SubscriptionTrie
 
 _TICK: Final = datetime.timedelta(microseconds=1)
 
@@ -109,13 +109,22 @@ class Writer:
         # Progress: a round that does not return found that another publisher has taken a number.
         while True:
             claim = self._claim_after(newest)
-            with contextlib.suppress(FileExistsError):
-                scratch = scratch_name(claim.version, claim.version, claim.writer)
-                self._store.create(manifest_name(claim.version), claim.to_json(), scratch)
-                # A number may be free because the version that had it has been removed.
-                if max(self._directory.numbers()) == claim.version:
-                    return claim
+            if self._is_made(claim) and max(self._directory.numbers()) == claim.version:
+                return claim  # a lower number may be free because the version that had it has been removed
             newest = self._newest()
+
+    def _is_made(self, claim: Version) -> bool:
+        """Make the manifest of a claim; return whether nobody else has taken its number."""
+        try:
+            scratch = scratch_name(claim.version, claim.version, claim.writer)
+            self._store.create(manifest_name(claim.version), claim.to_json(), scratch)
+        except FileNotFoundError:  # whoever has taken it may have removed what was to become this one
+            if self._directory.get(claim.version) is None:
+                raise
+            return False
+        except FileExistsError:
+            return False
+        return True
 
     def _newest(self) -> Version | None:
         newest = self._directory.newest()
@@ -239,7 +248,7 @@ class Writer:
             ledger = Ledger(self._key)
             instant = self.instant
             if instant is not None:
-                ledger.book(ledger.trial(Change(held, "added") for held in instant.subscriptions()))
+                ledger.book(ledger.trial(all_added(instant)))
             self._ledger = ledger
         return self._ledger
 

@@ -1,22 +1,24 @@
-"""What a file says beside its columns so that a trie can be rebuilt: dialect, and what texts stood for."""
+"""What a file says in its metadata, so that its columns give a trie again: the dialect, and what texts stood for."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
-from snapshot.texts import rebuilds
+from snapshot.cut import Cut
+from snapshot.dialect_fields import dialect_of, fields_of
+from snapshot.texts import SubscriberKeys, rebuilds
 from subtrie import Dialect, Subscription
+from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
 
-FORMAT = 2
-"""Version of the text of a recipe; any other is refused."""
+FORMAT = 3
+"""Version of this text and of the columns; any other is refused."""
 
 OptionTexts = list[tuple[str, str | None]]
 """The options of a row as Arrow has them: names, which could occur twice, with their texts."""
 
 
-class Recipe(NamedTuple):
+class FileMetadata(NamedTuple):
     """How to read the rows of a file.
 
     :param dialect: the trie's dialect
@@ -31,11 +33,11 @@ class Recipe(NamedTuple):
     rows: int
 
     def to_json(self) -> str:
-        """The recipe as text."""
+        """The metadata as text."""
         return json.dumps(
             {
                 "format": FORMAT,
-                "dialect": dataclasses.asdict(self.dialect),
+                "dialect": fields_of(self.dialect),
                 "integer_subscribers": self.integer_subscribers,
                 "json_options": sorted(self.json_options),
                 "rows": self.rows,
@@ -43,23 +45,23 @@ class Recipe(NamedTuple):
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Recipe:
+    def from_json(cls, text: str | bytes) -> FileMetadata:
         """Read what `to_json` wrote.
 
         :raises ValueError: it did not, or another version of it did
         """
         try:
             return cls._from_fields(json.loads(text))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"no recipe of format {FORMAT}: {error!r}") from error
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"no metadata of format {FORMAT}: {error!r}") from error
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> Recipe:
+    def _from_fields(cls, fields: dict[str, Any]) -> FileMetadata:
         if fields["format"] != FORMAT:
             raise ValueError(f"format {fields['format']!r}")
         json_options = _typed("json_options", fields["json_options"], list)
         return cls(
-            _dialect(_typed("dialect", fields["dialect"], dict)),
+            dialect_of(_typed("dialect", fields["dialect"], dict)),
             _typed("integer_subscribers", fields["integer_subscribers"], bool),
             frozenset(_typed("json_options", name, str) for name in json_options),
             _typed("rows", fields["rows"], int),
@@ -88,14 +90,6 @@ class Recipe(NamedTuple):
             raise ValueError(f"option {name!r} is not JSON: {error}") from error
 
 
-def _dialect(fields: dict[str, Any]) -> Dialect:
-    """The dialect with these fields; it does not look at their types itself, since a type checker does."""
-    hints = get_type_hints(Dialect)
-    for name, value in fields.items():
-        _typed(name, value, int if hints[name] is bool else hints[name])  # 1 may stand for True
-    return Dialect(**fields)
-
-
 def _typed(name: str, value: Any, kind: Any) -> Any:
     if not isinstance(value, kind):
         raise TypeError(f"{name} must not be {value!r}")
@@ -103,7 +97,7 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
 
 
 class Recorder:
-    """Finds the recipe of a set from the subscriptions that pass by.
+    """Finds the metadata of a set from the subscriptions that pass by.
 
     Where strings and other values share a name, their texts could not be told apart, so they are refused.
     Subscribers are not looked at when they are ``keyed``: then the keys are what is kept.
@@ -128,15 +122,32 @@ class Recorder:
             if value is not None:
                 self._values(name).note(value, held)
 
-    def recipe(self) -> Recipe:
-        """The recipe of all that was noted."""
+    def metadata(self) -> FileMetadata:
+        """The metadata of all that was noted."""
         json_options = frozenset(name for name, values in self._options.items() if not values.are_strings)
-        return Recipe(self._dialect, self._subscribers.are_strings is False, json_options, self._rows)
+        return FileMetadata(self._dialect, self._subscribers.are_strings is False, json_options, self._rows)
 
     def _values(self, name: str) -> _Values:
         if name not in self._options:
             self._options[name] = _Values(f"option {name!r}")
         return self._options[name]
+
+
+def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
+    """The metadata of an export whose rows have all passed by.
+
+    :raises TypeError: as `Recorder.note`
+    """
+    kinds = {name: kinds & ~INTEGER_TEXTS for name, kinds in keys.option_kinds.items()}
+    subscribers = STRINGS if keys.is_given else keys.kinds & ~INTEGER_TEXTS
+    plain = (0, STRINGS, INTEGERS)
+    if subscribers in plain and all(kind in plain for kind in kinds.values()):
+        json_options = frozenset(name for name, kind in kinds.items() if kind == INTEGERS)
+        return FileMetadata(cut.trie.dialect, subscribers == INTEGERS, json_options, rows)
+    recorder = Recorder(cut.trie.dialect, keyed=keys.is_given)
+    for held in cut.trie.subscriptions():
+        recorder.note(held)
+    return recorder.metadata()._replace(rows=rows)
 
 
 class _Values:

@@ -1,0 +1,111 @@
+"""A broker that is killed and goes on where it was, and replicas in other processes that answer all the time.
+
+    python examples/broker_recovery.py
+
+The broker publishes its subscriptions in a directory (`snapshot.Publisher`). A client is told that it is subscribed
+only when a version that has it is published: what was acknowledged is on the disk then. Two replicas follow that
+directory (`snapshot.follow`), each with a trie of its own, and match messages with it. The broker is killed while it
+has subscriptions that are not published yet. The replicas do not notice. The next broker restores the newest version
+(`snapshot.restore`), takes the directory over, and goes on; clients that were not acknowledged subscribe again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import snapshot
+from subtrie import MQTT, SubscriptionTrie
+
+CLIENTS, BATCH = 1_000, 100
+TOPIC = "building/7/heat"
+
+
+def subscriptions_of(client: int) -> list[tuple[str, str, dict[str, int]]]:
+    """What a client subscribes to: one room of ten, and now and then all of them."""
+    wanted = [(f"building/{client % 10}/+", f"client-{client}", {"qos": client % 3})]
+    if client % 50 == 0:
+        wanted.append(("building/#", f"client-{client}", {"qos": 0}))
+    return wanted
+
+
+def broker(where: str, pipe: Connection) -> None:
+    """Restore what was published, then serve: subscribe clients, and acknowledge them once that is published."""
+    try:
+        trie = snapshot.restore(where)
+    except (FileNotFoundError, snapshot.NotPublishedError):
+        trie = SubscriptionTrie(MQTT)
+    with snapshot.Publisher(trie, where, keep=10) as publisher:
+        pipe.send(("restored", len(trie)))
+        while (question := pipe.recv()) is not None:
+            clients, publishes = question
+            for client in clients:
+                trie.subscribe_many(subscriptions_of(client))
+            pipe.send(("acknowledged", publisher.publish()) if publishes else ("subscribed", None))
+
+
+def replica(where: str, pipe: Connection) -> None:
+    """Follow what is published, and match messages with it."""
+    with snapshot.follow(where, every=0.01) as follower:
+        pipe.send("ready")
+        while (question := pipe.recv()) is not None:
+            topic, version = question
+            while follower.version < version:  # only so that this example says the same each time
+                time.sleep(0.001)
+            pipe.send(len(follower.trie.match(topic)))
+
+
+def main() -> None:
+    """Kill a broker and see what is left."""
+    context = multiprocessing.get_context("spawn")
+
+    def start(work: Callable[[str, Connection], None], where: str) -> tuple[BaseProcess, Connection]:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=work, args=(where, theirs), daemon=True)
+        process.start()
+        return process, ours
+
+    with TemporaryDirectory() as where:
+        first, to_first = start(broker, where)
+        to_first.recv()
+        version = 0
+        for begin in range(0, CLIENTS, BATCH):
+            _, version = asked(to_first, (range(begin, begin + BATCH), True))
+        print(f"The broker has acknowledged {CLIENTS} clients.")
+
+        replicas = [start(replica, where)[1] for _ in range(2)]
+        for to_replica in replicas:
+            to_replica.recv()
+
+        late = range(CLIENTS, CLIENTS + 3)
+        asked(to_first, (late, False))
+        first.kill()
+        first.join()
+        answers = [asked(to_replica, (TOPIC, version)) for to_replica in replicas]
+        print(f"It was killed. The replicas go on: {TOPIC} reaches {answers} clients.")
+
+        second, to_second = start(broker, where)
+        _, held = to_second.recv()
+        print(f"The next broker has restored {held} subscriptions; {len(late)} clients subscribe again.")
+        _, version = asked(to_second, (late, True))
+        answers = [asked(to_replica, (TOPIC, version)) for to_replica in replicas]
+        print(f"The replicas have them: {TOPIC} reaches {answers} clients.")
+
+        for pipe in (to_second, *replicas):
+            pipe.send(None)
+        second.join()
+
+
+def asked(pipe: Connection, question: object) -> Any:
+    """Send a question and wait for the answer."""
+    pipe.send(question)
+    return pipe.recv()
+
+
+if __name__ == "__main__":
+    main()

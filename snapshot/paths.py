@@ -1,0 +1,118 @@
+"""Where files are: paths of this machine, and URIs of any file system that pyarrow or fsspec knows."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+from snapshot._extras import extra
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+class Place(NamedTuple):
+    """A file system of pyarrow's, a path in it, and how the caller named it."""
+
+    files: Any
+    path: str
+    name: str
+
+    def is_folder(self) -> bool:
+        """Whether there is a folder."""
+        return bool(self.files.get_file_info(self.path).type == extra("pyarrow.fs").FileType.Directory)
+
+
+def place_of(path: Path) -> Place:
+    """Find the file system of a path or URI (``s3://bucket/key``, ``file:///folder/file``, ``gs://...``).
+
+    :raises ValueError: nobody knows the URI's scheme
+    """
+    fs = extra("pyarrow.fs")
+    name = os.fspath(path)
+    if "://" not in name:
+        return Place(fs.LocalFileSystem(), name, name)
+    try:
+        files, inside = fs.FileSystem.from_uri(name)
+    except extra("pyarrow").ArrowInvalid as unknown:
+        files, inside = _by_fsspec(name, unknown)
+    return Place(files, inside, name)
+
+
+def _by_fsspec(name: str, unknown: Exception) -> tuple[Any, str]:
+    fs = extra("pyarrow.fs")
+    scheme = name.partition("://")[0]
+    try:
+        fsspec = importlib.import_module("fsspec")
+    except ImportError:
+        raise ValueError(f"{name}: pyarrow has no file system for it ({unknown}); perhaps fsspec has") from unknown
+    try:
+        files, inside = fsspec.core.url_to_fs(name)
+    except (ValueError, ImportError) as error:
+        raise ValueError(f"{name}: neither pyarrow nor fsspec has a file system for {scheme}: {error}") from error
+    return fs.PyFileSystem(fs.FSSpecHandler(files)), inside
+
+
+@contextmanager
+def replaced_whole(place: Place) -> Iterator[Any]:
+    """Open a stream to write to, which is at `place` once all is written, and nowhere if that fails.
+
+    Until then it has another name in the same folder, which begins with a dot, so that Spark and others overlook it.
+    Local files are on the disk before they get their name.
+
+    :raises IsADirectoryError: the place is a folder
+    :raises OSError: the file cannot be written
+    """
+    folder, slash, name = place.path.rpartition("/")
+    if name in ("", ".", "..") or place.is_folder():
+        raise IsADirectoryError(errno.EISDIR, "a folder; name a file in it, such as subscriptions.parquet", place.name)
+    unfinished = f"{folder}{slash}.{name}.{uuid.uuid4().hex}"
+    is_local = isinstance(place.files, extra("pyarrow.fs").LocalFileSystem)
+    try:
+        with place.files.open_output_stream(unfinished) as stream:
+            yield stream
+        if is_local:
+            _flush(unfinished)
+        place.files.move(unfinished, place.path)
+    except BaseException:
+        _remove(place.files, unfinished)
+        raise
+
+
+def _flush(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(files: Any, path: str) -> None:
+    """Remove a file, if it is there and can be: what went wrong before is what the caller has to hear of."""
+    try:
+        files.delete_file(path)
+    except OSError:
+        return
+
+
+def parquet_files(place: Place) -> list[str]:
+    """The paths of a Parquet file, or of those in a folder and below, by name; what others overlook, this does.
+
+    :raises FileNotFoundError: there is nothing
+    """
+    fs = extra("pyarrow.fs")
+    if not place.is_folder():
+        return [place.path]
+    found = place.files.get_file_info(fs.FileSelector(place.path, recursive=True))
+    kept = [each.path for each in found if each.type == fs.FileType.File and _is_data(each.path[len(place.path) :])]
+    if not kept:
+        raise FileNotFoundError(errno.ENOENT, "no Parquet files in the folder", place.name)
+    return sorted(kept)
+
+
+def _is_data(path: str) -> bool:
+    return path.endswith(".parquet") and not any(part.startswith((".", "_")) for part in path.split("/"))

@@ -1,0 +1,99 @@
+"""All subscriptions of one instant, row by row, into columns.
+
+The walk is that of `walk` in listing.py, made so that it can stop anywhere: what it has yet to visit is a stack of
+I-nodes, branches, and sets of subscribers, each with the place (buffers.py) of the words that lead to it. So a batch
+ends after any row, even where a filter has a million subscribers.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._nodes import INode, Root, branches, rdcss_read_root
+    from subtrie._trie.branch import Branch
+    from subtrie._trie.groups import Shared, members_of
+    from subtrie._trie.queries.buffers import Rows, new_rows
+    from subtrie._trie.subscribers import Entry, branches_of
+else:
+    from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
+    from cython.cimports.subtrie._trie.branch import Branch
+    from cython.cimports.subtrie._trie.groups import Shared, members_of
+    from cython.cimports.subtrie._trie.queries.buffers import Rows, new_rows
+    from cython.cimports.subtrie._trie.subscribers import Entry, branches_of
+
+from subtrie._trie.groups import sets_of
+from subtrie._trie.weak_subscribers import Held
+from subtrie.dialects import Dialect
+
+
+class SetColumns:
+    """A walk over a read-only root, and the rows that it has filled. For one thread at a time."""
+
+    __slots__ = ("_nodes", "_root", "rows")
+    _root: Root
+    _nodes: list[Any]  # I-nodes, branches, and (group, set of its members)
+    rows: Rows
+
+    def fill(self, rows: int, text: int) -> bool:
+        """Go on until there are so many rows, or so many bytes of text; tell whether there may be more. O(rows)."""
+        filling = self.rows
+        nodes = self._nodes
+        filling.begin()
+        while nodes and filling.rows < rows and filling.text() < text:
+            node = nodes.pop()
+            filling.pop()
+            if isinstance(node, Branch):
+                self._branch(node)
+            elif isinstance(node, INode):
+                for below in branches(self._root, node):
+                    nodes.append(below)
+                    filling.push()
+            else:
+                self._members(node[0], node[1])
+        filling.done()
+        return len(nodes) > 0
+
+    def _branch(self, branch: Branch) -> None:
+        self.rows.spell(branch)
+        if branch.next is not None:
+            self._nodes.append(branch.next)
+            self.rows.push()
+        if branch.alone != 0:
+            self._row(None, branch.value, None)
+        elif isinstance(branch.value, Shared):
+            for group, members in sets_of(branch.value):
+                self._members(group, members)
+        else:
+            self._members(None, members_of(branch.value, None))
+
+    def _members(self, group: str | None, members: Any) -> None:
+        if isinstance(members, Entry):
+            entry: Entry = members
+            self._row(group, entry.subscriber, entry.options)
+        elif members is not None:
+            for part in branches_of(members):
+                self._nodes.append((group, part))
+                self.rows.push()
+
+    def _row(self, group: str | None, subscriber: Any, options: dict[str, Any] | None) -> None:
+        if type(subscriber) is Held:
+            subscriber = subscriber()
+            if subscriber is None:
+                return  # gone
+        self.rows.row(group, True, subscriber, options)
+
+
+def set_columns(root: Root, dialect: Dialect, texts: Any, ask: bool) -> SetColumns:
+    """Begin a walk over a read-only root. `texts` and `ask` are as for `Rows` (buffers.py)."""
+    columns: SetColumns = SetColumns.__new__(SetColumns)
+    columns._root = root
+    columns._nodes = [rdcss_read_root(root)]
+    columns.rows = new_rows(dialect, texts, ask)
+    columns.rows.push()
+    return columns

@@ -1,0 +1,183 @@
+"""Sets of subscriptions, and their differences, as what columns are made of.
+
+`walk` fills columns with all subscriptions of one instant; `Rows` with those that it is given. What they hand over are
+buffers in Arrow's layout, which anything that speaks Arrow can wrap.
+
+>>> t = SubscriptionTrie()
+>>> t.subscribe("a.*", "alice", qos=1)
+True
+>>> rows = walk(t)
+>>> rows.fill(1000, 1 << 20)
+False
+>>> columns = rows.taken()
+>>> columns.rows, columns.filters.text, columns.words.text, columns.options.values.text
+(1, b'a.*', b'a*', b'1')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from subtrie._trie.bulk import Bulk, RowError, new_bulk
+from subtrie._trie.queries import buffers
+from subtrie._trie.queries.buffers import (
+    INTEGER_TEXTS,
+    INTEGERS,
+    OTHERS,
+    STRINGS,
+    Columns,
+    MapColumn,
+    TextColumn,
+    strings,
+)
+from subtrie._trie.trie import SubscriptionTrie
+from subtrie.dialects import Dialect
+
+__all__ = [
+    "INTEGERS",
+    "INTEGER_TEXTS",
+    "OTHERS",
+    "STRINGS",
+    "Bulk",
+    "Changed",
+    "Columns",
+    "MapColumn",
+    "OptionColumn",
+    "RowError",
+    "Rows",
+    "TextColumn",
+    "Texts",
+    "build",
+    "changed",
+    "strings",
+    "walk",
+]
+
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class Texts(Protocol):
+    """Gives texts to what is no string, integer or bool. What it raises leaves the columns unusable."""
+
+    def subscriber(self, subscriber: Any) -> str:
+        """The text of a subscriber."""
+
+    def option(self, name: str, value: Any) -> str | None:
+        """The text of an option's value, None for a null."""
+
+
+class _NoTexts:
+    def subscriber(self, subscriber: Any) -> str:
+        raise TypeError(f"subscriber {subscriber!r} has no text")
+
+    def option(self, name: str, value: Any) -> str | None:
+        raise TypeError(f"option {name!r} has no text: {value!r}")
+
+
+class Rows:
+    """Columns that are filled row by row. One thread at a time: RuntimeError, where another is at it.
+
+    :param ask: whether `texts` are asked for every subscriber, strings and integers, too
+    """
+
+    def __init__(self, dialect: Dialect, texts: Texts | None = None, ask: bool = False, *, _walk: Any = None) -> None:
+        self._walk = _walk
+        self._rows = buffers.new_rows(dialect, texts or _NoTexts(), ask) if _walk is None else _walk.rows
+
+    def add(self, filter: str, group: str | None, subscriber: Any, options: Mapping[str, Any]) -> None:
+        """Add a subscription. `filter` is as it was subscribed, with the group of a shared one in it."""
+        self._rows.begin()
+        self._rows.spell_text(filter)
+        self._rows.row(group, False, subscriber, dict(options) if options else None)
+        self._rows.done()
+
+    def fill(self, rows: int, text: int) -> bool:
+        """Go on with the walk until there are so many rows, or so many bytes of text; tell whether there may be more.
+
+        O(rows). Nobody who changes the trie waits, nor is waited for.
+        """
+        return False if self._walk is None else bool(self._walk.fill(rows, text))
+
+    @property
+    def text(self) -> int:
+        """How many bytes the filters, subscribers and options of the rows have."""
+        return int(self._rows.text())
+
+    @property
+    def kinds(self) -> int:
+        """What the subscribers have been: `STRINGS`, `INTEGER_TEXTS` (strings that read as an integer does), `INTEGERS`
+        and `OTHERS`, or-ed."""
+        return int(self._rows.kinds)
+
+    @property
+    def option_kinds(self) -> dict[str, int]:
+        """The same of the values of each option, but for `INTEGER_TEXTS`; bools count as integers, None as nothing."""
+        return dict(self._rows.options.kinds)
+
+    def taken(self) -> Columns:
+        """Return the columns of the rows added since the last call."""
+        return self._rows.taken()
+
+
+def walk(trie: SubscriptionTrie, texts: Texts | None = None, ask: bool = False) -> Rows:
+    """Begin to fill columns with all subscriptions of one instant, which is that of the call. As `Rows`."""
+    return Rows(trie.dialect, texts, ask, _walk=trie._columns(texts or _NoTexts(), ask))
+
+
+class OptionColumn:
+    """A column of options that is filled map by map."""
+
+    def __init__(self, texts: Texts | None = None) -> None:
+        self._options = buffers.Options(texts or _NoTexts())
+
+    def add(self, options: Mapping[str, Any] | None) -> None:
+        """Add a map, or a null."""
+        self._options.add(dict(options) if options else None, options is not None)
+
+    def taken(self) -> MapColumn:
+        """Return the column of what was added since the last call."""
+        return self._options.taken()
+
+
+def build(dialect: Dialect, *, exact: bool = False) -> Bulk:
+    """Begin to build a trie from rows, which nobody else sees before it is finished.
+
+    >>> bulk = build(Dialect("own", "/", "+", "#"))
+    >>> bulk.add(["a/+", "b"], [1, 2], [None, {"qos": 1}])
+    >>> bulk.rows, sorted(bulk.finished().match("a/x"))
+    (2, [1])
+    """
+    return new_bulk(dialect, exact)
+
+
+class Changed(NamedTuple):
+    """A difference of two instants: the options that a subscription has had and has, None where it was not there."""
+
+    filter: str
+    group: str | None
+    subscriber: Any
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+def changed(newer: SubscriptionTrie, older: SubscriptionTrie) -> Iterator[Changed]:
+    """Iterate over what is different in one trie from an older one: `SubscriptionTrie.diff`, with both sides' options.
+
+    >>> t = SubscriptionTrie()
+    >>> cut = t.snapshot()
+    >>> t.subscribe("a", 1, qos=1)
+    True
+    >>> [(one.filter, one.subscriber, one.before, dict(one.after)) for one in changed(t, cut)]
+    [('a', 1, None, {'qos': 1})]
+    """
+    for filter, group, before, after in newer._changed(older):
+        subscriber = (before if after is None else after).subscriber
+        yield Changed(filter, group, subscriber, _options(before), _options(after))
+
+
+def _options(entry: Any) -> Mapping[str, Any] | None:
+    if entry is None:
+        return None
+    return _NO_OPTIONS if entry.options is None else entry.options

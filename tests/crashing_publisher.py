@@ -1,0 +1,84 @@
+"""A publisher to be killed: what it publishes can be told from the step that it had come to."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import snapshot
+from subtrie import SubscriptionTrie
+
+SLOTS = 40
+COUNTER = "the.step"
+
+
+def content(step: int) -> dict[tuple[str, str], dict[str, Any]]:
+    """What is subscribed after a step: each puts one subscription in, takes one off and gives one other options."""
+    held: dict[tuple[str, str], dict[str, Any]] = {}
+    for number in range(step + 1):
+        for filter, subscriber, options in changes_of(number):
+            held.pop((filter, subscriber), None)
+            if options is not None:
+                held[filter, subscriber] = options
+    return held
+
+
+def changes_of(step: int) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
+    """The changes of a step: filter, subscriber, and options, or None where it is taken off."""
+    yield COUNTER, "counter", {"step": step}
+    yield f"a.{step % SLOTS}.*", f"s{step % 7}", {"step": step}
+    yield f"a.{(step * 3) % SLOTS}.*", f"s{(step + 2) % 7}", None
+
+
+def held_by(trie: SubscriptionTrie) -> dict[tuple[str, str], dict[str, Any]]:
+    """What a trie holds, in the same form."""
+    return {(held.filter, held.subscriber): dict(held.options) for held in trie.subscriptions()}
+
+
+def step_of(trie: SubscriptionTrie) -> int:
+    """The step that a trie has come to; -1 if none."""
+    return next((held.options["step"] for held in trie.subscriptions(filter=COUNTER)), -1)
+
+
+def publish_until_killed(where: str, acknowledged: str, keep: int | None) -> None:
+    """Restore, go on from there, publish each step, and note each version in a file once it is acknowledged."""
+    try:
+        trie = snapshot.restore(where)
+    except (FileNotFoundError, snapshot.NotPublishedError):
+        trie = SubscriptionTrie()
+    notes = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    publisher = snapshot.Publisher(trie, where, keep=keep)
+    step = step_of(trie)
+    while True:
+        step += 1
+        for filter, subscriber, options in changes_of(step):
+            if options is None:
+                trie.unsubscribe(filter, subscriber)
+            else:
+                trie.subscribe(filter, subscriber, **options)
+        os.write(notes, f"{publisher.publish()} {step}\n".encode())
+
+
+def main() -> None:
+    """Start a publisher for each line of standard input, by fork, since imports take longer than what is to be seen.
+
+    Its process number is printed, and a second line when it has ended.
+    """
+    for line in sys.stdin:
+        where, acknowledged, keep = json.loads(line)
+        process = os.fork()
+        if process == 0:
+            publish_until_killed(where, acknowledged, keep)
+        print(process, flush=True)
+        os.waitpid(process, 0)
+        print("ended", flush=True)
+
+
+if __name__ == "__main__":
+    for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas when it is used first
+        importlib.import_module(module)
+    main()
