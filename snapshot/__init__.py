@@ -4,7 +4,8 @@ Every function takes a `SubscriptionTrie` or a snapshot of one; a live trie is s
 time, and goes on being written to while the view is made. Importing this package is cheap: Arrow, pandas and
 Spark are imported by the functions that need them (``pip install subtrie[spark]``).
 
-=================== =========================================================================`to_arrow`          the subscription set as a ``pyarrow.Table``
+=================== ================================================================================
+`to_arrow`          the subscription set as a ``pyarrow.Table``
 `to_reader`         the same as a stream of record batches, of bounded memory
 `to_pandas`         the same as a ``pandas.DataFrame``
 `to_spark`          the same as a Spark ``DataFrame``
