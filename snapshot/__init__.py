@@ -23,7 +23,8 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `versions`          what has been published there
 `restore`           a trie rebuilt as it was when a version was published
 `follow`            a live copy of what is published, in another process
-=================== =========================================================================
+=================== ================================================================================
+
 `snapshot.questions` has answers to what people ask of a set: `busiest_filters`, `dead_filters`, `overlaps`, `growth`
 and `topics_per_subscriber`. The columns are described in `snapshot.columns`.
 """
