@@ -12,6 +12,10 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `diff_to_arrow`     what changed between two snapshots, as a ``pyarrow.Table``
 `diff_to_spark`     the same as a Spark ``DataFrame``
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
+`explain`           which of two plans that takes, and why
+`match_stream`      the same of a stream, with what is published
+`register`          a data source and a SQL function for a Spark session
+`field_predicate`   criteria on fields as a predicate on columns
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
 `from_arrow`        a trie built from columns
 `from_spark`        a trie built from the rows of a Spark ``DataFrame``
@@ -21,15 +25,18 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `follow`            a live copy of what is published, in another process
 =================== ================================================================================
 
-The columns are described in `snapshot.columns`.
+`snapshot.questions` has answers to what people ask of a set: `busiest_filters`, `dead_filters`, `overlaps`, `growth`
+and `topics_per_subscriber`. The columns are described in `snapshot.columns`.
 """
 
 from __future__ import annotations
 
 from snapshot.arrow import diff_to_arrow, to_arrow, to_pandas, to_reader
 from snapshot.build import from_arrow, from_spark
-from snapshot.matching import match_spark
+from snapshot.environment import WorkersError
+from snapshot.matching import explain, match_spark
 from snapshot.parquet import load, write
+from snapshot.predicates import field_predicate
 from snapshot.published import (
     DamagedError,
     FencedError,
@@ -41,7 +48,10 @@ from snapshot.published import (
     restore,
     versions,
 )
+from snapshot.questions import busiest_filters, dead_filters, growth, overlaps, topics_per_subscriber
 from snapshot.spark import diff_to_spark, to_spark
+from snapshot.sql import register
+from snapshot.streaming import match_stream
 
 __all__ = [
     "DamagedError",
@@ -50,18 +60,28 @@ __all__ = [
     "NotPublishedError",
     "Publisher",
     "Version",
+    "WorkersError",
+    "busiest_filters",
+    "dead_filters",
     "diff_to_arrow",
     "diff_to_spark",
+    "explain",
+    "field_predicate",
     "follow",
     "from_arrow",
     "from_spark",
+    "growth",
     "load",
     "match_spark",
+    "match_stream",
+    "overlaps",
+    "register",
     "restore",
     "to_arrow",
     "to_pandas",
     "to_reader",
     "to_spark",
+    "topics_per_subscriber",
     "versions",
     "write",
 ]

@@ -1,220 +1,274 @@
-"""Messages joined with the subscriptions that match them, by the workers of a Spark cluster.
+"""Messages joined with the subscriptions that match them, by a Spark cluster. Two plans give one answer.
 
-The set is sent to each worker once, as compressed Arrow. A worker rebuilds a trie from it in which each
-subscription's subscriber is its row number, so that a match answers with row numbers, and the joined rows are
-cut from both tables by Arrow alone. That trie has no groups: workers could not agree on whose turn it is, so a
-message is joined with all members of a group.
+``trie``: each Python worker holds a trie (`snapshot.worker`), sent by the driver or read from a published directory,
+and messages go through it. ``join``: Spark alone joins messages and subscriptions on keys (`snapshot.signatures`).
+
+What each costs was measured on two cores (benchmarks, ``spark-match``). The trie costs the same for each message
+whatever the set looks like, and some seconds at the start for a large set; the join costs more for each signature that
+the set has. `explain` says what follows for a given set.
 """
 
 from __future__ import annotations
 
-import uuid
-from array import array
-from collections import Counter
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import count, repeat
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from snapshot import catalyst, signatures, worker
 from snapshot._extras import extra
-from snapshot.arrow import to_arrow
-from snapshot.columns import BATCH_ROWS, sums
+from snapshot.environment import is_remote, lack_of_workers, require_workers
+from snapshot.messages import TOPIC_ERROR, Messages, messages_of
+from snapshot.sets import SentSet, SetSource, source_of
+from snapshot.signatures import Signature
 from snapshot.texts import Key
+from snapshot.worker import JOINED, Job
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
+    import datetime
+
     import pyarrow as pa
-    from pyspark import Broadcast
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
-JOINED = ("filter", "subscriber", "options")
-"""The columns of the set that a matched message gets."""
+Plan = Literal["trie", "join"]
+Source = SubscriptionTrie | str | os.PathLike[str]
 
-PORTION_BYTES = 64 * 1024 * 1024
-"""What the rows joined at a time take up in memory; one row may take more. A string column ends at 2 GiB."""
+SAMPLE = 5_000
+"""Subscriptions that are looked at to choose a plan."""
+
+# Measured on two cores, a million messages of five words (docs/spark.md): microseconds of both together.
+TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 2.5
+JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.5, 0.3, 1.5, 3.0
 
 
 def match_spark(
-    messages_df: DataFrame, source: SubscriptionTrie, topic: str = "topic", *, key: Key | None = None
+    messages_df: DataFrame,
+    source: Source,
+    topic: str | Column = "topic",
+    *,
+    plan: Plan | None = None,
+    mode: str = "FAILFAST",
+    groups: str | Column = "all",
+    at: int | datetime.datetime | None = None,
+    key: Key | None = None,
 ) -> DataFrame:
     """Join messages with the subscriptions that match them.
 
-    :param messages_df: the messages, in a session that is not a Spark Connect one
-    :param source: a subscription trie, or a snapshot of one; what is subscribed later is not seen
-    :param topic: the column of ``messages_df``, a string column, that holds a message's topic: its name as it
-        is, dots included, and in upper or lower case unless ``spark.sql.caseSensitive`` is set; a null topic
-        matches nobody
-    :param key: as for `snapshot.to_spark`
+    :param messages_df: the messages
+    :param source: a subscription trie, a snapshot of one, or a published directory (a path or URI that all executors
+        can read); what is subscribed later is not seen
+    :param topic: where a message's topic is, a string: the name of a column as it is, dots included, and in upper or
+        lower case unless ``spark.sql.caseSensitive`` is set; or a ``Column``. A null topic matches nobody
+    :param plan: ``"trie"``, ``"join"``, or None for the one that should be faster; both give the same rows
+    :param mode: what becomes of a topic that the dialect refuses, in Spark's words. ``FAILFAST``: the job fails and
+        names it. ``PERMISSIVE``: its message is kept with nulls for the subscription, and the result has a further
+        column ``_topic_error`` that says what is wrong. ``DROPMALFORMED``: its message is left out
+    :param groups: ``"all"`` joins a message with all members of a group; a ``Column`` with one of them, which the
+        text of that column chooses, so that a repeat chooses the same one
+    :param at: of a published directory, a version or a time (with a zone); None for the newest version
+    :param key: of a trie, as for `snapshot.to_spark`
     :returns: the columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``: one row for each
-        message and each subscription that matches it, none for a message that nobody wants; of a group, all
-        members, as `SubscriptionTrie.entries` names them. Evaluated lazily; a topic that the dialect refuses
-        fails the job with a `TopicError` that names it
+        message and each subscription that matches it, none for a message that nobody wants. Evaluated lazily
     :raises ImportError: pyarrow or pyspark is not installed
     :raises ValueError: ``messages_df`` has no string column ``topic``, or the result would have two columns
-        with one name
-    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
-        and there is no ``key``
+        with one name, or another parameter has a value that it cannot have
+    :raises TypeError: ``source`` is neither a subscription trie nor a path, or a subscriber is neither a string nor an
+        integer and there is no ``key``
+    :raises WorkersError: the plan is ``"trie"``, and Spark's Python workers lack this package
 
-    Each Python worker holds the set once, and joined rows for at most 65,536 matches, or the matches of one
-    message, at a time; fewer where they would take more than 64 MiB.
+    With the plan ``trie`` each Python worker holds the set once, and joined rows for about 65,536 matches, or the
+    matches of one message, at a time; fewer where they would take more than 64 MiB.
+    """
+    spark, messages, held = _looked_at(messages_df, source, topic, mode, groups, at, key)
+    chosen = _choice(spark, messages, held, plan)
+    if chosen.plan == "trie":
+        require_workers(spark)
+        return by_trie(spark, messages, held.sent(spark))
+    return _by_join(spark, messages, held)
+
+
+def explain(
+    messages_df: DataFrame,
+    source: Source,
+    topic: str | Column = "topic",
+    *,
+    plan: Plan | None = None,
+    groups: str | Column = "all",
+    at: int | datetime.datetime | None = None,
+    key: Key | None = None,
+) -> str:
+    """Which plan `match_spark` takes for these messages and this set, and why.
+
+    Looks at 5,000 of the subscriptions; the parameters are those of `match_spark`.
+    """
+    spark, messages, held = _looked_at(messages_df, source, topic, "FAILFAST", groups, at, key)
+    return _choice(spark, messages, held, plan).text()
+
+
+def _looked_at(
+    messages_df: DataFrame,
+    source: Source,
+    topic: str | Column,
+    mode: str,
+    groups: str | Column,
+    at: int | datetime.datetime | None,
+    key: Key | None,
+) -> tuple[SparkSession, Messages, SetSource]:
+    extra("pyspark.sql")
+    held = source_of(source, at, key)
+    messages = messages_of(messages_df, topic, mode, groups)
+    return messages_df.sparkSession, messages, held
+
+
+# Which plan -----------------------------------------------------------------------------------------------------------
+
+
+class _Choice(NamedTuple):
+    plan: Plan
+    why: str
+    facts: str
+
+    def text(self) -> str:
+        return f"plan: {self.plan}, since {self.why}\n{self.facts}"
+
+
+def _choice(spark: SparkSession, messages: Messages, held: SetSource, plan: Plan | None) -> _Choice:
+    if plan not in (None, "trie", "join"):
+        raise ValueError(f'plan must be "trie", "join" or None, not {plan!r}')
+    if plan is not None:
+        if plan == "trie" and is_remote(spark) and not held.is_published:
+            raise ValueError(
+                "a Spark Connect session cannot send a trie to the workers: publish it and give the directory, or "
+                'take plan="join"'
+            )
+        return _Choice(plan, "it was asked for", held.described())
+    if messages.frame.isStreaming:
+        return _Choice("trie", "the messages are a stream", held.described())
+    if is_remote(spark) and not held.is_published:
+        return _Choice("join", "a Spark Connect session cannot send a trie to the workers", held.described())
+    lack = lack_of_workers(spark)
+    if lack is not None:
+        return _Choice("join", f"the workers cannot run the other one: {lack}", held.described())
+    return _cheaper(spark, held)
+
+
+def _cheaper(spark: SparkSession, held: SetSource) -> _Choice:
+    """The plan whose costs for as many messages as there are subscriptions, at least a million, are lower."""
+    sample = signatures.keyed(held.sample(spark, SAMPLE), held.dialect).select("signature").distinct()
+    found = [Signature.parse(row["signature"]) for row in sample.collect()]
+    subscriptions, messages = held.subscriptions, max(1_000_000, held.subscriptions)
+    trie = (TRIE_PER_MESSAGE * messages + TRIE_PER_SUBSCRIPTION * subscriptions) / 1e6
+    keys = len(found)
+    per_key = JOIN_PER_KEY if keys <= signatures.MOST_WRITTEN_OUT else JOIN_PER_LOOPED_KEY
+    join = ((JOIN_PER_MESSAGE + per_key * keys) * messages + JOIN_PER_SUBSCRIPTION * subscriptions) / 1e6
+    facts = (
+        f"{held.described()}, {keys} signatures among {min(SAMPLE, subscriptions):,} of them\n"
+        f"for {messages:,} messages: trie about {trie:.1f} s, join about {join:.1f} s on two cores"
+    )
+    if trie <= join:
+        return _Choice("trie", "it should take less time", facts)
+    return _Choice("join", "it should take less time", facts)
+
+
+# By tries on the workers ----------------------------------------------------------------------------------------------
+
+
+def by_trie(spark: SparkSession, messages: Messages, sent: SentSet | Callable[[], tuple[SentSet, int]]) -> DataFrame:
+    """The joined rows.
+
+    :param sent: the set; or what a worker calls for each task to learn the set and its version, which the last column
+        of the result then is
     """
     types = extra("pyspark.sql.types")
-    place = _topic_place(messages_df, topic)
-    spark = messages_df.sparkSession
-    subscriptions = to_arrow(source, key=key).select(JOINED)
-    joined_schema = types.StructType(
+    fields = messages.frame.schema.fields[: len(messages.names)]
+    kinds = _joined_fields(messages.mode)
+    names = messages.result_names
+    if not isinstance(sent, SentSet):
+        kinds = [*kinds, types.StructField("version", types.LongType(), False)]
+        names = [*names, "version"]
+    schema = types.StructType(
         [
-            *messages_df.schema.fields,
-            *spark.createDataFrame(subscriptions.slice(0, 0)).schema.fields,
+            types.StructField(name, field.dataType, field.nullable, field.metadata)
+            for name, field in zip(names, [*fields, *kinds], strict=True)
         ]
     )
-    names = joined_schema.names
-    sent = spark.sparkContext.broadcast(_to_ipc(subscriptions))
-    identifier, dialect = uuid.uuid4().hex, source.dialect
-
-    def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _join(batches, place, names, _worker_set(identifier, sent, dialect))
-
-    # Spark reads the names of what is mapped as expressions: a dot would be a field of a struct.
-    plain = messages_df.toDF(*(f"c{number}" for number in range(len(messages_df.columns))))
-    return plain.mapInArrow(join, joined_schema)
+    job = Job(messages.topic, messages.key, len(messages.names), names, messages.mode)
+    return messages.frame.mapInArrow(partial(_on_worker, job=job, sent=sent), schema)
 
 
-def _topic_place(messages_df: DataFrame, topic: str) -> int:
-    """The number of the column ``topic``, by Spark's rule for upper and lower case.
-
-    :raises ValueError: the messages cannot be joined by it
-    """
-    types = extra("pyspark.sql.types")
-    case_sensitive = str(messages_df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
-    as_read = str if case_sensitive else str.lower
-    names = [as_read(name) for name in messages_df.columns]
-    if as_read(topic) not in names:
-        raise ValueError(f"the messages have no column {topic!r}, only {messages_df.columns}")
-    occurrences = Counter([*names, *JOINED])
-    twice = [name for name in messages_df.columns if occurrences[as_read(name)] > 1]
-    if twice:
-        raise ValueError(f"the result would have these columns of the messages twice, rename them: {twice}")
-    place = names.index(as_read(topic))
-    kind = messages_df.schema.fields[place].dataType
-    if not isinstance(kind, types.StringType):
-        raise ValueError(f"column {topic!r} of the messages must hold strings, not {kind}")
-    return place
-
-
-def _to_ipc(table: pa.Table) -> bytes:
-    pa = extra("pyarrow")
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-        stream.write_table(table)
-    return bytes(sink.getvalue())
-
-
-class _WorkerSet(NamedTuple):
-    """The set as a worker holds it: the subscriptions, how many bytes the texts of each have, and a trie whose
-    subscribers are their row numbers."""
-
-    identifier: str
-    subscriptions: pa.Table
-    sizes: pa.ChunkedArray
-    rows: SubscriptionTrie
-
-
-_held: _WorkerSet | None = None
-"""The set used last: Spark runs the tasks of a query one after another in the same few processes."""
-
-
-def _worker_set(identifier: str, sent: Broadcast[bytes], dialect: Dialect) -> _WorkerSet:
-    global _held
-    if _held is None or _held.identifier != identifier:
-        _held = None
-        _held = _built(identifier, sent.value, dialect)
-    return _held
-
-
-def _built(identifier: str, ipc: bytes, dialect: Dialect) -> _WorkerSet:
-    pa = extra("pyarrow")
-    subscriptions = pa.ipc.open_stream(ipc).read_all().combine_chunks()
-    rows = SubscriptionTrie(replace(dialect, share_prefix=None))
-    numbers = count()
-    for filters in subscriptions.column("filter").chunks:
-        for filter, number in zip(filters.to_pylist(), numbers, strict=False):
-            rows.subscribe(_behind_group(filter, dialect), number)
-    sizes = pa.chunked_array([_sizes(batch) for batch in subscriptions.to_batches()], pa.int64())
-    return _WorkerSet(identifier, subscriptions, sizes, rows)
-
-
-def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:
-    """How many bytes the texts of each subscription have."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    filters, subscribers, options = (
-        subscriptions.column("filter"),
-        subscriptions.column("subscriber"),
-        subscriptions.column("options"),
-    )
-    names, texts = (pc.binary_length(part).cast(pa.int64()) for part in (options.keys, options.items))
-    of_options = sums(pc.add(names, pc.fill_null(texts, 0)), options.offsets)
-    return pc.add(of_options, pc.add(pc.binary_length(filters), pc.binary_length(subscribers)))
-
-
-def _behind_group(filter: str, dialect: Dialect) -> str:
-    """The filter without the group of a shared subscription; any other as it is."""
-    if dialect.share_prefix is None or not filter.startswith(dialect.share_prefix):
-        return filter
-    return dialect.join(dialect.unshare(dialect.split_filter(filter))[1])
-
-
-def _join(
-    batches: Iterator[pa.RecordBatch], place: int, names: list[str], held: _WorkerSet
+def _on_worker(
+    batches: Iterator[pa.RecordBatch], *, job: Job, sent: SentSet | Callable[[], tuple[SentSet, int]]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that the result has for ``batches``, whose column number ``place`` holds the topics."""
-    pa = extra("pyarrow")
-    for messages in batches:
-        for matches in _matches(messages.column(place).to_pylist(), held.rows.match):
-            for positions, rows in _portions(messages, held.sizes, *matches):
-                columns = [*messages.take(positions).columns, *held.subscriptions.take(rows).columns]
-                yield from pa.table(columns, names=names).to_batches(max_chunksize=BATCH_ROWS)
+    if not isinstance(sent, SentSet):
+        sent, version = sent()
+        job = job._replace(version=version)
+    return worker.join(batches, job, sent.held())
 
 
-def _portions(
-    messages: pa.RecordBatch, sizes: pa.ChunkedArray, positions: pa.Array, rows: pa.Array
-) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """Halves of the matches, and halves of these, until each is joined within `PORTION_BYTES` or is one match."""
-    half = len(rows) // 2
-    if half and _most_bytes(messages, sizes, positions, rows) > PORTION_BYTES:
-        yield from _portions(messages, sizes, positions[:half], rows[:half])
-        yield from _portions(messages, sizes, positions[half:], rows[half:])
+def _joined_fields(mode: str) -> list[Any]:
+    types = extra("pyspark.sql.types")
+    text = types.StringType()
+    fields = [
+        types.StructField("filter", text),
+        types.StructField("subscriber", text),
+        types.StructField("options", types.MapType(text, text)),
+    ]
+    return [*fields, types.StructField(TOPIC_ERROR, text)] if mode == "PERMISSIVE" else fields
+
+
+# By a join ------------------------------------------------------------------------------------------------------------
+
+
+def _by_join(spark: SparkSession, messages: Messages, held: SetSource) -> DataFrame:
+    functions = extra("pyspark.sql.functions")
+    if messages.frame.isStreaming:
+        raise ValueError('a stream is matched by plan="trie"; to match it by a join, call match_spark in foreachBatch')
+    dialect = held.dialect
+    error = catalyst.topic_error("t", dialect)
+    frame = messages.frame.withColumn("t", functions.expr(f"cast(c{messages.topic} as string) collate UTF8_BINARY"))
+    if messages.mode == "FAILFAST":
+        checked = "if(e is null, t, raise_error(concat('TopicError: ', e)))"
+        frame = frame.withColumn("e", functions.expr(error)).withColumn("t", functions.expr(checked)).drop("e")
+        frame = frame.withColumn(TOPIC_ERROR, functions.lit(None))
     else:
-        yield positions, rows
+        frame = frame.withColumn(TOPIC_ERROR, functions.expr(error))
+        if messages.mode == "DROPMALFORMED":
+            frame = frame.where(f"{TOPIC_ERROR} is null")
+    if messages.key is not None:
+        frame = frame.withColumn("m", functions.monotonically_increasing_id())
+    subscriptions, found = held.keyed(spark)
+    small = held.subscriptions <= BROADCAST
+    joined = signatures.joined(frame, "t", TOPIC_ERROR, subscriptions, found, dialect, small=small)
+    if messages.key is not None:
+        joined = _one_of_each_group(joined, f"c{messages.key}", dialect)
+    columns = [*(f"c{number}" for number in range(len(messages.names))), *JOINED]
+    if messages.mode == "PERMISSIVE":
+        columns.append(TOPIC_ERROR)
+    return joined.select(*columns).toDF(*messages.result_names)
 
 
-def _most_bytes(messages: pa.RecordBatch, sizes: pa.ChunkedArray, positions: pa.Array, rows: pa.Array) -> int:
-    """A bound of what the joined rows take up, whatever the types of the messages' columns.
-
-    It is as if each message were matched as often as the one that is matched most: the truth where they all are,
-    and never less.
-    """
-    pc = extra("pyarrow.compute")
-    first, last = positions[0].as_py(), positions[-1].as_py()
-    most_matches = pc.max(positions.value_counts().field("counts")).as_py()
-    of_messages = messages.slice(first, last - first + 1).nbytes * most_matches
-    return int(of_messages + pc.sum(sizes.take(rows)).as_py())
+BROADCAST = 250_000
+"""Subscriptions up to which the set is sent to all executors. A larger one would not fit a driver with Spark's standard
+memory, and is joined as Spark sees fit."""
 
 
-def _matches(topics: list[str | None], match: Callable[[str], tuple[int, ...]]) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """Each message's position with each matching subscription's row, about `BATCH_ROWS` pairs at a time."""
-    positions, rows = array("q"), array("q")
-    for position, topic in enumerate(topics):
-        found = () if topic is None else match(topic)
-        positions.extend(repeat(position, len(found)))
-        rows.extend(found)
-        if len(rows) >= BATCH_ROWS:
-            yield _int64(positions), _int64(rows)
-            positions, rows = array("q"), array("q")
-    if rows:
-        yield _int64(positions), _int64(rows)
-
-
-def _int64(numbers: array[int]) -> pa.Array:
-    pa = extra("pyarrow")
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+def _one_of_each_group(joined: DataFrame, key: str, dialect: Dialect) -> DataFrame:
+    """Of each group the member whose place is the key's checksum, as `worker.place_of` has it."""
+    if dialect.share_prefix is not None:
+        prefix = catalyst.text(dialect.share_prefix + dialect.separator)
+        group = f"if(startswith(filter, {prefix}), filter, null)"
+    elif dialect.queue_groups:
+        group = "options['queue']"
+    else:
+        return joined
+    members = "partition by m, g"
+    return (
+        joined.selectExpr("*", f"{group} as g")
+        .selectExpr(
+            "*",
+            f"row_number() over ({members} order by subscriber, filter) - 1 as place",
+            f"count(*) over ({members}) as members",
+        )
+        .where(f"g is null or place = crc32(concat(coalesce({key}, ''), {catalyst.text(chr(0))}, g)) % members")
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from snapshot._extras import extra
 from snapshot.arrow import diff_to_arrow, to_arrow
+from snapshot.environment import require_session
 from snapshot.texts import Key
 from subtrie import SubscriptionTrie
 
@@ -32,6 +33,7 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     for that, `write` them and let Spark read the file. Linearizes where `to_arrow` does.
     """
     extra("pyspark.sql")
+    require_session(spark)
     return spark.createDataFrame(to_arrow(source, key=key))
 
 
@@ -53,4 +55,5 @@ def diff_to_spark(
     Time and memory in proportion to what changed, if both are snapshots of one trie, else to their sizes.
     """
     extra("pyspark.sql")
+    require_session(spark)
     return spark.createDataFrame(diff_to_arrow(newer, older, key=key))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import snapshot
-from snapshot import matching
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from snapshot import worker
+from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -156,13 +156,13 @@ class TestMatchSpark:
         names = ["my.topic", "c0", "a b", "x`y", "ä.*", ""]
         messages = spark.createDataFrame([("a.b", *"12345"), ("c", *"12345")], names)
         joined = snapshot.match_spark(messages, trie_of(("a.*", "alice")), topic="my.topic")
-        assert joined.columns == [*names, *matching.JOINED]
+        assert joined.columns == [*names, *worker.JOINED]
         assert [tuple(row) for row in joined.collect()] == [("a.b", *"12345", "a.*", "alice", {})]
 
     def test_looks_for_the_topic_without_regard_to_case_as_spark_does(self, spark: SparkSession) -> None:
         messages = spark.createDataFrame([(1, "a")], "id int, topic string")
         joined = snapshot.match_spark(messages, trie_of(("a", "alice")), topic="Topic")
-        assert joined.columns == ["id", "topic", *matching.JOINED]
+        assert joined.columns == ["id", "topic", *worker.JOINED]
         assert joined.count() == 1
 
     @pytest.mark.parametrize("setting", ["true", "TRUE"])
@@ -179,37 +179,41 @@ class TestMatchSpark:
 
     def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
         source: Any = {"a": "alice"}
-        with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not dict"):
+        with pytest.raises(TypeError, match=r"a SubscriptionTrie or a snapshot of one is wanted, .* not dict"):
             snapshot.match_spark(spark.createDataFrame([], "topic string"), source)
 
 
 class TestWorker:
-    def test_builds_a_set_once(self) -> None:
-        subscriptions = snapshot.to_arrow(trie_of(("a", "alice"), ("#", "bob"))).select(matching.JOINED)
-        sent: Any = Sent(matching._to_ipc(subscriptions))
-        first = matching._worker_set("one", sent, AMQP)
-        assert matching._worker_set("one", sent, AMQP) is first
-        assert sent.received == 1
-        assert matching._worker_set("two", sent, AMQP) is not first
-        assert sent.received == 2
+    def test_keeps_a_set_and_builds_it_once(self) -> None:
+        made = []
+
+        def make() -> worker.HeldSet:
+            made.append(held_of(trie_of(("a", "alice"), ("#", "bob"))))
+            return made[-1]
+
+        worker.forget()
+        first = worker.held_set("one", make)
+        assert worker.held_set("one", make) is first
+        assert worker.held_set("two", make) is made[1]
+        assert worker.held_set("one", make) is first
+        worker.held_set("three", make)
+        assert worker.kept() == ["one", "three"]
+        worker.forget()
         first.rows.check()
 
     def test_hands_out_rows_in_bounded_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(matching, "BATCH_ROWS", 4)
-        topics = ["a", None, "b", "c", "d"]
-        matches = {"a": (0, 1, 2), "b": (3,), "c": (), "d": tuple(range(10))}
-        portions = list(matching._matches(topics, matches.__getitem__))
-        assert [(positions.to_pylist(), rows.to_pylist()) for positions, rows in portions] == [
-            ([0, 0, 0, 2], [0, 1, 2, 3]),
-            ([4] * 10, list(range(10))),
-        ]
+        monkeypatch.setattr(worker, "BATCH_ROWS", 4)
+        monkeypatch.setattr(worker, "FIRST_TOPICS", 4)
+        held = held_of(trie_of(*(("a", f"s{n}") for n in range(3)), ("b", "s"), *(("d", f"s{n}") for n in range(10))))
+        portions = list(worker._Matcher(held.rows, "FAILFAST").matches(["a", None, "b", "c", "d", "d"]))
+        assert [positions.tolist() for positions, _ in portions] == [[0, 0, 0, 2], [4] * 10 + [5] * 10]
+        assert len(portions[0][1]) == 4
+        held.rows.check()
 
     def test_cuts_the_matches_of_one_message_into_bounded_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(matching, "BATCH_ROWS", 4)
-        subscriptions = snapshot.to_arrow(trie_of(*(("#", f"s{number}") for number in range(10))))
-        held = matching._built("one", matching._to_ipc(subscriptions.select(matching.JOINED)), AMQP)
-        messages = pa.record_batch({"topic": ["a"]})
-        batches = list(matching._join(iter([messages]), 0, ["topic", *matching.JOINED], held))
+        monkeypatch.setattr(worker, "BATCH_ROWS", 4)
+        held = held_of(trie_of(*(("#", f"s{number}") for number in range(10))))
+        batches = joined(pa.record_batch({"topic": ["a"]}), held)
         assert [batch.num_rows for batch in batches] == [4, 4, 2]
         assert {subscriber for batch in batches for subscriber in batch["subscriber"].to_pylist()} == {
             f"s{number}" for number in range(10)
@@ -217,10 +221,9 @@ class TestWorker:
         held.rows.check()
 
     def test_joins_a_bounded_number_of_bytes_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(matching, "PORTION_BYTES", 1000)
+        monkeypatch.setattr(worker, "PORTION_BYTES", 1000)
         held = held_of(trie_of(*(("#", f"s{number}") for number in range(20))))
-        messages = pa.record_batch({"topic": ["a", "b"], "body": ["x" * 190, "y" * 390]})
-        batches = list(matching._join(iter([messages]), 0, ["topic", "body", *matching.JOINED], held))
+        batches = joined(pa.record_batch({"topic": ["a", "b"], "body": ["x" * 190, "y" * 390]}), held)
         assert max(body_bytes(batch) for batch in batches) <= 1000
         assert max(batch.num_rows for batch in batches) > 1
         found = [(row["topic"], row["body"][0], row["subscriber"]) for batch in batches for row in batch.to_pylist()]
@@ -228,10 +231,9 @@ class TestWorker:
         held.rows.check()
 
     def test_joins_a_message_that_is_longer_than_that_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(matching, "PORTION_BYTES", 1000)
+        monkeypatch.setattr(worker, "PORTION_BYTES", 1000)
         held = held_of(trie_of(("#", "alice"), ("a", "bob")))
-        messages = pa.record_batch({"topic": ["a", "b"], "body": [["x" * 2000], ["y"]]})
-        batches = list(matching._join(iter([messages]), 0, ["topic", "body", *matching.JOINED], held))
+        batches = joined(pa.record_batch({"topic": ["a", "b"], "body": [["x" * 2000], ["y"]]}), held)
         assert [batch["topic"].to_pylist() for batch in batches] == [["a"], ["a"], ["b"]]
         held.rows.check()
 
@@ -247,19 +249,97 @@ class TestWorker:
     def test_counts_the_texts_of_the_subscriptions(
         self, monkeypatch: pytest.MonkeyPatch, trie: SubscriptionTrie
     ) -> None:
-        monkeypatch.setattr(matching, "PORTION_BYTES", 500)
+        monkeypatch.setattr(worker, "PORTION_BYTES", 500)
         held = held_of(trie)
-        assert sum(held.sizes.to_pylist()) == sum(text_bytes(row) for row in held.subscriptions.to_pylist())
+        assert held.sizes.sum() == sum(text_bytes(row) for part in held.parts for row in part.rows.to_pylist())
         messages = pa.record_batch({"topic": [f"{number}{'f' * 200}.a" for number in range(8)]})
-        batches = list(matching._join(iter([messages]), 0, ["topic", *matching.JOINED], held))
+        batches = joined(messages, held)
         assert all(sum(map(text_bytes, batch.to_pylist())) <= 500 or batch.num_rows == 1 for batch in batches)
         entries = [entry for topic in topics_of(messages) for entry in trie.entries(topic)]
         assert sum(batch.num_rows for batch in batches) == len(entries)
         held.rows.check()
 
+    @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+    def test_brings_a_set_up_to_date_by_changes_and_leaves_the_old_one_alone(self, dialect: Dialect) -> None:
+        chance = random.Random(11)
+        trie = SubscriptionTrie(dialect)
+        held, versions = held_of(trie), []
+        for _ in range(40):
+            before = trie.snapshot()
+            for _ in range(chance.randrange(30)):
+                change(trie, chance)
+            held = worker.advanced(held, [feed_of(trie.snapshot(), before)])
+            versions.append((held, trie.snapshot()))
+        topics = [dialect.join(chance.choices("abc", k=chance.randrange(1, 4))) for _ in range(50)]
+        for then, snapshot_then in versions:
+            batches = joined(pa.record_batch({"topic": topics}), then)
+            found = sorted(repr(sorted(row.items())) for batch in batches for row in batch.to_pylist())
+            wanted = sorted(repr(sorted(row.items())) for topic in topics for row in rows_of(snapshot_then, topic))
+            assert found == wanted
+            then.rows.check()
+        assert len(held.parts) <= worker.MOST_PARTS
+        trie.check()
 
-def held_of(trie: SubscriptionTrie) -> matching._WorkerSet:
-    return matching._built("one", matching._to_ipc(snapshot.to_arrow(trie).select(matching.JOINED)), AMQP)
+    def test_refuses_a_change_that_takes_away_what_is_not_there(self) -> None:
+        held = held_of(trie_of(("a", "alice")))
+        feed = pa.Table.from_pylist(
+            [{"filter": "a", "subscriber": "bob", "options": [], "_change_type": "delete"}],
+            worker._schema().append(pa.field("_change_type", pa.string())),
+        )
+        with pytest.raises(ValueError, match=r"takes away a subscription that is not there: .*'bob'"):
+            worker.advanced(held, [feed])
+        held.rows.check()
+
+
+def held_of(trie: SubscriptionTrie) -> worker.HeldSet:
+    return worker.built(snapshot.to_arrow(trie).select(worker.JOINED).to_batches(), trie.dialect)
+
+
+def joined(messages: pa.RecordBatch, held: worker.HeldSet) -> list[pa.RecordBatch]:
+    names = [*messages.schema.names, *worker.JOINED]
+    job = worker.Job(messages.schema.get_field_index("topic"), None, messages.num_columns, names, "FAILFAST")
+    return list(worker.join(iter([messages]), job, held))
+
+
+def change(trie: SubscriptionTrie, chance: random.Random) -> None:
+    dialect = trie.dialect
+    wild = [dialect.one_word]
+    filter = dialect.join(chance.choices([*"abc", *wild], k=chance.randrange(1, 4)))
+    if dialect is MQTT and chance.random() < 0.3:
+        filter = f"$share/g/{filter}"
+    queue = {"queue": "g"} if dialect is NATS and chance.random() < 0.3 else {}
+    if chance.random() < 0.6:
+        trie.subscribe(filter, f"s{chance.randrange(5)}", qos=chance.randrange(3), **queue)
+    else:
+        trie.unsubscribe(filter, f"s{chance.randrange(5)}", **queue)
+
+
+def feed_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> pa.Table:
+    """What a published directory has of a change, deletes first."""
+    rows: list[dict[str, Any]] = []
+    now = {name_of(held): held for held in newer.subscriptions()}
+    before = {name_of(held): held for held in older.subscriptions()}
+    rows += [row(before[name], "delete") for name in before.keys() - now.keys()]
+    for name in now.keys() - before.keys():
+        rows.append(row(now[name], "insert"))
+    for name in now.keys() & before.keys():
+        if dict(now[name].options) != dict(before[name].options):
+            rows += [row(before[name], "update_preimage"), row(now[name], "update_postimage")]
+    return pa.Table.from_pylist(rows, worker._schema().append(pa.field("_change_type", pa.string())))
+
+
+def name_of(held: Subscription) -> tuple[str, str, str | None]:
+    return held.filter, held.subscriber, held.options.get("queue")
+
+
+def row(held: Subscription, kind: str) -> dict[str, Any]:
+    options = [(name, str(value)) for name, value in held.options.items()]
+    return {"filter": held.filter, "subscriber": held.subscriber, "options": options, "_change_type": kind}
+
+
+def rows_of(trie: SubscriptionTrie, topic: str) -> list[dict[str, Any]]:
+    found = [row(held, "") for held in trie.entries(topic)]
+    return [{"topic": topic, **{name: each[name] for name in worker.JOINED}} for each in found]
 
 
 def topics_of(messages: pa.RecordBatch) -> list[str]:
@@ -273,16 +353,3 @@ def body_bytes(batch: pa.RecordBatch) -> int:
 def text_bytes(row: dict[str, Any]) -> int:
     options = sum(len(name) + len(text or "") for name, text in row["options"])
     return len(row["filter"]) + len(row["subscriber"]) + options
-
-
-class Sent:
-    """What a worker sees of a broadcast, counting how often it is received."""
-
-    def __init__(self, value: bytes) -> None:
-        self._value = value
-        self.received = 0
-
-    @property
-    def value(self) -> bytes:
-        self.received += 1
-        return self._value

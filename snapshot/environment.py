@@ -1,0 +1,116 @@
+"""Whether Spark's workers can do what is asked of them: their interpreter, and this package in it.
+
+A worker that lacks something says so in a traceback of thirty lines, from which it is hard to read. So it is asked
+first, once for each application, by a function that needs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from snapshot._extras import extra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class WorkersError(RuntimeError):
+    """Spark's Python workers cannot run this package; the message says why, and what to do."""
+
+
+_asked: dict[str, str | None] = {}
+"""Applications that were asked, with what their workers lack."""
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether it is a session of Spark Connect, whose driver is another process."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def require_workers(spark: SparkSession) -> None:
+    """Ask the workers, unless it was done.
+
+    :raises WorkersError: they lack something
+    """
+    lack = lack_of_workers(spark)
+    if lack is not None:
+        raise WorkersError(lack)
+
+
+def lack_of_workers(spark: SparkSession) -> str | None:
+    """One sentence about what the workers lack and what to do about it, or None."""
+    name = spark.session_id if is_remote(spark) else spark.sparkContext.applicationId  # type: ignore[attr-defined]
+    if name not in _asked:
+        _asked[name] = _judged(_ask(spark))
+    return _asked[name]
+
+
+def require_session(spark: Any) -> None:
+    """Refuse what is no session that runs.
+
+    :raises TypeError: it is no session
+    :raises RuntimeError: it was stopped
+    """
+    if not hasattr(spark, "createDataFrame"):
+        raise TypeError(
+            f"a SparkSession is wanted, not {type(spark).__name__}; SparkSession.builder.getOrCreate() makes one"
+        )
+    if spark.is_stopped if is_remote(spark) else spark.sparkContext._jsc is None:
+        raise RuntimeError("the Spark session was stopped; SparkSession.builder.getOrCreate() makes a new one")
+
+
+def _probe_source() -> str:
+    """What a worker runs. It is sent as text, since of a function of this module only the name would be sent."""
+    return """
+def probe(batches):
+    import sys
+    lacks = []
+    for name in ("pyarrow", "numpy", "subtrie", "snapshot.worker"):
+        try:
+            __import__(name)
+        except ImportError as error:
+            lacks.append(f"{name} ({error})")
+    yield from (answer(batch, sys.executable, "%d.%d" % sys.version_info[:2], lacks) for batch in batches)
+
+def answer(batch, executable, version, lacks):
+    import pyarrow as pa
+    return pa.record_batch([pa.array([value] * batch.num_rows) for value in (executable, version, "; ".join(lacks))],
+                           names=["executable", "version", "lacks"])
+"""
+
+
+def _ask(spark: SparkSession) -> tuple[str, str, str] | str:
+    """The worker's interpreter, its version and what it lacks; or what went wrong in asking."""
+    code: dict[str, Any] = {"__name__": "__main__"}
+    exec(_probe_source(), code)
+    try:
+        row = spark.range(1).mapInArrow(code["probe"], "executable string, version string, lacks string").first()
+    except extra("pyspark.errors").PySparkException as error:
+        return _last_line(str(error))
+    assert row is not None
+    return row["executable"], row["version"], row["lacks"]
+
+
+def _judged(answer: tuple[str, str, str] | str) -> str | None:
+    driver = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    cure = (
+        f"set PYSPARK_PYTHON to an interpreter that has it (the driver's is {sys.executable}) before the session "
+        "starts, or send the environment along (docs/spark.md, Deploying)"
+    )
+    if isinstance(answer, str):
+        return f"Spark's Python workers cannot run this package: {answer}; {cure}"
+    executable, version, lacks = answer
+    if lacks:
+        return f"Spark's Python workers run {executable}, which lacks {lacks}; {cure}"
+    if version != driver:
+        return f"Spark's Python workers run {executable}, Python {version}, and the driver Python {driver}; {cure}"
+    return None
+
+
+def _last_line(text: str) -> str:
+    """The line of an error that says what happened: the last one of Python's traceback, or else the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told: Iterator[str] = (line for line in reversed(lines) if "Error" in line.split(":")[0] and " " not in line[:12])
+    return next(told, lines[0] if lines else "no reason given")

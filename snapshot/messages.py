@@ -1,0 +1,110 @@
+"""A data frame of messages as matching takes it: plain names, the topic's column found, its mode checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from snapshot._extras import extra
+from snapshot.worker import JOINED
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
+MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
+TOPIC_ERROR = "_topic_error"
+"""The column that says what is wrong with a topic, where bad topics are kept."""
+
+
+class Messages(NamedTuple):
+    """Messages with plain names, since Spark reads some names as expressions: ``c0``, ``c1`` and so on.
+
+    :param frame: the messages' columns, and after them the topic and the group's key where they are none of these
+    :param names: the messages' own names
+    :param topic: number of the column that holds the topic
+    :param key: number of the column that chooses the member of a group, or None
+    :param mode: what becomes of bad topics
+    """
+
+    frame: DataFrame
+    names: list[str]
+    topic: int
+    key: int | None
+    mode: str
+
+    @property
+    def result_names(self) -> list[str]:
+        """The names of the columns of the result."""
+        return [*self.names, *JOINED, *([TOPIC_ERROR] if self.mode == "PERMISSIVE" else [])]
+
+
+def messages_of(frame: DataFrame, topic: str | Column, mode: str, groups: str | Column) -> Messages:
+    """Look at what is to be matched.
+
+    :raises TypeError: ``frame`` is no data frame, or ``topic`` or ``groups`` neither a text nor a column
+    :raises ValueError: the messages cannot be joined by it
+    """
+    _require_frame(frame)
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    names = list(frame.columns)
+    _refuse_twice(frame, mode)
+    key: int | None = None
+    if isinstance(topic, str):
+        place = _place_of(frame, topic)
+        extended = frame
+    else:
+        place, extended = len(names), _with(frame, _column(topic, "topic"))
+    if not isinstance(groups, str):
+        key = len(extended.columns)
+        extended = _with(extended, _column(groups, "groups").cast("string"))
+    elif groups != "all":
+        raise ValueError(f'groups must be "all" or a column, such as F.col({groups!r}), not {groups!r}')
+    kind = extended.schema.fields[place].dataType
+    if not isinstance(kind, extra("pyspark.sql.types").StringType):
+        what = f"column {topic!r}" if isinstance(topic, str) else "the topic"
+        raise ValueError(
+            f"{what} of the messages must hold strings, not {kind}; give a column that does, such as "
+            f'topic=F.col("{topic if isinstance(topic, str) else "topic"}").cast("string")'
+        )
+    plain = extended.toDF(*(f"c{number}" for number in range(len(extended.columns))))
+    return Messages(plain, names, place, key, mode)
+
+
+def _require_frame(frame: Any) -> None:
+    if not hasattr(frame, "mapInArrow"):
+        raise TypeError(f"messages must be a Spark DataFrame, not {type(frame).__name__}")
+
+
+def _column(column: Any, what: str) -> Column:
+    if not hasattr(column, "cast"):
+        raise TypeError(f"{what} must be the name of a column or a Column, not {type(column).__name__}")
+    return column  # type: ignore[no-any-return]
+
+
+def _with(frame: DataFrame, column: Column) -> DataFrame:
+    return frame.select("*", column.alias(f"_{len(frame.columns)}"))
+
+
+def _as_read(frame: DataFrame) -> Any:
+    """How Spark compares names of columns."""
+    case_sensitive = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    return str if case_sensitive else str.lower
+
+
+def _place_of(frame: DataFrame, topic: str) -> int:
+    as_read = _as_read(frame)
+    names = [as_read(name) for name in frame.columns]
+    if as_read(topic) not in names:
+        raise ValueError(f"the messages have no column {topic!r}, only {frame.columns}")
+    return names.index(as_read(topic))
+
+
+def _refuse_twice(frame: DataFrame, mode: str) -> None:
+    as_read = _as_read(frame)
+    added = [*JOINED, *([TOPIC_ERROR] if mode == "PERMISSIVE" else [])]
+    occurrences = Counter([*map(as_read, frame.columns), *added])
+    twice = [name for name in frame.columns if occurrences[as_read(name)] > 1]
+    if twice:
+        raise ValueError(f"the result would have these columns of the messages twice, rename them: {twice}")

@@ -1,0 +1,228 @@
+"""Criteria on fields (`subtrie.fields`) as predicates on the columns of a data frame, evaluated by Spark alone.
+
+A row is a message that has those fields which are not null. What holds of it is what `Criterion.holds` says of the
+value that Python has for the column's: numbers are compared exactly, whatever their types (Spark would compare a bigint
+with a double as doubles); no number is a text; nothing compares with a double that is no number.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import operator
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from snapshot._extras import extra
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_MOST_DIGITS = 38
+"""Of Spark's decimals."""
+
+
+def field_predicate(frame: DataFrame, criteria: Iterable[Any], *, any: bool = False) -> Column:
+    """Whether a row satisfies criteria, as `subtrie.fields.FieldMatcher` has it.
+
+    :param frame: the data frame, for the types of its columns; a criterion's field is the column of that very name
+    :param criteria: of `subtrie.fields`
+    :param any: whether one of them is enough (``match_any``); else all have to hold (``match_all``)
+    :returns: a boolean column that is never null, for ``where`` and whatever else takes columns
+    :raises ValueError: there are no criteria, or a column is missing
+    :raises TypeError: a criterion has no predicate, or the column's type has no comparison
+
+    ``frame.where(field_predicate(frame, [Within("price", low=10), Equals("currency", "EUR")]))``
+    """
+    functions = extra("pyspark.sql.functions")
+    predicates = [_predicate(frame, criterion) for criterion in criteria]
+    if not predicates:
+        raise ValueError("there are no criteria")
+    found = predicates[0]
+    for predicate in predicates[1:]:
+        found = found | predicate if any else found & predicate
+    return functions.coalesce(found, functions.lit(False))  # type: ignore[no-any-return]
+
+
+def _predicate(frame: DataFrame, criterion: Any) -> Column:
+    for kind in type(criterion).__mro__:
+        make = _PREDICATES.get(kind.__name__)
+        if make is not None and kind.__module__.startswith("subtrie.fields"):
+            column = _Field(frame, criterion.name)
+            found = make(column, criterion)
+            return extra("pyspark.sql.functions").coalesce(found, extra("pyspark.sql.functions").lit(False))  # type: ignore[no-any-return]
+    raise TypeError(f"a criterion of subtrie.fields that Spark can evaluate is wanted, not {criterion!r}")
+
+
+class _Field:
+    """A column, with comparisons that mean what Python's mean."""
+
+    def __init__(self, frame: DataFrame, name: Any) -> None:
+        fields = [field for field in frame.schema.fields if field.name == name]
+        if not fields:
+            raise ValueError(f"the data frame has no column {name!r}, only {frame.columns}")
+        self.name = name
+        self.column = frame[f"`{name.replace('`', '``')}`"]
+        self.kind = fields[0].dataType
+
+    def is_there(self) -> Column:
+        return self.column.isNotNull()
+
+    def compares(self, sign: str, value: Any) -> Column | None:
+        """None where no value of the column's type compares with ``value``."""
+        types = extra("pyspark.sql.types")
+        if isinstance(self.kind, types.BooleanType | types.IntegralType | types.DecimalType):
+            return self._on_grid(sign, value)
+        if isinstance(self.kind, types.FractionalType):
+            return self._as_double(sign, value)
+        if isinstance(self.kind, types.StringType):
+            return _OPERATORS[sign](self._text(), self._literal(value)) if _is_text(value) else None
+        if isinstance(self.kind, types.BinaryType):
+            return _OPERATORS[sign](self.column, self._literal(value)) if type(value) is bytes else None
+        if isinstance(self.kind, types.DateType):
+            return _OPERATORS[sign](self.column, self._literal(value)) if type(value) is datetime.date else None
+        if isinstance(self.kind, types.TimestampType | types.TimestampNTZType):
+            return self._at_time(sign, value)
+        raise TypeError(f"column {self.name!r} is of type {self.kind.simpleString()}, whose values do not compare")
+
+    def _text(self) -> Column:
+        functions = extra("pyspark.sql.functions")
+        return functions.collate(self.column, "UTF8_BINARY")  # type: ignore[no-any-return]
+
+    def _literal(self, value: Any) -> Column:
+        return extra("pyspark.sql.functions").lit(value)  # type: ignore[no-any-return]
+
+    def _at_time(self, sign: str, value: Any) -> Column | None:
+        types = extra("pyspark.sql.types")
+        if not isinstance(value, datetime.datetime):
+            return None
+        if isinstance(self.kind, types.TimestampNTZType):
+            if value.tzinfo is not None:
+                return None
+            literal = self._literal(value.isoformat(" ")).cast("timestamp_ntz")
+            return _OPERATORS[sign](self.column, literal)
+        return _OPERATORS[sign](self.column, self._literal(value))
+
+    def _as_double(self, sign: str, value: Any) -> Column | None:
+        number = _number(value)
+        if number is None:
+            return None
+        functions, column = extra("pyspark.sql.functions"), self.column.cast("double")
+        is_number: Column = ~functions.isnan(column)
+        try:
+            nearest = float(number)
+        except OverflowError:
+            nearest = math.inf if number > 0 else -math.inf
+        if isinstance(number, Fraction) and (math.isinf(nearest) or Fraction(nearest) != number):
+            if sign == "==":
+                return None
+            # `number` lies between two doubles: which of its sides the nearest one is on decides, equal or not.
+            low = nearest < number
+            sign = {">": ">" if low else ">=", "<": "<=" if low else "<"}[sign[0]]
+        return is_number & _OPERATORS[sign](column, functions.lit(nearest))
+
+    def _on_grid(self, sign: str, value: Any) -> Column | None:
+        """Of numbers that are multiples of a power of ten: what is asked of the multiples."""
+        number = _number(value)
+        if number is None:
+            return None
+        scale = getattr(self.kind, "scale", 0)
+        if not isinstance(number, Fraction):
+            return self._always((number > 0) == (sign[0] == "<")) if sign != "==" else None
+        multiple = number * 10**scale
+        if sign == "==":
+            if multiple.denominator != 1:
+                return None
+            bound = int(multiple)
+        elif sign[0] == ">":
+            bound = math.ceil(multiple) if sign == ">=" else math.floor(multiple) + 1
+        else:
+            bound = math.floor(multiple) if sign == "<=" else math.ceil(multiple) - 1
+        if abs(bound) >= 10**_MOST_DIGITS:
+            return None if sign == "==" else self._always((bound > 0) == (sign[0] == "<"))
+        types = extra("pyspark.sql.types")
+        column = self.column.cast("int") if isinstance(self.kind, types.BooleanType) else self.column
+        with decimal.localcontext(prec=_MOST_DIGITS):
+            text = str(decimal.Decimal(bound).scaleb(-scale)) if scale else str(bound)
+        literal = self._literal(text).cast(f"decimal({_MOST_DIGITS},{scale})")
+        if scale == 0 and -(2**63) <= bound < 2**63:
+            literal = self._literal(bound)
+        return _OPERATORS[{">": ">=", "<": "<=", "=": "=="}[sign[0]]](column, literal)
+
+    def _always(self, truth: bool) -> Column:
+        return self._literal(truth) & self.is_there()
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Column]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is a text that Spark can hold."""
+    try:
+        return isinstance(value, str) and bool(value.encode() or True)
+    except UnicodeEncodeError:
+        return False
+
+
+def _number(value: Any) -> Fraction | float | None:
+    """A number exactly, an infinite one as a float; None for what is no number."""
+    if not isinstance(value, int | float | decimal.Decimal | Fraction) or value != value:
+        return None
+    if isinstance(value, float | decimal.Decimal) and math.isinf(value):
+        return math.inf if value > 0 else -math.inf
+    return Fraction(value)
+
+
+def _equals(field: _Field, criterion: Any) -> Any:
+    return _or_false(field.compares("==", criterion.value))
+
+
+def _one_of(field: _Field, criterion: Any) -> Any:
+    found = _or_false(None)
+    for value in criterion.values:
+        found = found | _or_false(field.compares("==", value))
+    return found
+
+
+def _within(field: _Field, criterion: Any) -> Any:
+    found: Any = field.is_there()
+    for bound, is_open, sign in (
+        (criterion.low, getattr(criterion, "low_open", False), ">"),
+        (criterion.high, getattr(criterion, "high_open", False), "<"),
+    ):
+        if bound is not None:
+            found = found & _or_false(field.compares(sign if is_open else f"{sign}=", bound))
+    return found
+
+
+def _prefix(field: _Field, criterion: Any) -> Any:
+    types, functions = extra("pyspark.sql.types"), extra("pyspark.sql.functions")
+    wanted = types.StringType if isinstance(criterion.prefix, str) else types.BinaryType
+    if not isinstance(field.kind, wanted):
+        return _or_false(None)
+    column = field._text() if isinstance(criterion.prefix, str) else field.column
+    return functions.startswith(column, functions.lit(criterion.prefix))
+
+
+def _or_false(column: Any) -> Any:
+    return extra("pyspark.sql.functions").lit(False) if column is None else column
+
+
+_PREDICATES: dict[str, Callable[[_Field, Any], Any]] = {
+    "Absent": lambda field, criterion: ~field.is_there(),
+    "Equals": _equals,
+    "NotIn": lambda field, criterion: field.is_there() & ~_one_of(field, criterion),
+    "OneOf": _one_of,
+    "Prefix": _prefix,
+    "Present": lambda field, criterion: field.is_there(),
+    "Within": _within,
+}
+"""What becomes of a criterion, by the name of its class."""

@@ -1,0 +1,177 @@
+"""Questions that people ask of a subscription set, each answered by a data frame that Spark evaluates when it is used.
+
+``source`` is, as in `snapshot.match_spark`, a subscription trie, a snapshot of one, or a published directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from snapshot._extras import extra
+from snapshot.environment import require_session, require_workers
+from snapshot.matching import Source, match_spark
+from snapshot.published import open_directory
+from snapshot.sets import SetSource, source_of
+from snapshot.texts import Key
+from snapshot.worker import behind_group
+from subtrie import Dialect, SubscriptionTrie
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+def busiest_filters(
+    messages: DataFrame, source: Source, topic: str | Column = "topic", *, key: Key | None = None, **options: Any
+) -> DataFrame:
+    """How much each filter takes: those that take most come first.
+
+    :param options: ``plan``, ``mode`` and ``at`` of `snapshot.match_spark`
+    :returns: ``filter``; ``messages``, how many it matches; ``subscriptions``, how many there are with it; and
+        ``deliveries``, the product of both. Filters that match none are left out: see `dead_filters`
+    """
+    matched = _matched(messages, source, topic, key, options)
+    return (
+        matched.groupBy("filter")
+        .agg(
+            _expr("sum(_n) as deliveries"),
+            _expr(
+                "count(distinct subscriber, options['queue'] is null, coalesce(options['queue'], '')) as subscriptions"
+            ),
+        )
+        .selectExpr("filter", "deliveries div subscriptions as messages", "subscriptions", "deliveries")
+        .orderBy(_descending("messages"), "filter")
+    )
+
+
+def dead_filters(
+    messages: DataFrame, source: Source, topic: str | Column = "topic", *, key: Key | None = None, **options: Any
+) -> DataFrame:
+    """The filters that match none of the messages.
+
+    :param options: as for `busiest_filters`
+    :returns: ``filter`` and ``subscriptions``, how many there are with it
+    """
+    held = source_of(source, options.get("at"), key)
+    matched = _matched(messages, source, topic, key, options).select("filter").distinct()
+    return (
+        held.rows(messages.sparkSession)
+        .groupBy("filter")
+        .agg(_expr("count(*) as subscriptions"))
+        .join(matched, "filter", "left_anti")
+        .orderBy(_descending("subscriptions"), "filter")
+    )
+
+
+def topics_per_subscriber(
+    messages: DataFrame, source: Source, topic: str | Column = "topic", *, key: Key | None = None, **options: Any
+) -> DataFrame:
+    """What each subscriber gets: those that get most come first.
+
+    :param options: as for `busiest_filters`
+    :returns: ``subscriber``; ``topics``, how many different ones; and ``messages``, each counted once however many of
+        the subscriber's filters match it
+    """
+    matched = _matched(messages, source, topic, key, options)
+    return (
+        matched.select("subscriber", "_topic", "_n")
+        .distinct()
+        .groupBy("subscriber")
+        .agg(_expr("count(*) as topics"), _expr("sum(_n) as messages"))
+        .orderBy(_descending("messages"), "subscriber")
+    )
+
+
+def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> DataFrame:
+    """The pairs of different filters that share a topic.
+
+    :returns: ``filter``, ``other`` and ``relation``: ``"covers"`` where the first matches all topics of the other,
+        ``"is covered by"`` the other way round, ``"equals"`` both, and else ``"overlaps"``. Each pair comes twice, once
+        in each order. The group of a shared subscription is no part of its filter here
+    :raises WorkersError: Spark's Python workers lack this package
+
+    The different filters go through this process; the pairs, of which there may be as many as the square, do not.
+    """
+    require_session(spark)
+    require_workers(spark)
+    held = source_of(source, None, key)
+    filters = sorted({behind_group(row["filter"], held.dialect) for row in _distinct(held, spark).toLocalIterator()})
+    frame = spark.createDataFrame(_one_column(filters)).repartition(max(1, min(64, len(filters) // 1000)))
+    return frame.mapInArrow(
+        partial(_overlaps, filters=filters, dialect=held.dialect), "filter string, other string, relation string"
+    )
+
+
+def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
+    """What was published: one row a version, in order.
+
+    :returns: ``version``, ``time``, ``subscriptions`` (how many there were), ``added``, ``removed`` and ``updated``
+        (since the version before)
+    :raises FileNotFoundError: nothing was ever published at ``where``
+    """
+    require_session(spark)
+    directory = open_directory(where)
+    directory.version_at(None)
+    versions = directory.versions()
+    schema = "version bigint, time timestamp, subscriptions bigint"
+    rows = [(each.version, each.time, each.subscriptions) for each in versions]
+    frame = spark.createDataFrame(rows, schema)
+    files = [directory.locate(each.feed) for each in versions if each.feed is not None]
+    kinds = {"added": "insert", "removed": "delete", "updated": "update_postimage"}
+    if not files:
+        return frame.selectExpr("*", *(f"cast(0 as bigint) as {name}" for name in kinds)).orderBy("version")
+    counts = [_expr(f"count_if(_change_type = '{kind}') as {name}") for name, kind in kinds.items()]
+    changes = spark.read.parquet(*files).groupBy("_commit_version").agg(*counts)
+    counted = frame.join(changes, frame["version"] == changes["_commit_version"], "left")
+    return counted.selectExpr(*frame.columns, *(f"coalesce({name}, 0) as {name}" for name in kinds)).orderBy("version")
+
+
+def _matched(
+    messages: DataFrame, source: Source, topic: str | Column, key: Key | None, options: dict[str, Any]
+) -> DataFrame:
+    """The matches of each different topic, ``_topic``, and how many messages have it, ``_n``."""
+    functions = extra("pyspark.sql.functions")
+    column = functions.col(f"`{topic.replace('`', '``')}`") if isinstance(topic, str) else topic
+    topics = messages.groupBy(column.alias("_topic")).agg(functions.count("*").alias("_n"))
+    matched = match_spark(topics, source, "_topic", key=key, **options)
+    return matched.where("filter is not null")
+
+
+def _expr(text: str) -> Column:
+    return extra("pyspark.sql.functions").expr(text)  # type: ignore[no-any-return]
+
+
+def _distinct(held: SetSource, spark: SparkSession) -> DataFrame:
+    return held.rows(spark).select("filter").distinct()
+
+
+def _one_column(filters: list[str]) -> pa.Table:
+    pa = extra("pyarrow")
+    return pa.table({"filter": pa.array(filters, pa.string())})
+
+
+def _overlaps(batches: Iterator[pa.RecordBatch], *, filters: list[str], dialect: Dialect) -> Iterator[pa.RecordBatch]:
+    pa = extra("pyarrow")
+    trie = SubscriptionTrie(dialect)
+    trie.subscribe_many((filter, "") for filter in filters)
+    for batch in batches:
+        for filter in batch.column("filter").to_pylist():
+            others = sorted(held.filter for held in trie.overlapping(filter) if held.filter != filter)
+            relations = [_relation(filter, other, dialect) for other in others]
+            columns = [pa.array(values, pa.string()) for values in ([filter] * len(others), others, relations)]
+            yield pa.record_batch(columns, names=["filter", "other", "relation"])
+
+
+def _relation(filter: str, other: str, dialect: Dialect) -> str:
+    one, two = dialect.split_filter(filter), dialect.split_filter(other)
+    covers, covered = dialect.subsumes(one, two), dialect.subsumes(two, one)
+    if covers and covered:
+        return "equals"
+    return "covers" if covers else "is covered by" if covered else "overlaps"
+
+
+def _descending(name: str) -> Column:
+    return extra("pyspark.sql.functions").desc(name)  # type: ignore[no-any-return]

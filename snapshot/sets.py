@@ -1,0 +1,243 @@
+"""The set that messages are matched with: a trie of this process, or a version of a published directory."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import random
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from snapshot import signatures, worker
+from snapshot._extras import extra
+from snapshot.arrow import to_arrow
+from snapshot.published import Directory, NotPublishedError, Version, open_directory
+from snapshot.signatures import Signature
+from snapshot.texts import Key
+from snapshot.worker import JOINED, HeldSet
+from subtrie import Dialect, SubscriptionTrie
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_COLLECTED = 250_000
+"""Subscriptions up to which the keys of a join are made once and kept in the plan, and not each time that it runs."""
+
+
+class SentSet(ABC):
+    """What the workers are sent: the set, or where it is."""
+
+    @abstractmethod
+    def held(self) -> HeldSet:
+        """The set, on a worker."""
+
+
+class SetSource(ABC):
+    """A set on the driver."""
+
+    dialect: Dialect
+    subscriptions: int
+    is_published: bool
+
+    @abstractmethod
+    def described(self) -> str:
+        """One line about it."""
+
+    @abstractmethod
+    def sent(self, spark: SparkSession) -> SentSet:
+        """What the workers are sent."""
+
+    @abstractmethod
+    def sample(self, spark: SparkSession, size: int) -> DataFrame:
+        """The filters of some of the subscriptions, about this many."""
+
+    @abstractmethod
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The set: the columns of `JOINED`."""
+
+    @abstractmethod
+    def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
+        """The set with its keys (`signatures.keyed`), and the signatures that it has."""
+
+
+def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) -> SetSource:
+    """What ``source`` stands for.
+
+    :raises TypeError: it is neither a subscription trie nor a path
+    :raises ValueError: ``at`` or ``key`` makes no sense for it
+    """
+    if isinstance(source, str | os.PathLike):
+        if key is not None:
+            raise ValueError("key= is for tries; what is published has its keys already")
+        directory = open_directory(source)
+        return _PublishedSet(directory, directory.version_at(at))
+    if not isinstance(source, SubscriptionTrie):
+        raise TypeError(
+            "a SubscriptionTrie or a snapshot of one is wanted, or the path of a published directory, "
+            f"not {type(source).__name__}"
+        )
+    if at is not None:
+        raise ValueError("at= is for published directories; of a trie, give the snapshot")
+    return _TrieSet(source.snapshot(), key)
+
+
+# A trie ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _BroadcastSet(SentSet):
+    """A set as compressed Arrow, in a broadcast variable, and named by its content."""
+
+    digest: str
+    dialect: Dialect
+    content: Any
+
+    def held(self) -> HeldSet:
+        return worker.held_set(self.digest, self._build)
+
+    def _build(self) -> HeldSet:
+        pa = extra("pyarrow")
+        return worker.built(pa.ipc.open_stream(self.content.value), self.dialect)
+
+
+class _TrieSet(SetSource):
+    """A snapshot of a trie."""
+
+    is_published = False
+
+    def __init__(self, trie: SubscriptionTrie, key: Key | None) -> None:
+        self.dialect, self.subscriptions = trie.dialect, len(trie)
+        self._table = to_arrow(trie, key=key).select(JOINED)
+
+    def described(self) -> str:
+        return f"{self.subscriptions:,} subscriptions of a trie of this process"
+
+    def sent(self, spark: SparkSession) -> SentSet:
+        content = _to_ipc(self._table)
+        digest = hashlib.blake2b(content + repr(self.dialect).encode(), digest_size=16).hexdigest()
+        return _BroadcastSet(digest, self.dialect, spark.sparkContext.broadcast(content))
+
+    def sample(self, spark: SparkSession, size: int) -> DataFrame:
+        filters = self._table.select(["filter"])
+        if self.subscriptions > size:
+            filters = filters.take(sorted(random.Random(0).sample(range(self.subscriptions), size)))
+        return spark.createDataFrame(filters)
+
+    def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
+        return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        return spark.createDataFrame(self._table)
+
+
+def _to_ipc(table: pa.Table) -> bytes:
+    pa = extra("pyarrow")
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _collected(spark: SparkSession, keyed: DataFrame, subscriptions: int) -> tuple[DataFrame, list[Signature]]:
+    if subscriptions > MOST_COLLECTED:
+        found = [row["signature"] for row in keyed.select("signature").distinct().collect()]
+    else:
+        table = keyed.toArrow()
+        found = table.column("signature").unique().to_pylist()
+        keyed = spark.createDataFrame(table)
+    return keyed, [Signature.parse(text) for text in found]
+
+
+# A published directory ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PublishedVersion(SentSet):
+    """A version of a published directory, by its place: each worker reads it from there."""
+
+    where: str
+    version: int
+
+    def held(self) -> HeldSet:
+        """The set, on a worker: from one that is kept and the changes since, or else from the directory alone."""
+        return worker.held_set((self.where, self.version), self._made)
+
+    def _made(self) -> HeldSet:
+        directory = open_directory(self.where)
+        earlier = max((name[1] for name in worker.kept() if self._is_earlier(name)), default=None)
+        if earlier is not None:
+            try:
+                feeds = [_read(directory, version, feed=True) for version in directory.changes(earlier, self.version)]
+                return worker.advanced(worker.held_set((self.where, earlier), _not_kept), feeds)
+            except NotPublishedError:
+                pass  # its changes are not kept any more
+        full, feeds_after = directory.parts(directory.version_at(self.version))
+        whole = worker.built(_read(directory, full, feed=False).to_batches(), full.dialect)
+        return worker.advanced(whole, (_read(directory, version, feed=True) for version in feeds_after))
+
+    def _is_earlier(self, name: Any) -> bool:
+        return isinstance(name, tuple) and name[0] == self.where and name[1] < self.version
+
+
+def _not_kept() -> HeldSet:
+    raise AssertionError("a set that is kept was not found")
+
+
+def _read(directory: Directory, version: Version, *, feed: bool) -> pa.Table:
+    file = version.feed if feed else version.full
+    assert file is not None
+    with directory.store.open(file.path) as opened:
+        columns = [*JOINED, "_change_type"] if feed else list(JOINED)
+        table: pa.Table = extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True).read(columns)
+    return table
+
+
+class _PublishedSet(SetSource):
+    """A version of a published directory."""
+
+    is_published = True
+
+    def __init__(self, directory: Directory, version: Version) -> None:
+        self.dialect, self.subscriptions = version.dialect, version.subscriptions
+        self._directory, self._version = directory, version
+
+    def described(self) -> str:
+        place = self._directory.store.place
+        return f"{self.subscriptions:,} subscriptions of version {self._version.version} of {place}"
+
+    def sent(self, spark: SparkSession) -> SentSet:
+        return PublishedVersion(self._directory.store.place, self._version.version)
+
+    def sample(self, spark: SparkSession, size: int) -> DataFrame:
+        return self.rows(spark).select("filter").limit(size)
+
+    def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
+        return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The version as Spark reads it: the full instant, less what the feeds take away, and what they bring."""
+        full, feeds = self._directory.parts(self._version)
+        assert full.full is not None
+        whole = spark.read.parquet(self._directory.locate(full.full)).select(*JOINED)
+        if not feeds:
+            return whole
+        functions = extra("pyspark.sql.functions")
+        files = [self._directory.locate(version.feed) for version in feeds if version.feed is not None]
+        changes = spark.read.parquet(*files).select(*JOINED, "_change_type", "_commit_version")
+        name = ["filter", "subscriber", "queue"]
+        queue = "options['queue']" if self.dialect.queue_groups else "cast(null as string)"
+        changes = changes.withColumn("queue", functions.expr(queue)).where("_change_type != 'update_preimage'")
+        # A delete comes before what is inserted in the same version.
+        order = "struct(_commit_version, _change_type != 'delete')"
+        last = changes.groupBy(*name).agg(
+            functions.expr(f"max_by(options, {order}) as options"),
+            functions.expr(f"max_by(_change_type, {order}) as kind"),
+        )
+        changed = last.selectExpr("filter as f", "subscriber as s", "queue as q")
+        kept = whole.withColumn("queue", functions.expr(queue)).join(
+            changed, functions.expr("filter = f and subscriber = s and queue <=> q"), "left_anti"
+        )
+        return kept.select(*JOINED).unionByName(last.where("kind != 'delete'").select(*JOINED))

@@ -1,0 +1,48 @@
+"""What a Spark session learns from this package: a data source and a function of SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapshot import catalyst
+from snapshot._extras import extra
+from snapshot.environment import require_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
+def register(spark: SparkSession) -> None:
+    """Make published directories and matching known to a session and its SQL.
+
+    - The data source ``subscriptions`` (docs/spark.md): ``spark.read.format("subscriptions").load(path)``, as a stream
+      ``spark.readStream.format("subscriptions").load(path)``. Filters are pushed down to the files if
+      ``spark.sql.python.filterPushdown.enabled`` is set when this is called; call it again after changing that.
+    - The function ``topic_matches(filter, topic, dialect)``: whether the filter matches the topic, by the rules of
+      ``'AMQP'`` (the default), ``'MQTT'`` or ``'NATS'``. It is null where one of the texts is null, or where the
+      dialect refuses the topic; a filter that the dialect would refuse has no answer that means anything. It is plain
+      SQL: no Python runs on the executors.
+
+    :param spark: the session
+    :raises ImportError: pyspark is not installed
+    :raises TypeError: ``spark`` is no session
+    :raises RuntimeError: the session was stopped
+    """
+    extra("pyspark.sql")
+    require_session(spark)
+    source = extra("snapshot.source")
+    pushed = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
+    spark.dataSource.register(source.FilteredSubscriptions if pushed else source.Subscriptions)
+    cases = "".join(
+        f" when {catalyst.text(name)} then {catalyst.matches('filter', 'topic', dialect)}"
+        for name, dialect in catalyst.DIALECTS.items()
+    )
+    names = ", ".join(catalyst.DIALECTS)
+    unknown = f"raise_error(concat('topic_matches knows the dialects {names}, not ', coalesce(dialect, 'null')))"
+    spark.sql(
+        "create or replace temporary function topic_matches"
+        "(filter string, topic string, dialect string default 'AMQP') returns boolean "
+        f"return case dialect{cases} else {unknown} end"
+    )

@@ -1,0 +1,154 @@
+"""A stream of messages matched with what is published: each micro-batch with one version, the same after a restart.
+
+Tasks of a micro-batch know the query and the number of the batch, not what version the others match with. So the first
+of them writes down the newest version there is, in a file named by query and batch which only one of them can create,
+and all read it. The file is still there when the query is restarted and the batch is run again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snapshot._extras import extra
+from snapshot.environment import require_workers
+from snapshot.matching import by_trie
+from snapshot.messages import messages_of
+from snapshot.published import NotPublishedError, open_directory
+from snapshot.published.store import Store, store_of
+from snapshot.sets import PublishedVersion, SentSet
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+VERSION = "version"
+"""The column that names the version."""
+
+KEPT_RECORDS = 100
+"""Batches of a query whose records are kept: as many as Spark keeps of its own (``minBatchesToRetain``)."""
+
+
+def match_stream(
+    messages: DataFrame,
+    where: str | os.PathLike[str],
+    topic: str | Column = "topic",
+    *,
+    record: str | os.PathLike[str] | None = None,
+    mode: str = "FAILFAST",
+    groups: str | Column = "all",
+) -> DataFrame:
+    """Join a stream of messages with the published subscriptions that match them.
+
+    :param messages: a streaming data frame; of another one all is matched with the newest version
+    :param where: a published directory that all executors can read
+    :param topic: as for `snapshot.match_spark`
+    :param record: a directory that all executors can write to, to keep which batch was matched with which version;
+        several queries may share it, and it belongs to their checkpoints: whoever deletes one deletes both. By default
+        ``_matched`` in ``where``
+    :param mode: as for `snapshot.match_spark`
+    :param groups: as for `snapshot.match_spark`
+    :returns: the columns that `snapshot.match_spark` returns, and ``version``. A micro-batch is matched with the
+        version that is the newest when its first task starts, and with the same one if it is run again, so that a sink
+        which writes each batch once has each row once, whatever was killed
+    :raises ValueError: as for `snapshot.match_spark`
+    :raises FileNotFoundError: nothing was ever published at ``where``
+    :raises WorkersError: Spark's Python workers lack this package
+
+    Workers keep the set between batches and bring it up to date by what changed. Retention of the directory has to keep
+    a version until the batch that was matched with it is committed.
+    """
+    extra("pyspark.sql")
+    directory = open_directory(where)
+    directory.version_at(None)  # there is one
+    seen = messages_of(messages, topic, mode, groups)
+    if VERSION in map(str.lower, seen.names):
+        raise ValueError("the result would have two columns 'version', rename that of the messages")
+    spark = messages.sparkSession
+    require_workers(spark)
+    kept = store_of(directory.store.locate("_matched") if record is None else record)
+    kept.prepare(("",))
+    batch = uuid.uuid4().hex
+    return by_trie(spark, seen, _Recorded(directory.store.place, kept.place, batch))
+
+
+class _Task(NamedTuple):
+    query: str
+    batch: int
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """What a worker calls to learn which set a task's messages are matched with.
+
+    :param alone: names the batch where there is no query, for a data frame that is no stream
+    """
+
+    where: str
+    record: str
+    alone: str
+
+    def __call__(self) -> tuple[SentSet, int]:
+        version = recorded(self.where, store_of(self.record), _task() or _Task(self.alone, 0))
+        return PublishedVersion(self.where, version), version
+
+
+def _task() -> _Task | None:
+    """The query and micro-batch that the worker's task is of."""
+    context = extra("pyspark").TaskContext.get()
+    query = context and context.getLocalProperty("sql.streaming.queryId")
+    batch = context and context.getLocalProperty("streaming.sql.batchId")
+    return _Task(query, int(batch)) if query and batch else None
+
+
+def recorded(where: str, record: Store, task: _Task) -> int:
+    """The version that a micro-batch is matched with, written down by whoever comes first.
+
+    Lock-free: of those who find no record, one creates it, and the others read that.
+    """
+    name = _name(task)
+    while True:
+        try:
+            return _read(record, name, where)
+        except FileNotFoundError:
+            pass
+        version = open_directory(where).version_at(None)
+        content = json.dumps({"version": version.version, "directory": version.directory}).encode()
+        try:
+            record.create(name, content, f".{name}.{uuid.uuid4().hex}")
+        except FileExistsError:
+            continue
+        if task.batch >= KEPT_RECORDS:
+            record.remove(_name(task._replace(batch=task.batch - KEPT_RECORDS)))
+        return version.version
+
+
+def _name(task: _Task) -> str:
+    return f"{task.query}.{task.batch}.json"
+
+
+def _read(record: Store, name: str, where: str) -> int:
+    """The version in a record.
+
+    :raises ValueError: it is of another directory, or no record
+    :raises NotPublishedError: the version is not kept any more
+    """
+    content = record.read(name)
+    try:
+        fields: dict[str, Any] = json.loads(content)
+        number, directory = int(fields["version"]), fields["directory"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{record.locate(name)} is no record of a micro-batch ({error!r}); restore it") from error
+    try:
+        version = open_directory(where).version_at(number)
+    except NotPublishedError as gone:
+        raise NotPublishedError(
+            f"{gone}. A micro-batch was matched with version {number} and has to be matched with it again: let the "
+            "publisher keep more versions; to match this batch with the newest one instead, delete "
+            f"{record.locate(name)}"
+        ) from gone
+    if version.directory != directory:
+        raise ValueError(f"{record.locate(name)} is of another published directory than {where}; give each its own")
+    return number

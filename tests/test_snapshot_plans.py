@@ -1,0 +1,345 @@
+"""The two plans of matching: each is held to the dialect, and both to one answer."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import snapshot
+from snapshot import catalyst, matching, messages, signatures, worker
+from snapshot.signatures import Signature
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATHS = Dialect(
+    "paths",
+    separator="/",
+    one_word="*",
+    many_words="**",
+    many_min=1,
+    zero_words=True,
+    reserved_prefix="$",
+    share_prefix="$share",
+    wildcards_in_topics=False,
+    max_bytes=40,
+    max_words=6,
+)
+"""All that no built-in dialect has together: many words anywhere, one at least; reserved topics; groups; limits."""
+
+DIALECTS = [AMQP, MQTT, NATS, PATHS]
+
+
+def name(dialect: Dialect) -> str:
+    return dialect.name
+
+
+def valid_filters(dialect: Dialect, chance: random.Random, count: int) -> list[str]:
+    words = ["a", "b", "c", "$x", "\\E", "é"] + 3 * [dialect.one_word, str(dialect.many_words)]
+    found: list[str] = []
+    while len(found) < count:
+        text = dialect.join(chance.choices(words, k=chance.randrange(8)))
+        if dialect.share_prefix is not None and chance.random() < 0.3:
+            text = dialect.join([dialect.share_prefix, chance.choice("gh"), text])
+        try:
+            dialect.split_filter(text)
+        except TopicError:
+            continue
+        found.append(text)
+    return found
+
+
+def topics_of(dialect: Dialect, chance: random.Random, count: int) -> list[str]:
+    """Topics, some of them bad ones."""
+    words = ["a", "b", "c", "$x", "\\E", "é", "z\n"] * 3 + ["", "a\0", dialect.one_word, f"b{dialect.many_words}"]
+    return [dialect.join(chance.choices(words, k=chance.randrange(7))) for _ in range(count)]
+
+
+def error_of(dialect: Dialect, topic: str) -> str | None:
+    try:
+        dialect.split_topic(topic)
+    except TopicError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.once
+class TestCatalyst:
+    @pytest.mark.parametrize("dialect", DIALECTS, ids=name)
+    def test_says_what_is_wrong_with_a_topic_as_the_dialect_does(self, spark: SparkSession, dialect: Dialect) -> None:
+        chance = random.Random(1)
+        long_ones = [
+            "é" * 200,
+            "x" * 5000,
+            "é" * 40_000,
+            dialect.separator * 300,
+            dialect.join("a" * 1100),
+            "",
+            "q" * 70 + "\0",
+        ]
+        topics = [*topics_of(dialect, chance, 250), *long_ones]
+        frame = spark.createDataFrame([(topic,) for topic in topics], "topic string")
+        found = frame.selectExpr("topic", f"{catalyst.topic_error('topic', dialect)} as error").collect()
+        assert [row.error for row in found] == [error_of(dialect, row.topic) for row in found]
+        assert 20 < sum(row.error is not None for row in found) < 300
+
+    @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=name)
+    def test_matches_as_the_dialect_does(self, spark: SparkSession, dialect: Dialect) -> None:
+        chance = random.Random(2)
+        snapshot.register(spark)
+        topics = [topic for topic in topics_of(dialect, chance, 150) if error_of(dialect, topic) is None]
+        filters = spark.createDataFrame([(text,) for text in valid_filters(dialect, chance, 100)], "filter string")
+        pairs = filters.crossJoin(spark.createDataFrame([(topic,) for topic in topics], "topic string"))
+        found = pairs.selectExpr("*", f"topic_matches(filter, topic, '{dialect.name}') as matches").collect()
+        wrong = [row for row in found if row.matches is not reference(dialect, row.filter, row.topic)]
+        assert not wrong
+        assert sum(row.matches for row in found) > 300
+
+    def test_has_no_answer_where_there_is_no_topic(self, spark: SparkSession) -> None:
+        snapshot.register(spark)
+        row = spark.sql(
+            "select topic_matches('a', null), topic_matches(null, 'a'), topic_matches('#', 'a\0'), "
+            "topic_matches('a.*', 'a.b'), topic_matches(topic => 'a/b', filter => '+/b', dialect => 'MQTT')"
+        ).first()
+        assert row is not None
+        assert list(row) == [None, None, None, True, True]
+        with pytest.raises(Exception, match="knows the dialects AMQP, MQTT, NATS, not STOMP"):
+            spark.sql("select topic_matches('a', 'a', 'STOMP')").collect()
+
+
+def reference(dialect: Dialect, filter: str, topic: str) -> bool:
+    return dialect.matches(dialect.split_filter(filter), dialect.split_topic(topic))
+
+
+@pytest.mark.once
+class TestSignatures:
+    @pytest.mark.parametrize(
+        ("filter", "signature", "key", "verified"),
+        [
+            ("", "e", "e", False),
+            ("a.*.b", "ex*x", "ex*x.a.b", False),
+            ("a.#", "m1:x#", "m1:x#.a", False),
+            ("#.*.#", "m1:#", "m1:#", False),
+            ("a.#.*.b", "m3:x#*x", "m3:x#*x.a.b", False),
+            ("#.a.b.#.c.#", "w3:2", "w3:2.a.b", True),
+            ("*.#.a.#", "w2:1", "w2:1.a", True),
+            ("a.b.#.c.#.d", "m4:xx#x", "m4:xx#x.a.b.d", True),
+            ("a.#.b.c.#", "c3:2", "c3:2.b.c", True),
+        ],
+    )
+    def test_of_a_filter(self, spark: SparkSession, filter: str, signature: str, key: str, verified: bool) -> None:
+        row = signatures.keyed(spark.createDataFrame([(filter,)], "filter string"), AMQP).first()
+        assert row is not None
+        assert (row["signature"], row["key"], row["pattern"] is not None) == (signature, key, verified)
+
+    @pytest.mark.parametrize("written_out", [True, False], ids=["written out", "looped"])
+    @pytest.mark.parametrize("dialect", DIALECTS, ids=name)
+    def test_join_as_the_dialect_matches(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, dialect: Dialect, written_out: bool
+    ) -> None:
+        chance = random.Random(f"{dialect.name} {written_out}")
+        monkeypatch.setattr(signatures, "MOST_WRITTEN_OUT", 30 if written_out else 0)
+        filters = list(dict.fromkeys(valid_filters(dialect, chance, 30 if written_out else 100)))
+        topics = [topic for topic in topics_of(dialect, chance, 200) if error_of(dialect, topic) is None]
+        frame = spark.createDataFrame([(n, topic, None) for n, topic in enumerate(topics)], "n int, t string, e string")
+        keyed = signatures.keyed(spark.createDataFrame([(text,) for text in filters], "filter string"), dialect)
+        present = [Signature.parse(row[0]) for row in keyed.select("signature").distinct().collect()]
+        joined = signatures.joined(frame, "t", "e", keyed, present, dialect, small=True).select("n", "filter")
+        found = [(row.n, row.filter) for row in joined.collect()]
+        wanted = {(n, text) for n, topic in enumerate(topics) for text in filters if reference(dialect, text, topic)}
+        assert len(found) == len(wanted)
+        assert set(found) == wanted
+
+
+class TestPlans:
+    @pytest.mark.parametrize(
+        ("dialect", "chosen"),
+        [(AMQP, False), (MQTT, False), (MQTT, True), (NATS, True), (PATHS, False)],
+        ids=["AMQP", "MQTT", "MQTT, one of each group", "NATS, one of each group", "paths"],
+    )
+    def test_have_one_answer(self, spark: SparkSession, dialect: Dialect, chosen: bool) -> None:
+        from pyspark.sql import functions as F
+
+        chance = random.Random(f"{dialect.name} {chosen}")
+        trie = filled(dialect, chance)
+        topics = [*topics_of(dialect, chance, 120), None]
+        rows = [(n, topic) for n, topic in enumerate(topics)]
+        frame = spark.createDataFrame(rows, "id int, topic string").repartition(3)
+        groups: Any = F.col("id") if chosen else "all"
+        wanted = wanted_of(trie, rows, chosen)
+        for plan in ("trie", "join"):
+            joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)
+            assert joined.columns == ["id", "topic", *worker.JOINED, messages.TOPIC_ERROR]
+            assert Counter(map(text_of, joined.collect())) == wanted, plan
+        trie.check()
+
+    @pytest.mark.parametrize("plan", ["trie", "join"])
+    def test_drop_bad_topics_or_fail_at_them(self, spark: SparkSession, plan: Any) -> None:
+        trie = trie_of("#")
+        frame = spark.createDataFrame([("a",), ("b.\0",), (None,)], "topic string")
+        dropped = snapshot.match_spark(frame, trie, plan=plan, mode="DROPMALFORMED")
+        assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
+        assert dropped.columns == ["topic", *worker.JOINED]
+        with pytest.raises(Exception, match=r"TopicError: forbidden character '\\x00' at character 2 of 'b\.\\x00'"):
+            snapshot.match_spark(frame, trie, plan=plan).collect()
+        trie.check()
+
+    @pytest.mark.parametrize("plan", ["trie", "join"])
+    def test_keep_topics_that_are_no_text(self, spark: SparkSession, plan: Any) -> None:
+        trie = trie_of("#")
+        frame = spark.sql("select cast(X'61ff' as string) as topic union all select 'a'")
+        joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE").drop("topic")
+        errors = {row["filter"]: row[messages.TOPIC_ERROR] for row in joined.collect()}
+        assert errors["#"] is None
+        assert errors[None].startswith("not UTF-8 at character 0")
+        trie.check()
+
+    @pytest.mark.parametrize("plan", ["trie", "join"])
+    def test_take_a_topic_that_is_computed(self, spark: SparkSession, plan: Any) -> None:
+        from pyspark.sql import functions as F
+
+        trie = trie_of("1.b")
+        frame = spark.createDataFrame([(1, "b"), (2, "b")], "n int, rest string")
+        topic = F.concat_ws(".", F.col("n").cast("string"), "rest")
+        joined = snapshot.match_spark(frame, trie, topic, plan=plan)
+        assert joined.columns == ["n", "rest", *worker.JOINED]
+        assert [tuple(row)[:3] for row in joined.collect()] == [(1, "b", "1.b")]
+        trie.check()
+
+    def test_compare_texts_byte_by_byte_whatever_the_collation(self, spark: SparkSession) -> None:
+        trie = trie_of("a")
+        frame = spark.sql("select topic collate UTF8_LCASE as topic from (select explode(array('A', 'a')) as topic)")
+        for plan in ("trie", "join"):
+            assert [row.topic for row in snapshot.match_spark(frame, trie, plan=plan).collect()] == ["a"], plan
+        trie.check()
+
+    def test_of_a_published_version_have_one_answer(self, spark: SparkSession, tmp_path: Path) -> None:
+        chance = random.Random(5)
+        trie = filled(NATS, chance)
+        rows = [(n, topic) for n, topic in enumerate(topics_of(NATS, chance, 60))]
+        frame = spark.createDataFrame(rows, "id int, topic string")
+        wanted = {}
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            wanted[publisher.publish()] = wanted_of(trie, rows, False)
+            for _ in range(2):
+                for filter in valid_filters(NATS, chance, 20):
+                    trie.subscribe(filter, f"s{chance.randrange(5)}", qos=7)
+                    trie.unsubscribe(filter, f"s{chance.randrange(5)}")
+                wanted[publisher.publish()] = wanted_of(trie, rows, False)
+        del wanted[2]
+        for version, counted in wanted.items():
+            for plan in ("trie", "join"):
+                joined = snapshot.match_spark(frame, str(tmp_path), plan=plan, mode="PERMISSIVE", at=version)
+                assert Counter(map(text_of, joined.collect())) == counted, (version, plan)
+        trie.check()
+
+
+class TestExplain:
+    def test_says_which_plan_and_why(self, spark: SparkSession) -> None:
+        frame = spark.createDataFrame([("a",)], "topic string")
+        trie = trie_of("a", "*.b", "#")
+        told = snapshot.explain(frame, trie)
+        assert told.startswith(("plan: trie, since", "plan: join, since"))
+        assert "3 subscriptions of a trie of this process, 3 signatures" in told
+        assert snapshot.explain(frame, trie, plan="join").startswith("plan: join, since it was asked for")
+        trie.check()
+
+    def test_takes_the_join_where_the_workers_lack_the_package(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(matching, "lack_of_workers", lambda spark: "they lack subtrie")
+        frame = spark.createDataFrame([("a",)], "topic string")
+        trie = trie_of("a")
+        assert "plan: join, since the workers cannot run the other one: they lack" in snapshot.explain(frame, trie)
+        assert snapshot.match_spark(frame, trie).count() == 1
+        trie.check()
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ({"plan": "hash"}, ValueError, 'plan must be "trie", "join" or None'),
+            ({"mode": "permissive"}, ValueError, "mode must be one of FAILFAST, PERMISSIVE, DROPMALFORMED"),
+            ({"groups": "one"}, ValueError, r'groups must be "all" or a column, such as F.col\(.one.\)'),
+            ({"groups": 1}, TypeError, "groups must be the name of a column or a Column, not int"),
+            ({"topic": 3}, TypeError, "topic must be the name of a column or a Column, not int"),
+            ({"at": 3}, ValueError, "at= is for published directories"),
+        ],
+    )
+    def test_say_what_is_wanted(self, spark: SparkSession, arguments: Any, error: Any, message: str) -> None:
+        frame = spark.createDataFrame([("a",)], "topic string")
+        with pytest.raises(error, match=message):
+            snapshot.match_spark(frame, trie_of("a"), **arguments)
+
+    def test_of_what_is_no_data_frame(self) -> None:
+        wrong: Any = [("a",)]
+        with pytest.raises(TypeError, match="messages must be a Spark DataFrame, not list"):
+            snapshot.match_spark(wrong, trie_of("a"))
+
+    def test_of_a_place_where_nothing_was_published(self, spark: SparkSession, tmp_path: Path) -> None:
+        frame = spark.createDataFrame([("a",)], "topic string")
+        with pytest.raises(FileNotFoundError, match="nothing was published there"):
+            snapshot.match_spark(frame, tmp_path)
+
+    def test_of_subscribers_that_fall_on_one_key(self, spark: SparkSession) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a", 7)
+        trie.subscribe("a", "7")
+        frame = spark.createDataFrame([("a",)], "topic string")
+        for plan in ("trie", "join"):
+            with pytest.raises(ValueError, match="both have the key '7'"):
+                snapshot.match_spark(frame, trie, plan=plan)
+        trie.check()
+
+
+def trie_of(*filters: str) -> SubscriptionTrie:
+    trie = SubscriptionTrie()
+    for filter in filters:
+        trie.subscribe(filter, "alice")
+    return trie
+
+
+def filled(dialect: Dialect, chance: random.Random) -> SubscriptionTrie:
+    trie = SubscriptionTrie(dialect)
+    for filter in valid_filters(dialect, chance, 80):
+        options = {"queue": chance.choice("gh")} if dialect.queue_groups and chance.random() < 0.5 else {}
+        for _ in range(chance.randrange(1, 4)):
+            trie.subscribe(filter, f"s{chance.randrange(9)}", qos=1, **options)
+    return trie
+
+
+def wanted_of(trie: SubscriptionTrie, rows: Sequence[tuple[int, str | None]], chosen: bool) -> Counter[str]:
+    """The joined rows as texts, by the trie's own `entries`."""
+    from snapshot.worker import place_of
+
+    wanted: list[tuple[Any, ...]] = []
+    for number, topic in rows:
+        error = None if topic is None else error_of(trie.dialect, topic)
+        if error is not None:
+            wanted.append((number, topic, None, None, None, error))
+        groups: dict[str, list[Any]] = {}
+        for held in trie.entries(topic) if topic is not None and error is None else ():
+            shared = held.filter if held.filter.startswith("$share/") else None
+            group = held.options.get("queue") if trie.dialect.queue_groups else shared
+            options = {name: str(value) for name, value in held.options.items()}
+            row = (number, topic, held.filter, held.subscriber, sorted(options.items()), None)
+            if chosen and group is not None and (shared is None or trie.dialect.share_prefix is not None):
+                groups.setdefault(group, []).append(row)
+            else:
+                wanted.append(row)
+        for group, members in groups.items():
+            members.sort(key=lambda row: (row[3].encode(), row[2].encode()))
+            wanted.append(members[place_of(str(number), group, len(members))])
+    return Counter(map(repr, wanted))
+
+
+def text_of(row: Any) -> str:
+    number, topic, filter, subscriber, options, error = row
+    return repr((number, topic, filter, subscriber, options and sorted(options.items()), error))

@@ -1,0 +1,158 @@
+"""The data source ``subscriptions``: instants and changes of a published directory, from Spark and from SQL."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import snapshot
+from snapshot.sql import PUSHDOWN
+from subtrie import NATS, SubscriptionTrie
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+
+Rows = list[tuple[str, str, list[tuple[str, str]]]]
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("published")
+
+
+@pytest.fixture(scope="module")
+def instants(where: Path) -> dict[int, Rows]:
+    """Versions with all that can happen to a subscription, queue groups included."""
+    trie = SubscriptionTrie(NATS)
+    trie.subscribe_many((f"a.{n}.>", f"s{n % 7}", {"qos": n % 3}) for n in range(300))
+    instants = {}
+    with snapshot.Publisher(trie, where) as publisher:
+        for step in range(4):
+            trie.subscribe(f"new.{step}", "carol", qos=step)
+            trie.subscribe("new.*", "carol", queue="g", qos=step)
+            trie.unsubscribe(f"a.{step}.>", f"s{step % 7}")
+            trie.unsubscribe("new.*", "carol") if step % 2 else trie.subscribe("new.*", "carol")
+            instants[publisher.publish()] = rows_of(trie)
+    trie.check()
+    return instants
+
+
+def rows_of(trie: SubscriptionTrie) -> Rows:
+    return sorted(
+        (held.filter, held.subscriber, sorted((name, str(value)) for name, value in held.options.items()))
+        for held in trie.subscriptions()
+    )
+
+
+def found_in(frame: DataFrame) -> Rows:
+    return sorted((row.filter, row.subscriber, sorted(row.options.items())) for row in frame.collect())
+
+
+@pytest.fixture
+def reader(spark: SparkSession, instants: dict[int, Rows]) -> DataFrameReader:
+    snapshot.register(spark)
+    return spark.read.format("subscriptions")
+
+
+class TestInstant:
+    def test_is_that_of_the_version_or_time(
+        self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
+    ) -> None:
+        assert found_in(reader.load(str(where))) == instants[max(instants)]
+        versions = snapshot.versions(where)
+        assert found_in(reader.option("versionAsOf", versions[0].version).load(str(where))) == instants[1]
+
+    def test_is_that_of_a_time(self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]) -> None:
+        time = snapshot.versions(where)[2].time.isoformat()
+        assert found_in(reader.option("timestampAsOf", time).load(str(where))) == instants[3]
+
+    def test_has_the_columns_of_the_set(self, spark: SparkSession, reader: DataFrameReader, where: Path) -> None:
+        names = snapshot.to_spark(SubscriptionTrie(), spark).schema
+        assert reader.load(str(where)).schema.simpleString() == names.simpleString()
+
+    def test_is_used_from_sql(
+        self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
+    ) -> None:
+        spark.sql(f"create or replace temporary view held using subscriptions options (path '{where}', versionAsOf 2)")
+        row = spark.sql("select count(*) from held where topic_matches(filter, 'new.0', 'NATS')").first()
+        assert row is not None
+        assert row[0] == sum(NATS.matches(NATS.split_filter(filter), ("new", "0")) for filter, _, _ in instants[2])
+        spark.catalog.dropTempView("held")
+
+    @pytest.mark.once
+    def test_is_filtered_where_it_is_read_if_the_session_allows(
+        self, spark: SparkSession, where: Path, instants: dict[int, Rows]
+    ) -> None:
+        spark.conf.set(PUSHDOWN, "true")
+        try:
+            snapshot.register(spark)
+            held = spark.read.format("subscriptions").load(str(where))
+            frame = held.where("filter in ('a.9.>', 'new.1', 'a.0.>') and depth <= 3 and filter like 'a.%'")
+            assert found_in(frame) == [row for row in instants[4] if row[0] == "a.9.>"]
+            assert found_in(held.where("subscriber = 'carol'")) == [row for row in instants[4] if row[1] == "carol"]
+        finally:
+            spark.conf.unset(PUSHDOWN)
+            snapshot.register(spark)
+
+    def test_in_several_parts_holds_each_row_once(
+        self, spark: SparkSession, reader: DataFrameReader, tmp_path: Path
+    ) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe_many((f"a.{n}", "s") for n in range(70_000))
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            publisher.publish()
+        frame = reader.load(str(tmp_path))
+        assert frame.count() == frame.select("filter").distinct().count() == 70_000
+        trie.check()
+
+
+class TestChanges:
+    def test_lead_from_one_version_to_another(
+        self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
+    ) -> None:
+        changes = reader.options(readChangeFeed="true", startingVersion="1", endingVersion="3").load(str(where))
+        rows = changes.collect()
+        assert Counter(row._commit_version for row in rows)[1] == len(instants[1])
+        state = Counter[str]()
+        for version in (1, 2, 3):
+            for row in rows:
+                if row._commit_version == version:
+                    sign = -1 if row._change_type in ("delete", "update_preimage") else 1
+                    state[repr((row.filter, row.subscriber, sorted(row.options.items())))] += sign
+            assert sorted(state.elements()) == sorted(map(repr, instants[version])), version
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({}, "needs the path of a published directory"),
+            ({"path": "x", "versionAsof": "new"}, "versionasof must be the number of a version, not 'new'"),
+            ({"path": "x", "filter": "a"}, "has no option 'filter'; it has path, versionasof"),
+            ({"path": "x", "readChangeFeed": "yes"}, "readChangeFeed must be true or false, not 'yes'"),
+            ({"path": "x", "readChangeFeed": "true"}, "needs startingVersion"),
+            ({"path": "x", "versionAsOf": "1", "timestampAsOf": "2026-01-01"}, "exclude each other"),
+        ],
+    )
+    def test_say_what_is_wanted(self, options: dict[str, str], message: str) -> None:
+        from pyspark.sql.types import StructType
+
+        from snapshot.source import Subscriptions
+
+        with pytest.raises(ValueError, match=message):
+            Subscriptions(options).reader(StructType()).partitions()
+
+    def test_of_a_stream_that_is_none_of_changes(self) -> None:
+        from pyspark.sql.types import StructType
+
+        from snapshot.source import Subscriptions
+
+        with pytest.raises(ValueError, match="is one of changes"):
+            Subscriptions({"path": "x"}).streamReader(StructType())
+
+    def test_reach_the_user(self, reader: DataFrameReader, tmp_path: Path) -> None:
+        with pytest.raises(Exception, match="nothing was published there"):
+            reader.load(str(tmp_path)).collect()
