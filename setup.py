@@ -40,6 +40,11 @@ MODULES = {
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
+    "subtrie.fields.criteria": "subtrie/fields/criteria.py",
+    "subtrie.fields.intervals": "subtrie/fields/intervals.py",
+    "subtrie.fields.index": "subtrie/fields/index.py",
+    "subtrie.fields.state": "subtrie/fields/state.py",
+    "subtrie.fields.matcher": "subtrie/fields/matcher.py",
 }
 
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
