@@ -6,6 +6,7 @@ from subtrie._trie.subscribers cimport Entry, SetNode
 from subtrie.fields.criteria cimport Criterion, Equals, OneOf, Prefix, TopicPart, Within
 from subtrie.fields.intervals cimport Ranges
 
+cdef tuple _NO_RANGES
 cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
 
 
@@ -19,7 +20,7 @@ cdef class Filed(Entry):
 
 cdef class Field:
     cdef readonly object values
-    cdef readonly dict ranges
+    cdef readonly tuple ranges
     cdef readonly object any
 
 
@@ -33,15 +34,15 @@ cdef Field _NO_FIELD
 @cython.locals(index=Index)
 cpdef Index new_index(object fields, object absent)
 @cython.locals(field=Field)
-cdef Field _new_field(object values, dict ranges, object any)
+cdef Field _new_field(object values, tuple ranges, object any)
 @cython.locals(cell=Cell)
 cpdef Cell new_cell(object key, uint64_t hash, object value)
 cdef Cell find_cell(object cells, object key, uint64_t hash)
 @cython.locals(name_hash=uint64_t, cell=Cell, before=Field, after=Field)
 cpdef Index refiled(Index index, Criterion criterion, Filed old, Filed new)
 cdef Field _refiled_in_field(Field field, Criterion criterion, Filed old, Filed new)
-@cython.locals(tree=Ranges, left=Ranges, changed=dict)
-cdef dict _refiled_in_ranges(dict ranges, Within span, Filed old, Filed new)
+@cython.locals(trees=tuple, tree=Ranges, left=Ranges, changed=tuple)
+cdef tuple _refiled_in_ranges(tuple ranges, Within span, Filed old, Filed new)
 @cython.locals(cell=Cell)
 cdef object _refiled_under(object cells, object key, uint64_t hash, Filed old, Filed new)
 cdef object _exchanged(object filed, Filed old, Filed new)
@@ -53,9 +54,3 @@ cdef Within _span_of(Criterion criterion)
 cpdef Py_ssize_t crowd_under(Index index, Criterion criterion, Py_ssize_t most) except -2
 @cython.locals(cell=Cell)
 cdef Py_ssize_t _crowd_at(object cells, object key, uint64_t hash) except -1
-@cython.locals(cell=Cell, nothing=Cell, found=list)
-cpdef list entries_for(Index index, dict message)
-@cython.locals(cell=Cell, order=int, tree=Ranges, around=list)
-cdef object _find_in_field(Field field, object value, dict message, list found)
-@cython.locals(node=SetNode, entry=Filed, criterion=Criterion)
-cdef object _find_among(object filed, dict message, list found)

@@ -3,7 +3,7 @@
     Index
       fields: name -> Field
         values: value -> entries filed under it            Equals, OneOf
-        ranges: order -> tree of ranges, with entries      Within, Prefix
+        ranges: of each order a tree, with entries         Within, Prefix
         any:    entries                                    Present, NotIn
       absent: name -> entries                              Absent
 
@@ -23,12 +23,11 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import settle
+    from ctrie._arrays import replaced, settle
     from ctrie._nodes import mix
-    from subtrie._trie.subscribers import Entry, SetNode, find_entry, set_size, with_entry, without_entry
+    from subtrie._trie.subscribers import Entry, find_entry, set_size, with_entry, without_entry
     from subtrie.fields.criteria import (
         NONE,
-        NOWHERE,
         RANGES,
         VALUES,
         Absent,
@@ -38,23 +37,19 @@ if not cython.compiled:
         Prefix,
         TopicPart,
         Within,
-        check_hashable,
-        order_of,
     )
     from subtrie.fields.intervals import (
         Ranges,
         crowd_around,
-        filed_around,
         filed_at,
         with_range,
         without_range,
     )
 else:
-    from cython.cimports.ctrie._arrays import settle
+    from cython.cimports.ctrie._arrays import replaced, settle
     from cython.cimports.ctrie._nodes import mix
     from cython.cimports.subtrie._trie.subscribers import (
         Entry,
-        SetNode,
         find_entry,
         set_size,
         with_entry,
@@ -62,7 +57,6 @@ else:
     )
     from cython.cimports.subtrie.fields.criteria import (
         NONE,
-        NOWHERE,
         RANGES,
         VALUES,
         Absent,
@@ -72,13 +66,10 @@ else:
         Prefix,
         TopicPart,
         Within,
-        check_hashable,
-        order_of,
     )
     from cython.cimports.subtrie.fields.intervals import (
         Ranges,
         crowd_around,
-        filed_around,
         filed_at,
         with_range,
         without_range,
@@ -92,6 +83,9 @@ from subtrie.fields.intervals import all_filed, check_ranges
 _RANGE_COST = 8
 _ANY_COST = 64
 _ABSENT_COST = 256
+
+
+_NO_RANGES = (None,) * 7  # a tree for each order
 
 
 class Cell(Entry):
@@ -113,7 +107,7 @@ class Field:
 
     __slots__ = ("any", "ranges", "values")
     values: Any
-    ranges: dict[int, Ranges]
+    ranges: tuple[Ranges | None, ...] | None
     any: Any
 
 
@@ -134,7 +128,7 @@ def new_index(fields: Any, absent: Any) -> Index:
     return index
 
 
-def _new_field(values: Any, ranges: dict[int, Ranges], any: Any) -> Field:
+def _new_field(values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any) -> Field:
     field: Field = Field.__new__(Field)
     field.values = values
     field.ranges = ranges
@@ -159,7 +153,7 @@ def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
     return find_entry(cells, key, hash)  # type: ignore[return-value]
 
 
-_NO_FIELD: Field = _new_field(None, {}, None)
+_NO_FIELD: Field = _new_field(None, None, None)
 
 
 # ------------------------------------------------------------------------------------------------------------- changes
@@ -174,7 +168,7 @@ def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | 
     cell: Cell | None = find_cell(index.fields, criterion.name, name_hash)
     before: Field = _NO_FIELD if cell is None else cell.value
     after = _refiled_in_field(before, criterion, old, new)
-    if after.values is None and after.any is None and not after.ranges:
+    if after.values is None and after.any is None and after.ranges is None:
         # Nothing is left, or there was nothing and still is: OneOf no values is filed nowhere.
         return index if cell is None else new_index(without_entry(index.fields, cell), index.absent)
     return new_index(
@@ -195,18 +189,14 @@ def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new
 
 
 def _refiled_in_ranges(
-    ranges: dict[int, Ranges], span: Within, old: Filed | None, new: Filed | None
-) -> dict[int, Ranges]:
-    changed = dict(ranges)
-    tree: Ranges | None = ranges.get(span.order)
+    ranges: tuple[Ranges | None, ...] | None, span: Within, old: Filed | None, new: Filed | None
+) -> tuple[Ranges | None, ...] | None:
+    trees = _NO_RANGES if ranges is None else ranges
+    tree: Ranges | None = trees[span.order]
     filed = _exchanged(filed_at(tree, span), old, new)
     left = with_range(tree, span, filed) if filed is not None else without_range(tree, span)  # type: ignore[arg-type]
-    if left is None:
-        del changed[span.order]
-    else:
-        changed[span.order] = left
-    settle(changed)
-    return changed
+    changed = replaced(trees, span.order, left)
+    return None if left is None and changed == _NO_RANGES else changed
 
 
 def _refiled_under(cells: Any, key: object, hash: int, old: Filed | None, new: Filed | None) -> Any:
@@ -261,7 +251,7 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
         return crowd
     if criterion.place == RANGES:
         span = _span_of(criterion)
-        tree: Ranges | None = field.ranges.get(span.order)
+        tree: Ranges | None = None if field.ranges is None else field.ranges[span.order]
         below = 0 if span.low is None else crowd_around(tree, span.low, most)
         above = 0 if span.high is None else crowd_around(tree, span.high, most)
         return _RANGE_COST + max(below, above)
@@ -271,60 +261,6 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
 def _crowd_at(cells: Any, key: object, hash: int) -> int:
     cell: Cell | None = find_cell(cells, key, hash)
     return 0 if cell is None else set_size(cell.value)
-
-
-# -------------------------------------------------------------------------------------------------------------- search
-
-
-def entries_for(index: Index, message: dict[Any, Any]) -> list[Filed]:
-    """Return the entries of which all holds for a message, each once. The message's values are hashed, and compared
-    with those filed by `==`: users' code may run and raise."""
-    found: list[Any] = []
-    for name, value in list(message.items()):
-        check_hashable(name, value)
-        cell: Cell | None = find_cell(index.fields, name, mix(hash(name)))
-        if cell is not None:
-            _find_in_field(cell.value, value, message, found)
-    if index.absent is not None:
-        for without in iter_entries(index.absent):
-            if without.subscriber not in message:
-                nothing: Cell = without  # type: ignore[assignment]
-                _find_among(nothing.value, message, found)
-    return found
-
-
-def _find_in_field(field: Field, value: Any, message: dict[Any, Any], found: list[Any]) -> None:
-    if field.values is not None:
-        cell: Cell | None = find_cell(field.values, value, mix(hash(value)))
-        if cell is not None:
-            _find_among(cell.value, message, found)
-    if field.ranges:
-        order = order_of(value)
-        tree: Ranges | None = None if order == NOWHERE else field.ranges.get(order)
-        if tree is not None:
-            around: list[Any] = []
-            filed_around(tree, value, around)
-            for filed in around:
-                _find_among(filed, message, found)
-    if field.any is not None:
-        _find_among(field.any, message, found)
-
-
-def _find_among(filed: Any, message: dict[Any, Any], found: list[Any]) -> None:
-    """Append the entries of a set of which all holds."""
-    if isinstance(filed, SetNode):
-        node: SetNode = filed
-        for branch in node.array:
-            _find_among(branch, message, found)
-    elif isinstance(filed, Entry):
-        entry: Filed = filed  # type: ignore[assignment]
-        for criterion in entry.rest:
-            if not criterion.met_by(message):
-                return
-        found.append(entry)
-    else:
-        for one in filed:
-            _find_among(one, message, found)
 
 
 # --------------------------------------------------------------------------------------------------------------- tests
@@ -343,7 +279,7 @@ def _all_in_field(name: Any, field: Field) -> Iterator[tuple[Any, Any]]:
     for cell in cells_of(field.values):
         for entry in iter_entries(cell.value):
             yield (name, cell.subscriber), entry
-    for tree in field.ranges.values():
+    for tree in field.ranges or ():
         for span, filed in all_filed(tree):
             for entry in iter_entries(filed):
                 yield span, entry
@@ -374,11 +310,11 @@ def check_index(index: Index) -> None:
         assert cell.value is not None, f"nothing is filed under the absence of {cell.subscriber!r}"
     for cell in cells_of(index.fields):
         field: Field = cell.value
-        assert field.values is not None or field.ranges or field.any is not None, f"nothing in {cell.subscriber!r}"
+        assert field.values is not None or field.ranges is not None or field.any is not None, f"nothing in {cell.subscriber!r}"
         check_set(field.values)
         check_set(field.any)
         for value in cells_of(field.values):
             check_set(value.value)
             assert value.value is not None, f"nothing is filed under {value.subscriber!r}"
-        for tree in field.ranges.values():
+        for tree in field.ranges or ():
             check_ranges(tree)

@@ -2,6 +2,7 @@
 cimport cython
 
 from ctrie._native cimport Slot
+from subtrie.fields.index cimport Cell, Filed
 from subtrie.fields.state cimport State
 
 cdef Slot _UNMADE
@@ -29,3 +30,5 @@ cdef Slot _new_slot(State state)
 cpdef State _state_of(FieldMatcher matcher)
 cdef dict _as_dict(object message)
 cdef tuple _deliveries(list found)
+@cython.locals(clue=Filed, row=Cell, counts=dict)
+cdef dict _hits_of(State state, dict message)

@@ -23,25 +23,26 @@ if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
-    from subtrie.fields.index import entries_for
-    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, hits_of, subscribers_for, with_rows
+    from subtrie.fields.index import find_cell
+    from subtrie.fields.search import entries_for, subscribers_for
+    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, with_rows
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
     from cython.cimports.subtrie._trie.subscribers import Entry, subscriber_hash
     from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
-    from cython.cimports.subtrie.fields.index import entries_for
+    from cython.cimports.subtrie.fields.index import find_cell
+    from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
     from cython.cimports.subtrie.fields.state import (
         NO_ROWS,
         NOTHING,
         State,
         Subscribed,
         distinct,
-        hits_of,
-        subscribers_for,
         with_rows,
     )
 
+from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie.fields.overlapping import may_share
 from subtrie.fields.state import (
@@ -276,7 +277,7 @@ class FieldMatcher:
         much again for each of their criteria.
         """
         state = self._with_rows()
-        return distinct(state, list(hits_of(state, _as_dict(message))))
+        return distinct(state, list(_hits_of(state, _as_dict(message))))
 
     def hits(self, message: Message, /) -> dict[FieldSubscription, int]:
         """Return how many criteria of each subscription hold, without those of which none does. Cost as `match_any`.
@@ -289,7 +290,7 @@ class FieldMatcher:
         [1]
         """
         state = self._with_rows()
-        counted = hits_of(state, _as_dict(message)).items()
+        counted = _hits_of(state, _as_dict(message)).items()
         return {found: count for entry, count in counted for found in _shown((entry,))}
 
     def deliveries(self, message: Message, /) -> tuple[Any, ...]:
@@ -491,6 +492,17 @@ def find_in(state: State, criteria: frozenset[Criterion], subscriber: Any) -> Su
         if entry.criteria == criteria:
             return entry
     return None
+
+
+def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
+    """Return, of a state with rows, how many criteria of each subscription hold, without those that have none."""
+    assert state.clues is not None, "hits are counted on a state with rows"
+    counts: dict[Subscribed, int] = {}
+    for clue in entries_for(state.clues, message):
+        row = find_cell(state.rows, clue.subscriber, clue.hash)
+        for subscribed in iter_entries(row.value):  # type: ignore[union-attr]
+            counts[subscribed] = counts.get(subscribed, 0) + 1  # type: ignore[index,call-overload]
+    return counts
 
 
 def _options_of(entry: Entry) -> Mapping[str, Any]:

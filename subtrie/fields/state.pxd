@@ -56,8 +56,5 @@ cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash
 cdef Criterion _access(Index index, frozenset criteria)
 @cython.locals(criterion=Criterion)
 cdef tuple _rest(frozenset criteria, Criterion access)
-cpdef tuple subscribers_for(State state, dict message)
 @cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Entry)
 cpdef tuple distinct(State state, list found)
-@cython.locals(clue=Filed, row=Cell, counts=dict)
-cpdef dict hits_of(State state, dict message)

@@ -36,7 +36,6 @@ if not cython.compiled:
         Filed,
         Index,
         crowd_under,
-        entries_for,
         find_cell,
         new_cell,
         new_index,
@@ -52,7 +51,6 @@ else:
         Filed,
         Index,
         crowd_under,
-        entries_for,
         find_cell,
         new_cell,
         new_index,
@@ -305,11 +303,6 @@ def _place(criterion: Criterion) -> int:
 # ------------------------------------------------------------------------------------------------------------- queries
 
 
-def subscribers_for(state: State, message: dict[Any, Any]) -> tuple[Any, ...]:
-    """Return the distinct subscribers with a subscription of which all criteria hold."""
-    return distinct(state, entries_for(state.index, message))
-
-
 def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
     """Return the subscribers of subscriptions found, each once, without those that are gone."""
     subscribers: list[Any] = []
@@ -328,17 +321,6 @@ def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
                 continue
         subscribers.append(subscriber)
     return tuple(subscribers)
-
-
-def hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
-    """Return, of a state with rows, how many criteria of each subscription hold, without those that have none."""
-    assert state.clues is not None, "hits are counted on a state with rows"
-    counts: dict[Subscribed, int] = {}
-    for clue in entries_for(state.clues, message):
-        row = find_cell(state.rows, clue.subscriber, clue.hash)
-        for subscribed in iter_entries(row.value):  # type: ignore[union-attr]
-            counts[subscribed] = counts.get(subscribed, 0) + 1  # type: ignore[index,call-overload]
-    return counts
 
 
 def subscriptions_in(state: State, subscriber: object = None, owner_hash: int = 0) -> Iterator[Subscribed]:
