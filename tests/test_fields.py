@@ -730,8 +730,9 @@ def test_bounds_that_nothing_lies_within(bounds: tuple[Any, Any]) -> None:
         Within("price", *bounds)
 
 
-def test_the_manual_is_right() -> None:
-    manual = Path(__file__).parent.parent / "docs" / "topics.md"
+@pytest.mark.parametrize("page", ["topics.md", "fields.md"])
+def test_the_manual_is_right(page: str) -> None:
+    manual = Path(__file__).parent.parent / "docs" / page
     failed, tried = doctest.testfile(str(manual), module_relative=False)
     assert tried > 0
     assert failed == 0
