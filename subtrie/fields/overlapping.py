@@ -6,36 +6,10 @@ no, there is no such message; where it says yes, there usually is one.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable
 from typing import Any
 
-if not cython.compiled:
-    from subtrie.fields.criteria import (
-        Absent,
-        Criterion,
-        Equals,
-        NotIn,
-        OneOf,
-        Prefix,
-        Topic,
-        Within,
-    )
-else:
-    from cython.cimports.subtrie.fields.criteria import (
-        Absent,
-        Criterion,
-        Equals,
-        NotIn,
-        OneOf,
-        Prefix,
-        Topic,
-        Within,
-    )
+from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within
 
 
 def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:
