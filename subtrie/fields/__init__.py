@@ -21,7 +21,7 @@ from subtrie.fields.criteria import (
     Present,
     Within,
 )
-from subtrie.fields.matcher import Delivery, FieldChange, FieldMatcher, FieldSubscription, Message
+from subtrie.fields.matcher import FieldChange, FieldDelivery, FieldMatcher, FieldSubscription, Message
 from subtrie.fields.patterns import flattened, from_pattern, pattern_rows, to_pattern
 from subtrie.fields.routing import Route, RouteChange, RoutingMatcher
 
@@ -30,9 +30,9 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Criterion",
-    "Delivery",
     "Equals",
     "FieldChange",
+    "FieldDelivery",
     "FieldMatcher",
     "FieldSubscription",
     "GreaterThan",

@@ -310,7 +310,9 @@ def check_index(index: Index) -> None:
         assert cell.value is not None, f"nothing is filed under the absence of {cell.subscriber!r}"
     for cell in cells_of(index.fields):
         field: Field = cell.value
-        assert field.values is not None or field.ranges is not None or field.any is not None, f"nothing in {cell.subscriber!r}"
+        assert field.values is not None or field.ranges is not None or field.any is not None, (
+            f"nothing in {cell.subscriber!r}"
+        )
         check_set(field.values)
         check_set(field.any)
         for value in cells_of(field.values):

@@ -87,7 +87,7 @@ class FieldChange(NamedTuple):
     kind: str
 
 
-class Delivery(NamedTuple):
+class FieldDelivery(NamedTuple):
     """That a message goes to `subscriber`, with the options of the subscription that wanted it. `group` is always None:
     subscriptions by fields have no groups."""
 
@@ -294,7 +294,7 @@ class FieldMatcher:
         return {found: count for entry, count in counted for found in _shown((entry,))}
 
     def deliveries(self, message: Message, /) -> tuple[Any, ...]:
-        """Return a `Delivery` for each subscription of which all criteria hold: its subscriber and its options. A
+        """Return a `FieldDelivery` for each subscription of which all criteria hold: its subscriber and its options. A
         subscriber is named as often as such subscriptions name it. Cost and progress as `match_all`.
 
         >>> from subtrie.fields import Present
@@ -509,7 +509,7 @@ def _options_of(entry: Entry) -> Mapping[str, Any]:
     return _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
 
 
-def _deliveries(found: list[Any]) -> tuple[Delivery, ...]:
+def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
     deliveries = []
     for entry in found:
         subscriber = entry.subscriber
@@ -517,7 +517,7 @@ def _deliveries(found: list[Any]) -> tuple[Delivery, ...]:
             subscriber = subscriber()
             if subscriber is None:
                 continue
-        deliveries.append(Delivery(subscriber, _options_of(entry)))
+        deliveries.append(FieldDelivery(subscriber, _options_of(entry)))
     return tuple(deliveries)
 
 

@@ -121,7 +121,7 @@ class RoutingMatcher:
         return self._fields.match_many([self._routed(topic, message) for topic, message in messages])
 
     def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
-        """Return a `Delivery` for each subscription that wants a message under a topic: its subscriber and options.
+        """Return a `FieldDelivery`, subscriber and options, for each subscription that wants a message under a topic.
 
         >>> matcher = RoutingMatcher()
         >>> matcher.subscribe("a.*", [], "ann", qos=1)
