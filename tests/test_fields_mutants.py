@@ -6,6 +6,7 @@ Those in what several threads share are in test_fields_interleavings.py.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -67,18 +68,17 @@ def compare(matcher: Any, present: Any, message: dict[str, int], counted: bool) 
 
 def some_criterion(fields: Any, rng: random.Random) -> Any:
     name, value = rng.choice("fgh"), rng.randrange(5)
-    return rng.choice(
-        [
-            lambda: fields.Equals(name, value),
-            lambda: fields.OneOf(name, [value, value + 1]),
-            lambda: fields.Within(name, value, value + rng.randrange(1, 3), rng.random() < 0.5, rng.random() < 0.5),
-            lambda: fields.AtLeast(name, value),
-            lambda: fields.LessThan(name, value),
-            lambda: fields.NotIn(name, [value]),
-            lambda: fields.Present(name),
-            lambda: fields.Absent(name),
-        ]
-    )()
+    makers: list[Callable[[], Any]] = [
+        lambda: fields.Equals(name, value),
+        lambda: fields.OneOf(name, [value, value + 1]),
+        lambda: fields.Within(name, value, value + rng.randrange(1, 3), rng.random() < 0.5, rng.random() < 0.5),
+        lambda: fields.AtLeast(name, value),
+        lambda: fields.LessThan(name, value),
+        lambda: fields.NotIn(name, [value]),
+        lambda: fields.Present(name),
+        lambda: fields.Absent(name),
+    ]
+    return rng.choice(makers)()
 
 
 def some_message(rng: random.Random) -> dict[str, int]:

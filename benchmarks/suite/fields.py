@@ -148,7 +148,7 @@ def _subscribe(quick: bool) -> Iterator[Group]:
         yield group
 
 
-def _each(call: Any, messages: Sequence[Message]) -> None:
+def _each(call: Any, messages: Sequence[Any]) -> None:
     for message in messages:
         call(message)
 
