@@ -49,6 +49,12 @@ MODULES = {
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
     "subtrie._trie.bulk": "subtrie/_trie/bulk.py",
+    "subtrie.fields.criteria": "subtrie/fields/criteria.py",
+    "subtrie.fields.intervals": "subtrie/fields/intervals.py",
+    "subtrie.fields.index": "subtrie/fields/index.py",
+    "subtrie.fields.state": "subtrie/fields/state.py",
+    "subtrie.fields.search": "subtrie/fields/search.pyx",
+    "subtrie.fields.matcher": "subtrie/fields/matcher.py",
 }
 
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})

@@ -40,3 +40,8 @@ def removed(array: tuple[Any, ...], pos: int) -> tuple[Any, ...]:
 def popcount(bitmap: int) -> int:
     """Return the number of set bits."""
     return bitmap.bit_count()
+
+
+def settle(node: object) -> None:
+    """Have the collector pass over a node that never changes and leads to nothing that it tracks; see arrays.h. For the
+    compiled twin."""

@@ -3,11 +3,17 @@ field."""
 
 from __future__ import annotations
 
+import copy
 import doctest
+import gc
+import pickle
 import random
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -16,18 +22,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctrie import drain
 from subtrie import AMQP, MQTT, Dialect, SubscriptionTrie
 from subtrie.errors import TopicError
 from subtrie.fields import (
+    Absent,
+    AtLeast,
+    AtMost,
     Criterion,
     Equals,
     FieldMatcher,
     FieldSubscription,
+    GreaterThan,
+    LessThan,
+    NotIn,
     OneOf,
+    Prefix,
     Present,
     RoutingMatcher,
     Within,
 )
+from subtrie.fields.matcher import _state_of
 from subtrie.locked import LockedTrie
 from subtrie.matcher import Matcher
 from subtrie.naive import NaiveMatcher
@@ -38,6 +53,16 @@ WORKED_EXAMPLE: dict[int, list[Criterion]] = {
     2: [Equals("market", "forex"), Equals("currency", "EUR")],
     3: [Present("urgent")],
 }
+
+
+def left_in(matcher: FieldMatcher) -> list[Any]:
+    """What a matcher's state still leads to: nothing, if nobody is subscribed."""
+    state = _state_of(matcher)
+    index, clues = state.index, state.clues
+    parts = [state.owners, state.rows, index.fields, index.absent]
+    if clues is not None:
+        parts += [clues.fields, clues.absent]
+    return [part for part in parts if part is not None]
 
 
 @pytest.fixture
@@ -80,22 +105,166 @@ class TestChanges:
         assert matcher.match_all({"currency": "EUR"}) == (1,)
         matcher.check()
 
-    def test_numbers_are_used_again(self, matcher: FieldMatcher) -> None:
-        matcher.unsubscribe(WORKED_EXAMPLE[1], 1)
-        matcher.unsubscribe(WORKED_EXAMPLE[0], 0)
-        matcher.subscribe([Present("late")], 4)
-        assert list(matcher._state.load().used) == [0, 2, 3]
-        assert matcher.match_all({"late": 1, "currency": "EUR"}) == (4,)
-        matcher.check()
-
     def test_nothing_is_left_of_what_has_gone(self, matcher: FieldMatcher) -> None:
+        matcher.match_any({"urgent": None})
         for subscriber, criteria in WORKED_EXAMPLE.items():
             matcher.unsubscribe(criteria, subscriber)
-        maps, sizes, used = matcher._state.load()
-        assert not any(maps)
-        assert not sizes
-        assert not used
+        assert not matcher
+        assert left_in(matcher) == []
         matcher.check()
+
+    def test_options_are_replaced(self, matcher: FieldMatcher) -> None:
+        assert not matcher.subscribe(WORKED_EXAMPLE[3], 3, qos=1)
+        assert [dict(d.options) for d in matcher.deliveries({"urgent": 1})] == [{"qos": 1}]
+        assert [found.options for found in matcher.hits({"urgent": 1}) if found.subscriber == 3] == [{"qos": 1}]
+        assert not matcher.subscribe(WORKED_EXAMPLE[3], 3)
+        assert [dict(d.options) for d in matcher.deliveries({"urgent": 1})] == [{}]
+        matcher.check()
+
+    @pytest.mark.parametrize("counted", [False, True])
+    def test_unsubscribe_all(self, matcher: FieldMatcher, counted: bool) -> None:
+        if counted:
+            matcher.hits({})
+        for value in range(40):
+            matcher.subscribe([Equals("id", value), Within("price", 0, value)], 2)
+        assert matcher.unsubscribe_all(2) == 41
+        assert matcher.unsubscribe_all(2) == 0
+        assert len(matcher) == 3
+        assert matcher.match_all({"id": 3, "price": 1, "market": "forex", "currency": "EUR"}) == (1,)
+        matcher.check()
+
+    def test_several_at_once_or_none(self, matcher: FieldMatcher) -> None:
+        with pytest.raises(TypeError, match="a criterion must be"):
+            matcher.subscribe_many([([Present("a")], 1), (["a"], 2)])
+        assert len(matcher) == 4
+        assert matcher.subscribe_many([([Present("a")], 1), ([Present("a")], 1, {"qos": 2}), ([Present("b")], 1)]) == 2
+        assert [dict(d.options) for d in matcher.deliveries({"a": 1})] == [{"qos": 2}]
+        matcher.check()
+
+    def test_what_is_there(self, matcher: FieldMatcher) -> None:
+        assert (WORKED_EXAMPLE[2], 2) in matcher
+        assert (WORKED_EXAMPLE[2], 1) not in matcher
+        assert {found.subscriber: set(found.criteria) for found in matcher} == {
+            subscriber: set(criteria) for subscriber, criteria in WORKED_EXAMPLE.items()
+        }
+        assert [found.subscriber for found in matcher.subscriptions(1)] == [1]
+        matcher.clear()
+        assert list(matcher) == left_in(matcher) == []
+        matcher.check()
+
+
+class TestInstants:
+    def test_a_snapshot_stays_and_a_fork_goes_its_own_way(self, matcher: FieldMatcher) -> None:
+        snapshot, fork = matcher.snapshot(), matcher.fork()
+        before = set(matcher)
+        matcher.unsubscribe_all(3)
+        matcher.subscribe([Present("late")], 5)
+        fork.subscribe([Present("late")], 6)
+        assert snapshot.match_all({"urgent": 1, "late": 1}) == (3,)
+        assert snapshot.match_any({"late": 1}) == ()
+        assert set(snapshot) == before
+        assert matcher.match_all({"urgent": 1, "late": 1}) == (5,)
+        assert set(fork.match_all({"urgent": 1, "late": 1})) == {3, 6}
+        assert snapshot.snapshot() is snapshot
+        for one in (matcher, snapshot, fork):
+            one.check()
+
+    def test_a_snapshot_refuses_changes(self, matcher: FieldMatcher) -> None:
+        snapshot = matcher.snapshot()
+        for change in (
+            lambda: snapshot.subscribe([Present("f")], 1),
+            lambda: snapshot.unsubscribe([Present("f")], 1),
+            lambda: snapshot.subscribe_many([]),
+            lambda: snapshot.unsubscribe_all(1),
+            snapshot.clear,
+        ):
+            with pytest.raises(TypeError, match="is a snapshot, which never changes; fork"):
+                change()
+        assert len(snapshot) == 4
+        snapshot.check()
+
+    def test_a_difference(self, matcher: FieldMatcher) -> None:
+        for value in range(100):
+            matcher.subscribe([Equals("id", value)], "many")
+        before = matcher.snapshot()
+        matcher.unsubscribe([Equals("id", 7)], "many")
+        matcher.subscribe([Equals("id", 8)], "many", qos=1)
+        matcher.subscribe([Equals("id", 100)], "many")
+        matcher.unsubscribe_all(0)
+        changes = {(c.kind, c.subscription.subscriber, *c.subscription.criteria) for c in matcher.diff(before)}
+        assert changes == {
+            ("removed", "many", Equals("id", 7)),
+            ("updated", "many", Equals("id", 8)),
+            ("added", "many", Equals("id", 100)),
+            ("removed", 0, *frozenset(WORKED_EXAMPLE[0])),
+        }
+        assert list(matcher.diff(matcher)) == []
+        matcher.check()
+
+    def test_a_copy_and_a_pickle(self, matcher: FieldMatcher) -> None:
+        matcher.subscribe([NotIn("a", [1]), Absent("b"), LessThan("c", 3), Prefix("d", "x")], "ann", qos=1)
+        for other in (copy.copy(matcher), pickle.loads(pickle.dumps(matcher))):
+            assert set(other) == set(matcher)
+            other.check()
+        assert [dict(s.options) for s in pickle.loads(pickle.dumps(list(matcher.subscriptions("ann"))))] == [{"qos": 1}]
+
+
+class Subscriber:
+    """Somebody to whom weak references can be had; equal to whoever has the same name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Subscriber) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class TestWeakSubscribers:
+    def test_who_is_gone_is_on_nothing_any_more(self) -> None:
+        matcher = FieldMatcher(weak=True)
+        ann, bob = Subscriber("ann"), Subscriber("bob")
+        matcher.subscribe([Equals("a", 1)], ann)
+        matcher.subscribe([Present("a")], ann, qos=1)
+        matcher.subscribe([Present("a")], bob)
+        snapshot = matcher.snapshot()
+        assert set(matcher.match_all({"a": 1})) == {ann, bob}
+        assert set(matcher.match_any({"a": 1})) == {ann, bob}
+        del ann
+        gc.collect()
+        for one in (matcher, snapshot):
+            assert one.match_all({"a": 1}) == one.match_any({"a": 1}) == (bob,)
+            assert [d.subscriber for d in one.deliveries({"a": 1})] == [bob]
+            assert len(one) == 1
+            assert [s.subscriber for s in one] == [bob]
+        matcher.check()
+        assert matcher.unsubscribe([Present("a")], Subscriber("bob"))
+        assert left_in(matcher) == []
+
+    def test_who_cannot_be_weakly_held_is_refused(self) -> None:
+        matcher = FieldMatcher(weak=True)
+        with pytest.raises(TypeError, match="cannot create weak reference to 'int' object"):
+            matcher.subscribe([Present("a")], 1)
+        assert not matcher
+        matcher.check()
+
+    def test_a_matcher_keeps_no_cycle_alive(self) -> None:
+        class Bus:
+            pass
+
+        bus = Bus()
+        bus.matcher = FieldMatcher()  # type: ignore[attr-defined]
+        bus.matcher.subscribe([Equals("a", 1), Within("b", 0, 1)], bus)  # type: ignore[attr-defined]
+        for n in range(100):
+            bus.matcher.subscribe([Equals("a", n), Within("b", 0, n)], n)  # type: ignore[attr-defined]
+        gone = weakref.ref(bus)
+        del bus
+        gc.collect()
+        drain()
+        gc.collect()
+        assert gone() is None
 
 
 class TestCriteria:
@@ -111,6 +280,24 @@ class TestCriteria:
             (Within("f", low=1), [1, 10**9], [0, "2"]),
             (Within("f", high="m"), ["a", "m"], ["n", 2]),
             (Within("f"), [0, "a", None], []),
+            (Within("f", 1, 3, True, True), [1.5, 2, Decimal("2.5"), Fraction(3, 2)], [1, 3, "2", 1 + 0j]),
+            (Within("f", "a", "b", high_open=True), ["a", "az"], ["b", b"a", 1]),
+            (Within("f", b"a", b"b"), [b"a", b"ab"], ["a"]),
+            (Within("f", date(2026, 1, 1)), [date(2026, 1, 1)], [datetime(2026, 1, 2), 1]),
+            (Within("f", datetime(2026, 1, 1)), [datetime(2026, 1, 2)], [datetime(2026, 1, 2, tzinfo=UTC), 1]),
+            (Within("f", datetime(2026, 1, 1, tzinfo=UTC)), [datetime(2026, 1, 2, tzinfo=UTC)], [datetime(2026, 1, 2)]),
+            (Within("f", timedelta(1), timedelta(2)), [timedelta(1.5)], [timedelta(3), 1]),
+            (Within("f", (1, 2), (3,)), [(2,), (1, 2)], [(0,), (4,), 2, "a"]),
+            (LessThan("f", 3), [2, 2.9, True], [3, "2", None]),
+            (AtMost("f", 3), [3, Decimal(3)], [3.1]),
+            (GreaterThan("f", "m"), ["n", "ma"], ["m", 9]),
+            (AtLeast("f", 3), [3, float("inf")], [2, float("nan")]),
+            (NotIn("f", ["a", 1]), ["b", 2, None, ""], ["a", 1, True]),
+            (NotIn("f", []), [0, None], []),
+            (Prefix("f", "ab"), ["ab", "abc", "ab\U0010ffff"], ["a", "ac", "AB", b"ab", None, 1]),
+            (Prefix("f", ""), ["", "a"], [b"", 1]),
+            (Prefix("f", "\U0010ffff"), ["\U0010ffff", "\U0010ffffa"], ["a"]),
+            (Prefix("f", b"a\xff"), [b"a\xff", b"a\xffb"], [b"b", "a"]),
         ],
     )
     def test_holds_for(self, criterion: Criterion, holds: list[Any], fails: list[Any]) -> None:
@@ -121,6 +308,20 @@ class TestCriteria:
         for value in fails:
             assert matcher.match_all({"f": value}) == (), value
         assert matcher.match_all({"g": (holds + fails)[0]}) == ()
+        assert [criterion.holds(value) for value in holds + fails] == [True] * len(holds) + [False] * len(fails)
+        assert pickle.loads(pickle.dumps(criterion)) == criterion
+        assert matcher.unsubscribe([pickle.loads(pickle.dumps(criterion))], "ann")
+        assert left_in(matcher) == []
+        matcher.check()
+
+    def test_absence_holds_where_no_field_is(self) -> None:
+        matcher = FieldMatcher()
+        matcher.subscribe([Absent("f")], "ann")
+        matcher.subscribe([Absent("f"), Equals("g", 1)], "bob")
+        assert matcher.match_all({}) == matcher.match_all({"g": 2}) == ("ann",)
+        assert set(matcher.match_all({"g": 1})) == {"ann", "bob"}
+        assert matcher.match_all({"f": None, "g": 1}) == ()
+        assert matcher.match_any({"f": None, "g": 1}) == ("bob",)
         matcher.check()
 
     def test_an_impossible_range_is_refused(self) -> None:
@@ -135,6 +336,10 @@ class TestCriteria:
             (lambda: Equals("price", float("nan")), "nothing is equal to nan"),
             (lambda: Equals("price", Decimal("sNaN")), "nothing is equal to Decimal"),
             (lambda: OneOf("price", [1, float("nan")]), "nothing is equal to nan"),
+            (lambda: NotIn("price", [1, float("nan")]), "nothing is equal to nan"),
+            (lambda: Within("price", float("nan")), "nothing lies within nan and None"),
+            (lambda: LessThan("price", float("nan")), "nothing lies within None and nan"),
+            (lambda: Within("price", 1, 1, low_open=True), "nothing lies within 1 and 1, open"),
         ],
     )
     def test_a_value_to_which_nothing_is_equal_is_refused(self, make: Callable[[], Any], message: str) -> None:
@@ -162,16 +367,34 @@ class TestCriteria:
 
 class TestBadInput:
     @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: Equals(1, 1), "the name of a field is a str, not int"),  # type: ignore[arg-type]
+            (lambda: OneOf("f", "ab"), "the values of field 'f' are several: give a list of them, not 'ab'"),
+            (lambda: OneOf("f", [[]]), "the value of field 'f' must be hashable, not list"),  # type: ignore[list-item]
+            (lambda: AtLeast("f", None), "a comparison with field 'f' needs a bound, not None"),
+            (lambda: Prefix("f", 1), "a prefix is a str or bytes, not int"),  # type: ignore[arg-type]
+            (lambda: FieldMatcher().match_all([("f", 1)]), "a message is a mapping of .*, not list"),  # type: ignore[arg-type]
+            (lambda: FieldMatcher().match_many({"f": 1}), "match_many.. takes several messages"),  # type: ignore[dict-item]
+            (lambda: FieldMatcher().diff({}), "older must be a FieldMatcher, not dict"),  # type: ignore[arg-type]
+        ],
+    )
+    def test_of_a_wrong_type(self, make: Callable[[], Any], message: str) -> None:
+        with pytest.raises(TypeError, match=message):
+            make()
+
+    @pytest.mark.parametrize(
         ("criteria", "error", "message"),
         [
             ([], ValueError, "a subscription has 1 to 3 criteria, not 0"),
             ([Present(name) for name in "abcd"], ValueError, "a subscription has 1 to 3 criteria, not 4"),
-            (["urgent"], TypeError, "a criterion must be Equals, Present, OneOf or Within, not str"),
+            (["urgent"], TypeError, "a criterion must be Equals, Present or another of subtrie.fields, not str"),
+            ([OneOf("f", range(4)), NotIn("g", ["a", ""])], ValueError, "name up to 5 values, not 6"),
             ([Equals("f", ["a"])], TypeError, "unhashable type: 'list'"),  # type: ignore[arg-type]
         ],
     )
     def test_is_refused_and_changes_nothing(self, criteria: list[Any], error: type[Exception], message: str) -> None:
-        matcher = FieldMatcher(max_criteria=3)
+        matcher = FieldMatcher(max_criteria=3, max_values=5)
         for change in (matcher.subscribe, matcher.unsubscribe):
             with pytest.raises(error, match=message):
                 change(criteria, "ann")
@@ -197,32 +420,83 @@ class TestBadInput:
 
 
 names = st.sampled_from("fgh")
-values = st.integers(0, 3)
+small = st.integers(0, 3)
+texts = st.text("ab\U0010ffff", max_size=3)
+numbers = small | st.sampled_from([0.5, 1.5, Decimal("1.5"), Fraction(1, 2), float("inf"), True])
+values = numbers | texts
+ordered_pairs = st.tuples(numbers, numbers) | st.tuples(texts, texts)
+
+
+def within(name: str, bounds: tuple[Any, Any], low_open: bool, high_open: bool) -> Criterion:
+    low, high = min(bounds), max(bounds)
+    return Within(name, low, high, low_open and low < high, high_open and low < high)
+
+
+one_sided = st.sampled_from([LessThan, AtMost, GreaterThan, AtLeast])
 criteria: st.SearchStrategy[Criterion] = st.one_of(
-    st.builds(Equals, names, values),
+    st.builds(Equals, names, values | st.none()),
     st.builds(Present, names),
+    st.builds(Absent, names),
     st.builds(OneOf, names, st.lists(values, max_size=3)),
-    st.builds(lambda name, bounds: Within(name, min(bounds), max(bounds)), names, st.tuples(values, values)),
+    st.builds(NotIn, names, st.lists(values, max_size=3)),
+    st.builds(within, names, ordered_pairs, st.booleans(), st.booleans()),
+    st.builds(lambda one_sided, name, bound: one_sided(name, bound), one_sided, names, values),
+    st.builds(Prefix, names, texts),
 )
 subscriptions = st.tuples(st.lists(criteria, min_size=1, max_size=4), st.integers(0, 2))
-messages = st.dictionaries(names, values | st.none())
+messages = st.dictionaries(names, values | st.none() | st.sampled_from([float("nan"), Decimal("NaN"), 1j, b"a", (1,)]))
 
 
-def hits(criteria: list[Criterion], message: dict[str, Any]) -> int:
-    return sum(c.name in message and c.holds(message[c.name]) for c in set(criteria))
+def compare(one: Any, other: Any, strictly: bool) -> bool:
+    if isinstance(one, str) != isinstance(other, str):
+        return False
+    try:
+        return bool(one < other or (one == other and not strictly))
+    except (TypeError, ArithmeticError):
+        return False
+
+
+def meets(criterion: Criterion, message: dict[str, Any]) -> bool:
+    """Whether a message meets a criterion, told without the criterion's help."""
+    if isinstance(criterion, Absent):
+        return criterion.name not in message
+    if criterion.name not in message:
+        return False
+    value = message[criterion.name]
+    match criterion:
+        case Equals():
+            return bool(value == criterion.value)
+        case OneOf():
+            return any(value == one for one in criterion.values)
+        case NotIn():
+            return all(value != one for one in criterion.values)
+        case Prefix():
+            return isinstance(value, str) and value[: len(criterion.prefix)] == criterion.prefix
+        case Within():
+            above = criterion.low is None or compare(criterion.low, value, criterion.low_open)
+            return above and (criterion.high is None or compare(value, criterion.high, criterion.high_open))
+    assert isinstance(criterion, Present)
+    return True
+
+
+def hits(criteria: Iterable[Criterion], message: dict[str, Any]) -> int:
+    return sum(meets(criterion, message) for criterion in set(criteria))
 
 
 @given(
     changes=st.lists(st.tuples(st.booleans(), subscriptions), max_size=12),
     asked=st.lists(messages, min_size=1, max_size=4),
+    counted_from=st.integers(0, 12),
 )
 def test_any_changes_answer_as_counting_criterion_by_criterion(
-    changes: list[tuple[bool, tuple[list[Criterion], int]]], asked: list[dict[str, Any]]
+    changes: list[tuple[bool, tuple[list[Criterion], int]]], asked: list[dict[str, Any]], counted_from: int
 ) -> None:
     matcher = FieldMatcher()
     present: set[FieldSubscription] = set()
-    for subscribes, (criteria, subscriber) in changes:
+    for number, (subscribes, (criteria, subscriber)) in enumerate(changes):
         subscription = FieldSubscription(frozenset(criteria), subscriber)
+        if number == counted_from:
+            matcher.hits({})
         if subscribes:
             assert matcher.subscribe(criteria, subscriber) == (subscription not in present)
             present.add(subscription)
@@ -230,12 +504,91 @@ def test_any_changes_answer_as_counting_criterion_by_criterion(
             assert matcher.unsubscribe(criteria, subscriber) == (subscription in present)
             present.discard(subscription)
         matcher.check()
+    assert set(matcher) == present
     for message in asked:
-        counted = {s: hits(list(s.criteria), message) for s in present}
+        counted = {s: hits(s.criteria, message) for s in present}
+        complete = [s for s, count in counted.items() if count == len(s.criteria)]
+        found = matcher.match_all(message)
+        assert set(found) == {s.subscriber for s in complete}
+        assert len(found) == len(set(found)), "a subscriber twice"
+        assert sorted(d.subscriber for d in matcher.deliveries(message)) == sorted(s.subscriber for s in complete)
+        for s in complete:
+            assert set(complete) <= set(matcher.overlapping(s.criteria)), "they share this very message"
         assert matcher.hits(message) == {s: count for s, count in counted.items() if count}
         assert set(matcher.match_any(message)) == {s.subscriber for s, count in counted.items() if count}
-        complete = {s.subscriber for s, count in counted.items() if count == len(s.criteria)}
-        assert set(matcher.match_all(message)) == complete
+    matcher.check()
+
+
+@given(before=st.lists(subscriptions, max_size=12), after=st.lists(subscriptions, max_size=12), counted=st.booleans())
+def test_the_difference_of_any_two_instants(
+    before: list[tuple[list[Criterion], int]], after: list[tuple[list[Criterion], int]], counted: bool
+) -> None:
+    older = FieldMatcher()
+    older.subscribe_many(before)
+    newer = older.fork()
+    if counted:
+        newer.hits({})
+    for subscription in before[::2]:
+        newer.unsubscribe(*subscription)
+    newer.subscribe_many(after)
+    kinds = {"added": set(newer) - set(older), "removed": set(older) - set(newer)}
+    changes = list(newer.diff(older))
+    assert {kind: {c.subscription for c in changes if c.kind == kind} for kind in kinds} == kinds
+    assert len(changes) == sum(map(len, kinds.values()))
+    older.check()
+    newer.check()
+
+
+@pytest.mark.parametrize("make", [Equals, AtLeast, lambda name, n: Within(name, n - 20, n + 20), LessThan])
+def test_many_on_one_field_come_and_go(make: Callable[[str, int], Criterion]) -> None:
+    """Enough of them for nodes at several levels and for every rotation of the tree of ranges."""
+    matcher = FieldMatcher()
+    rng = random.Random(3)
+    numbers = list(range(300))
+    rng.shuffle(numbers)
+    for number in numbers:
+        assert matcher.subscribe([make("f", number)], number)
+    matcher.check()
+    for value in (-1, 0, 77, 299, 500):
+        assert set(matcher.match_all({"f": value})) == {n for n in numbers if meets(make("f", n), {"f": value})}
+    rng.shuffle(numbers)
+    while numbers:
+        assert matcher.unsubscribe([make("f", numbers[-1])], numbers.pop())
+        if len(numbers) % 50 == 0:
+            matcher.check()
+            assert set(matcher.match_all({"f": 150})) == {n for n in numbers if meets(make("f", n), {"f": 150})}
+    assert left_in(matcher) == []
+
+
+def test_ranges_that_come_in_order_keep_the_tree_flat() -> None:
+    matcher = FieldMatcher()
+    for number in range(3_000):
+        matcher.subscribe([Within("f", number, number + 1)], number)
+    matcher.check()
+    assert set(matcher.match_all({"f": 10})) == {9, 10}
+
+
+@pytest.mark.parametrize("common_first", [False, True])
+def test_a_subscription_is_found_through_its_rarest_criterion(common_first: bool) -> None:
+    """Whatever comes first: what everybody asks for is not looked through for one that asks for something rare, too."""
+    matcher = FieldMatcher()
+    asked: list[int] = []
+
+    class Asked(int):
+        def __eq__(self, other: object) -> bool:
+            asked.append(int(self))
+            return int(self) == other
+
+        def __hash__(self) -> int:
+            return hash(int(self))
+
+    for number in range(500):
+        both: list[Criterion] = [Equals("type", "order"), Equals("id", Asked(number))]
+        matcher.subscribe(both if common_first else both[::-1], number)
+    asked.clear()
+    assert matcher.match_all({"type": "order", "id": 77}) == (77,)
+    assert len(asked) < 10, "subscriptions of other ids were looked at"
+    matcher.check()
 
 
 def in_threads(work: Callable[[int], None], threads: int) -> None:
@@ -377,8 +730,9 @@ def test_bounds_that_nothing_lies_within(bounds: tuple[Any, Any]) -> None:
         Within("price", *bounds)
 
 
-def test_the_manual_is_right() -> None:
-    manual = Path(__file__).parent.parent / "docs" / "topics.md"
+@pytest.mark.parametrize("page", ["topics.md", "fields.md"])
+def test_the_manual_is_right(page: str) -> None:
+    manual = Path(__file__).parent.parent / "docs" / page
     failed, tried = doctest.testfile(str(manual), module_relative=False)
     assert tried > 0
     assert failed == 0
@@ -415,7 +769,7 @@ def test_any_routes_answer_as_topic_and_criteria_one_by_one(
             s.subscriber
             for filter, s in present
             if AMQP.matches(AMQP.split_filter(filter), AMQP.split_topic(topic))
-            and hits(list(s.criteria), message) == len(s.criteria)
+            and hits(s.criteria, message) == len(s.criteria)
         }
         found = matcher.match(topic, message)
         assert set(found) == wanting

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from benchmarks.model import Benchmark, Contender, Group, same, timed
+from benchmarks import quamina
+from benchmarks.model import Benchmark, Contender, Group, check, same, timed
 from benchmarks.workloads import throughput_filters, throughput_topics
-from subtrie import AMQP, SubscriptionTrie
+from subtrie import AMQP
 from subtrie.fields import Criterion, Equals, FieldMatcher, OneOf, Present, RoutingMatcher, Within
 
 SUBSCRIPTIONS = 1_000
@@ -53,23 +55,100 @@ def _groups(quick: bool) -> Iterator[Group]:
     rng = random.Random(6)
     subscriptions = [_criteria(rng) for _ in range(50 if quick else SUBSCRIPTIONS)]
     messages = [_message(rng) for _ in range(20 if quick else MESSAGES)]
+    matcher = _filled(subscriptions)
+    for message in messages:
+        same(matcher.match_all(message), _compared(subscriptions, message), f"match_all of {message}")
+    texts = [json.dumps(message) for message in messages]
+    group = [
+        Contender(series, partial(timed, partial(_each, call, given)), len(messages))
+        for series, call, given in (
+            ("FieldMatcher.match_all", matcher.match_all, messages),
+            ("FieldMatcher.match_all, from JSON text", lambda text: matcher.match_all(json.loads(text)), texts),
+            ("FieldMatcher.deliveries", matcher.deliveries, messages),
+            ("FieldMatcher.match_any", matcher.match_any, messages),
+            ("fields compared one by one", partial(_compared, subscriptions), messages),
+        )
+    ]
+    yield group + _routed(subscriptions, messages) + _quamina(subscriptions, messages)
+
+
+def _filled(subscriptions: Sequence[Criteria]) -> FieldMatcher:
     matcher = FieldMatcher()
     for number, criteria in enumerate(subscriptions):
         matcher.subscribe(criteria, number)
-    for message in messages:
-        same(matcher.match_all(message), _compared(subscriptions, message), f"match_all of {message}")
-    group = [
-        Contender(series, partial(timed, partial(_each, call, messages)), len(messages))
-        for series, call in (
-            ("FieldMatcher.match_all", matcher.match_all),
-            ("FieldMatcher.match_any", matcher.match_any),
-            ("fields compared one by one", partial(_compared, subscriptions)),
-        )
+    return matcher
+
+
+def _quamina(subscriptions: Sequence[Criteria], messages: Sequence[Message], x: float | None = None) -> list[Contender]:
+    if quamina.missing():
+        return []
+    _, counts = quamina.run(subscriptions, messages)
+    matcher = _filled(subscriptions)
+    check(counts == [len(matcher.match_all(message)) for message in messages], "Quamina's matches")
+    return [Contender(quamina.NAME, lambda: quamina.run(subscriptions, messages)[0], len(messages), x)]
+
+
+# ------------------------------------------------------------------------------------------------------------- growth
+
+
+def _rare(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
+    """One value of as many as there are subscriptions for three of them, and one of three others; 1 match a message."""
+    domain = max(1, size // 3)
+    subscriptions: list[Criteria] = [
+        [Equals("id", rng.randrange(domain)), Equals("side", rng.randrange(3))] for _ in range(size)
     ]
-    yield group + _routed(subscriptions, messages)
+    return subscriptions, [{"id": rng.randrange(domain), "price": 7, "side": rng.randrange(3)} for _ in range(2_000)]
 
 
-def _each(call: Any, messages: Sequence[Message]) -> None:
+def _rare_in_range(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
+    """One rare value and one range that half of the messages are in; 1.4 matches a message."""
+    domain = max(1, size // 3)
+    subscriptions: list[Criteria] = []
+    for _ in range(size):
+        low = rng.randrange(1_000)
+        subscriptions.append([Equals("id", rng.randrange(domain)), Within("price", low, low + 500)])
+    messages = [{"id": rng.randrange(domain), "price": rng.randrange(300, 900), "side": 1} for _ in range(2_000)]
+    return subscriptions, messages
+
+
+def _ranges(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
+    """A range alone; 3 matches a message."""
+    subscriptions: list[Criteria] = []
+    for _ in range(size):
+        low = rng.randrange(1_000 * size)
+        subscriptions.append([Within("price", low, low + rng.randrange(6_000))])
+    return subscriptions, [{"price": rng.randrange(1_000 * size), "side": 1} for _ in range(2_000)]
+
+
+GROWING = {"a value and another one": _rare, "a value and a range": _rare_in_range, "a range": _ranges}
+
+
+def _growth(quick: bool) -> Iterator[Group]:
+    for size in (100,) if quick else (1_000, 10_000, 100_000):
+        group: Group = []
+        for series, make in GROWING.items():
+            subscriptions, messages = make(size, random.Random(7))
+            matcher = _filled(subscriptions)
+            for message in messages[:20]:
+                same(matcher.match_all(message), _compared(subscriptions, message), f"{series}: {message}")
+            group.append(
+                Contender(series, partial(timed, partial(_each, matcher.match_all, messages)), len(messages), size)
+            )
+            if make is _rare:
+                group += _quamina(subscriptions, messages, size)
+        yield group
+
+
+def _subscribe(quick: bool) -> Iterator[Group]:
+    for size in (100,) if quick else (1_000, 10_000, 100_000):
+        group: Group = []
+        for series, make in GROWING.items():
+            subscriptions, _ = make(size, random.Random(7))
+            group.append(Contender(series, partial(timed, partial(_filled, subscriptions)), size, size))
+        yield group
+
+
+def _each(call: Any, messages: Sequence[Any]) -> None:
     for message in messages:
         call(message)
 
@@ -78,7 +157,7 @@ def _routed(subscriptions: Sequence[Criteria], messages: Sequence[Message]) -> G
     """Return contenders that match topic and fields, each subscription having a filter of the throughput workload."""
     filters = throughput_filters(count=len(subscriptions))
     topics = throughput_topics(filters, len(messages))
-    routes = RoutingMatcher(SubscriptionTrie())
+    routes = RoutingMatcher()
     for number, (filter, criteria) in enumerate(zip(filters, subscriptions, strict=True)):
         routes.subscribe(filter, criteria, number)
     split = [AMQP.split_filter(filter) for filter in filters]
@@ -89,7 +168,7 @@ def _routed(subscriptions: Sequence[Criteria], messages: Sequence[Message]) -> G
     return [
         Contender(series, partial(timed, partial(_each_pair, call, calls)), len(calls))
         for series, call in (
-            ("RoutingMatcher on a SubscriptionTrie", routes.match),
+            ("RoutingMatcher.match", routes.match),
             ("topic and fields compared one by one", compare),
         )
     ]
@@ -116,5 +195,26 @@ BENCHMARKS = [
         groups=_groups,
         baseline="FieldMatcher.match_all",
         unit="us",
-    )
+    ),
+    Benchmark(
+        name="fields-growth",
+        title="Messages of three fields that few subscriptions want, by the number of subscriptions",
+        operation="message",
+        groups=_growth,
+        unit="ns",
+        x_label="subscriptions",
+        plot="growth",
+        note="Each subscription asks for what the series says; 1 to 3 matches a message.",
+    ),
+    Benchmark(
+        name="fields-subscribe",
+        title="Subscribing by fields, by the number of subscriptions",
+        operation="subscribe",
+        groups=_subscribe,
+        unit="ns",
+        x_label="subscriptions",
+        plot="growth",
+        repeats=5,
+        note="The mean over all subscriptions, from the first on.",
+    ),
 ]

@@ -62,4 +62,30 @@ static inline PyObject *tuple_of_part(array_part part)
 #define ctrie_inserted(array, pos, item) tuple_of_part(part_of_tuple(array, pos, 0, item))
 #define ctrie_removed(array, pos) tuple_of_part(part_of_tuple(array, pos, 1, NULL))
 
+/* A node that never changes and leads to nothing that the collector tracks cannot be part of a cycle: it is taken off the
+ * collector's list, once it is complete, so that a full collection does not look at millions of them. Tuples and frozen
+ * sets right below it are settled with it; whatever else is below it is to have been settled before. */
+static inline void ctrie_settle(PyObject *node);
+
+static int ctrie_is_unsettled(PyObject *below, void *unused)
+{
+    (void)unused;
+    if (PyTuple_CheckExact(below) || PyFrozenSet_CheckExact(below)) {
+        ctrie_settle(below);
+    }
+    return PyObject_GC_IsTracked(below);
+}
+
+static int ctrie_is_tracked(PyObject *below, void *unused) { return (void)unused, PyObject_GC_IsTracked(below); }
+
+static inline void ctrie_settle(PyObject *node)
+{
+    if (PyObject_GC_IsTracked(node)) {
+        int is_leaf = PyTuple_CheckExact(node) || PyFrozenSet_CheckExact(node);
+        if (!Py_TYPE(node)->tp_traverse(node, is_leaf ? ctrie_is_tracked : ctrie_is_unsettled, NULL)) {
+            PyObject_GC_UnTrack(node);
+        }
+    }
+}
+
 #endif /* CTRIE_ARRAYS_H */

@@ -28,11 +28,11 @@ from typing import Any
 from ctrie._arrays import groups_of
 
 if not cython.compiled:
-    from ctrie._arrays import inserted, popcount, removed, replaced
+    from ctrie._arrays import inserted, popcount, removed, replaced, settle
     from ctrie._nodes import Edit, mix
     from ctrie._slot import plain_after, plain_node, untrack
 else:
-    from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
+    from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced, settle
     from cython.cimports.ctrie._native import plain_after, plain_node, untrack
     from cython.cimports.ctrie._nodes import Edit, mix
 
@@ -81,6 +81,7 @@ def _new_node(bitmap: int, array: tuple[Any, ...], size: int) -> SetNode:
     node.bitmap = bitmap
     node.array = array
     node.size = size
+    settle(node)
     return node
 
 

@@ -1,0 +1,66 @@
+"""Subscriptions by fields as an Arrow table: a row each, with the criteria as a JSON pattern.
+
+============== ======================= ===================================================================
+column         type                    content
+============== ======================= ===================================================================
+`pattern`      string                  the criteria (see `subtrie.fields.to_pattern`)
+`subscriber`   string                  the subscriber's key (see `snapshot.texts`)
+`options`      map<string, string>     the subscription's options as texts (see `snapshot.texts`)
+============== ======================= ===================================================================
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from snapshot._extras import extra
+from snapshot.texts import Key, SubscriberKeys, option_text
+from subtrie.fields import FieldMatcher, pattern_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 64 * 1024
+
+
+def fields_to_arrow(source: FieldMatcher, *, key: Key | None = None) -> pa.Table:
+    """All subscriptions by fields of one instant as an Arrow table.
+
+    :param source: a field matcher, or a snapshot of one
+    :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
+    :returns: a table with the columns above, one row a subscription, in no particular order
+    :raises ImportError: pyarrow is not installed
+    :raises TypeError: ``source`` is no field matcher, or a subscriber is neither a string nor an integer and
+        there is no ``key``
+    :raises ValueError: criteria have no JSON pattern, or two subscribers have the same key
+
+    O(n). The load of the matcher's state is the linearization point.
+
+    >>> from subtrie.fields import Equals
+    >>> matcher = FieldMatcher()
+    >>> matcher.subscribe([Equals("currency", "USD")], "ann", qos=1)
+    True
+    >>> fields_to_arrow(matcher).to_pylist()
+    [{'pattern': '{"currency": ["USD"]}', 'subscriber': 'ann', 'options': [('qos', '1')]}]
+    """
+    if not isinstance(source, FieldMatcher):
+        raise TypeError(f"the source must be a FieldMatcher or a snapshot of one, not {type(source).__name__}")
+    pa = extra("pyarrow")
+    schema = pa.schema(
+        [("pattern", pa.string()), ("subscriber", pa.string()), ("options", pa.map_(pa.string(), pa.string()))]
+    )
+    return pa.Table.from_batches(_batches(source, SubscriberKeys(key), schema), schema)
+
+
+def _batches(source: FieldMatcher, keys: SubscriberKeys, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    pa = extra("pyarrow")
+    rows = (_row(pattern, keys.of(subscriber), options) for pattern, subscriber, options in pattern_rows(source))
+    while batch := list(itertools.islice(rows, BATCH_ROWS)):
+        yield pa.RecordBatch.from_pylist(batch, schema)
+
+
+def _row(pattern: str, subscriber: str, options: dict[str, Any]) -> dict[str, Any]:
+    texts = [(name, option_text(name, value)) for name, value in options.items()]
+    return {"pattern": pattern, "subscriber": subscriber, "options": texts}

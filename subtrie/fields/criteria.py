@@ -1,0 +1,574 @@
+"""Criteria: what a subscription asks of one field of a message.
+
+    Equals OneOf            filed under the values that they name       (VALUES)
+    Within and its kin      filed in an order of ranges (intervals.py)  (RANGES)
+    Prefix                  filed there, too: as the range of the texts that begin so
+    Present NotIn           filed under the field alone                 (ANY)
+    Absent                  filed apart                                 (NONE)
+
+`place` says where the index files a criterion. A criterion that is found there holds without a second look, if it
+`is_found_exactly`. A criterion is one object of few words that is never changed; two are equal if they ask the same of
+the same field.
+
+What has an order: a range compares numbers with numbers, texts with texts, and so on; the *order* of a value is which
+of these it belongs to. A range whose bounds are of another type than those here (a user's own, say, or a datetime with
+a time zone of rules) is compared as Python compares, and is filed under the field alone.
+"""
+
+# ruff: noqa: D102 - the methods of criteria are those of Criterion, and are explained there
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+if not cython.compiled:
+    from ctrie._arrays import settle
+else:
+    from cython.cimports.ctrie._arrays import settle
+
+from collections.abc import Hashable, Iterable, Mapping
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Number, Real
+from typing import Any
+
+# Where the index files a criterion, cheapest to check first.
+VALUES, RANGES, ANY, NONE = range(4)
+
+# Orders. NOWHERE: the value is in no order; OTHER: as Python compares.
+NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE = range(9)
+
+_ORDER_OF = {
+    int: NUMBERS,
+    float: NUMBERS,
+    bool: NUMBERS,
+    Decimal: NUMBERS,
+    Fraction: NUMBERS,
+    str: TEXTS,
+    bytes: BYTES,
+    date: DATES,
+    timedelta: DURATIONS,
+    complex: NOWHERE,
+    type(None): NOWHERE,
+}
+_MISSING = object()
+_LAST_CHARACTER = 0x10FFFF
+
+
+def order_of(value: Any) -> int:
+    """Return the order that a value of a field belongs to. O(1)."""
+    kind = type(value)
+    if kind is int or kind is str:
+        return TEXTS if kind is str else NUMBERS
+    order: int = _ORDER_OF.get(kind, OTHER)
+    if order == NUMBERS:
+        return NUMBERS if _is_equal_to_itself(value) else NOWHERE
+    return order if order != OTHER else _order_of_kin(value, kind)
+
+
+def _order_of_kin(value: Any, kind: type) -> int:
+    """As `order_of`, for what is not of a type listed there: a subclass, or a number of another library."""
+    if kind is datetime:
+        return TIMES if value.tzinfo is None else UTC_TIMES if type(value.tzinfo) is timezone else OTHER
+    if isinstance(value, str):
+        return TEXTS
+    if isinstance(value, Real | Decimal):
+        return NUMBERS if _is_equal_to_itself(value) else NOWHERE
+    if isinstance(value, bytes):
+        return BYTES
+    return NOWHERE if isinstance(value, Number) else OTHER
+
+
+def _order_of_bound(bound: Any) -> int:
+    """As `order_of`, but OTHER for subclasses, which may compare as they like: the tree must be able to trust it."""
+    kind = type(bound)
+    if kind is datetime:
+        return order_of(bound)
+    return _ORDER_OF.get(kind, OTHER)
+
+
+def _is_equal_to_itself(value: Any) -> bool:
+    try:
+        return bool(value == value)
+    except ArithmeticError:  # a signalling NaN
+        return False
+
+
+def _check_value(value: Any) -> None:
+    """Refuse what no value can be equal to."""
+    if not _is_equal_to_itself(value):
+        raise ValueError(f"nothing is equal to {value!r}, not even itself")
+
+
+def check_hashable(name: object, value: Any) -> None:
+    """Raise TypeError, with the field's name, for a value that has no hash."""
+    try:
+        hash(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"the value of field {name!r} must be hashable, not {kind}") from None
+
+
+def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
+    """Tell whether the two compare and the first is not the larger one, or `strictly` the smaller one."""
+    try:
+        return bool(one < other) if strictly else bool(one <= other)
+    except (TypeError, ArithmeticError):  # of other kinds; of a decimal that is no number
+        return False
+
+
+class Criterion:
+    """What a subscription asks of the field `name`. Not for users to make: its subclasses are."""
+
+    __slots__ = ("name", "place")
+    name: Any
+    place: int
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether a value of the field satisfies this. O(1)."""
+        raise NotImplementedError
+
+    def met_by(self, message: dict[Any, Any]) -> bool:
+        """Tell whether a message satisfies this: it has the field, with such a value."""
+        value = message.get(self.name, _MISSING)
+        return value is not _MISSING and self.holds(value)
+
+    def is_found_exactly(self) -> bool:
+        """Tell whether the index finds this only where it holds."""
+        return True
+
+    def is_implied_by(self, access: Criterion) -> bool:
+        """Tell whether this holds for certain where the index finds something under `access`."""
+        return access is self and self.is_found_exactly()
+
+    def leads(self) -> tuple[Criterion, ...]:
+        """Return the criteria, each of which holds wherever this one does, under which the index may file it."""
+        return (self,)
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Return what the criterion was made of."""
+        return (self.name,)
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return what two equal criteria have in common."""
+        return (type(self).__name__, *self.arguments())
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Criterion) and self.identity() == other.identity())
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.identity())
+        except TypeError as error:
+            raise TypeError(f"{self!r} cannot be looked up: {error}") from None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.arguments()))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.arguments()
+
+
+def _checked_name(name: Any) -> Any:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a field is a str, not {type(name).__name__}")
+    return name
+
+
+class Equals(Criterion):
+    """The field has this value, or one equal to it: 1, 1.0 and True are.
+
+    Raises ValueError where no value could be equal to it, as to a float that is no number. With a value that has no
+    hash, nobody can subscribe.
+
+    >>> Equals("currency", "USD").holds("USD")
+    True
+    """
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __init__(self, name: str, value: Hashable) -> None:
+        self.name = _checked_name(name)
+        _check_value(value)
+        self.place = VALUES
+        self.value = value
+
+    def holds(self, value: Any) -> bool:
+        return bool(value == self.value)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.value
+
+
+class Present(Criterion):
+    """The field is there, whatever its value.
+
+    >>> Present("urgent").holds(None)
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = _checked_name(name)
+        self.place = ANY
+
+    def holds(self, value: Any) -> bool:
+        return True
+
+
+class Absent(Criterion):
+    """The field is not there. No value of it satisfies this.
+
+    >>> Absent("cancelled").holds(None)
+    False
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = _checked_name(name)
+        self.place = NONE
+
+    def holds(self, value: Any) -> bool:
+        return False
+
+    def met_by(self, message: dict[Any, Any]) -> bool:
+        return self.name not in message
+
+
+class OneOf(Criterion):
+    """The field has one of these values. Of none, no field has one.
+
+    Raises ValueError where nothing is equal to one of them, and TypeError for a value without a hash.
+
+    >>> OneOf("currency", ["USD", "EUR"]).holds("EUR")
+    True
+    """
+
+    __slots__ = ("values",)
+    values: frozenset[Any]
+
+    def __init__(self, name: str, values: Iterable[Hashable]) -> None:
+        self.name = _checked_name(name)
+        self.values = _checked_values(name, values)
+        self.place = VALUES
+
+    def holds(self, value: Any) -> bool:
+        return value in self.values
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.values
+
+
+class NotIn(Criterion):
+    """The field is there, with none of these values.
+
+    Raises as `OneOf`.
+
+    >>> NotIn("state", ["closed"]).holds("open"), NotIn("state", ["closed"]).holds("closed")
+    (True, False)
+    """
+
+    __slots__ = ("values",)
+    values: frozenset[Any]
+
+    def __init__(self, name: str, values: Iterable[Hashable]) -> None:
+        self.name = _checked_name(name)
+        self.values = _checked_values(name, values)
+        self.place = ANY
+
+    def holds(self, value: Any) -> bool:
+        return value not in self.values
+
+    def is_found_exactly(self) -> bool:
+        return False
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.values
+
+
+def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
+    if isinstance(values, str | bytes):
+        raise TypeError(f"the values of field {name!r} are several: give a list of them, not {values!r}")
+    listed = list(values)
+    for value in listed:
+        _check_value(value)
+        check_hashable(name, value)
+    return frozenset(listed)
+
+
+class Within(Criterion):
+    """The field has a value from `low` to `high`; None leaves that side open.
+
+    `Within(name, low=None, high=None, low_open=False, high_open=False)`: a bound is itself within, unless it is said to
+    be open. Values that do not compare with the bounds are not within them; numbers compare with numbers only, texts
+    with texts only. Raises ValueError where no value could be within.
+
+    >>> Within("price", 10, 20).holds(20), Within("price", low=10).holds("dear")
+    (True, False)
+    """
+
+    __slots__ = ("high", "high_open", "low", "low_open", "order")
+    low: Any
+    high: Any
+    low_open: bool
+    high_open: bool
+    order: int
+
+    def __init__(
+        self, name: str, low: Any = None, high: Any = None, low_open: bool = False, high_open: bool = False
+    ) -> None:
+        self.name = _checked_name(name)
+        self._bound(low, high, bool(low_open), bool(high_open))
+
+    def _bound(self, low: Any, high: Any, low_open: bool, high_open: bool) -> None:
+        if low is not None and high is not None and not _is_up_to(low, high, low_open or high_open):
+            raise ValueError(f"nothing lies within {low!r} and {high!r}{', open' if low_open or high_open else ''}")
+        for bound in (low, high):
+            if not _is_equal_to_itself(bound):
+                raise ValueError(f"nothing lies within {low!r} and {high!r}")
+        self.low = low
+        self.high = high
+        self.low_open = low_open and low is not None
+        self.high_open = high_open and high is not None
+        self.order = _common_order(low, high)
+        self.place = ANY if self.order == OTHER else RANGES
+
+    def holds(self, value: Any) -> bool:
+        if self.order != OTHER and order_of(value) != self.order:
+            return False
+        if self.low is not None and not _is_up_to(self.low, value, self.low_open):
+            return False
+        return self.high is None or _is_up_to(value, self.high, self.high_open)
+
+    def is_found_exactly(self) -> bool:
+        return self.order != OTHER
+
+    def span(self) -> Within:
+        return self
+
+    def arguments(self) -> tuple[Any, ...]:
+        if self.low_open or self.high_open:
+            return self.name, self.low, self.high, self.low_open, self.high_open
+        return self.name, self.low, self.high
+
+    def identity(self) -> tuple[Any, ...]:
+        return "Within", self.name, self.low, self.high, self.low_open, self.high_open
+
+
+def _common_order(low: Any, high: Any) -> int:
+    if low is None:
+        return OTHER if high is None else _order_of_bound(high)
+    order = _order_of_bound(low)
+    return order if high is None or _order_of_bound(high) == order else OTHER
+
+
+class LessThan(Within):
+    """The field has a value below `bound`. A `Within` with one bound, and equal to that.
+
+    >>> LessThan("price", 10).holds(9), LessThan("price", 10).holds(10)
+    (True, False)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, bound: Any) -> None:
+        self.name = _checked_name(name)
+        self._bound(None, _given(name, bound), False, True)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.high
+
+
+class AtMost(Within):
+    """The field has a value up to `bound`. A `Within` with one bound, and equal to that.
+
+    >>> AtMost("price", 10).holds(10), AtMost("price", 10) == Within("price", high=10)
+    (True, True)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, bound: Any) -> None:
+        self.name = _checked_name(name)
+        self._bound(None, _given(name, bound), False, False)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.high
+
+
+class GreaterThan(Within):
+    """The field has a value above `bound`. A `Within` with one bound, and equal to that.
+
+    >>> GreaterThan("price", 10).holds(10.5), GreaterThan("price", 10).holds(10)
+    (True, False)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, bound: Any) -> None:
+        self.name = _checked_name(name)
+        self._bound(_given(name, bound), None, True, False)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.low
+
+
+class AtLeast(Within):
+    """The field has a value from `bound` on. A `Within` with one bound, and equal to that.
+
+    >>> AtLeast("price", 10).holds(10), AtLeast("price", 10) == Within("price", low=10)
+    (True, True)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, bound: Any) -> None:
+        self.name = _checked_name(name)
+        self._bound(_given(name, bound), None, False, False)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.low
+
+
+def _given(name: str, bound: Any) -> Any:
+    if bound is None:
+        raise TypeError(f"a comparison with field {name!r} needs a bound, not None; Present is for any value")
+    return bound
+
+
+class Prefix(Criterion):
+    """The field has a text that begins with `prefix`, which is a str or bytes.
+
+    >>> Prefix("city", "New ").holds("New York"), Prefix("city", "New ").holds("Newark")
+    (True, False)
+    """
+
+    __slots__ = ("_span", "prefix")
+    prefix: Any
+    _span: Any
+
+    def __init__(self, name: str, prefix: str | bytes) -> None:
+        self.name = _checked_name(name)
+        if type(prefix) is not str and type(prefix) is not bytes:
+            raise TypeError(f"a prefix is a str or bytes, not {type(prefix).__name__}")
+        self.prefix = prefix
+        self._span = Within(name, prefix, _after_prefix(prefix), False, True)
+        settle(self._span)
+        self.place = RANGES
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, type(self.prefix)) and value.startswith(self.prefix)
+
+    def span(self) -> Within:
+        span: Within = self._span
+        return span
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.prefix
+
+
+def _after_prefix(prefix: str | bytes) -> Any:
+    """Return the least text above all that begin with the prefix, None if there is no such text."""
+    if isinstance(prefix, bytes):
+        kept = prefix.rstrip(b"\xff")
+        last = len(kept) - 1
+        return kept[:last] + bytes((kept[last] + 1,)) if kept else None
+    begins = prefix.rstrip(chr(_LAST_CHARACTER))
+    last = len(begins) - 1
+    return begins[:last] + chr(ord(begins[last]) + 1) if begins else None
+
+
+WORDS = ("words",)  # the names, in a message, of what Topic asks about; none is a str, as those of fields are
+WHOLE = ("whole",)
+
+
+class Topic(Criterion):
+    """The message's topic matches a filter. Made by `RoutingMatcher`, which puts the words of the topic into the
+    message: all of them in one value, the topic up to each of its words, and the word at each position.
+
+    A filter without wildcards is filed under its words; another one under the words before its first wildcard, or under
+    any word before the first wildcard that stands for any number of words: whichever is the rarest.
+    """
+
+    __slots__ = ("_leads", "dialect", "filter", "words")
+    dialect: Any
+    filter: str
+    words: tuple[str, ...]
+    _leads: tuple[Criterion, ...]
+
+    def __init__(self, dialect: Any, filter: str, words: tuple[str, ...]) -> None:
+        self.name = WORDS
+        self.place = ANY
+        self.dialect = dialect
+        self.filter = filter
+        self.words = words
+        self._leads = _topic_leads(dialect, words)
+
+    def holds(self, value: Any) -> bool:
+        return bool(self.dialect.matches(self.words, value))
+
+    def is_found_exactly(self) -> bool:
+        return False
+
+    def is_implied_by(self, access: Criterion) -> bool:
+        return access.name is WHOLE
+
+    def leads(self) -> tuple[Criterion, ...]:
+        return self._leads or (self,)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.dialect, self.filter, self.words
+
+    def identity(self) -> tuple[Any, ...]:
+        return "Topic", self.filter
+
+
+class TopicPart(Criterion):
+    """Some words of the message's topic are these. Only to file a Topic under."""
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __init__(self, name: tuple[Any, ...], value: Any) -> None:
+        self.name = name
+        self.value = value
+        self.place = VALUES
+
+    def holds(self, value: Any) -> bool:
+        return bool(value == self.value)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.value
+
+
+def _topic_leads(dialect: Any, words: tuple[str, ...]) -> tuple[Criterion, ...]:
+    wild = [i for i, word in enumerate(words) if dialect.is_wild(word)]
+    if not wild:
+        return (TopicPart(WHOLE, words),)
+    leads: list[Criterion] = []
+    if wild[0] > 1:
+        leads.append(TopicPart(("up to", wild[0]), words[: wild[0]]))
+    for i, word in enumerate(words):
+        if word == dialect.many_words:
+            break
+        if i not in wild:
+            leads.append(TopicPart(("word", i), word))
+    return tuple(leads)
+
+
+def topic_message(words: tuple[str, ...], message: Mapping[str, Any]) -> dict[Any, Any]:
+    """Return the message with what Topic and its parts ask about."""
+    routed: dict[Any, Any] = dict(message)
+    routed[WORDS] = routed[WHOLE] = words
+    for i, word in enumerate(words):
+        routed["word", i] = word
+        if i:
+            routed["up to", i + 1] = words[: i + 1]
+    return routed

@@ -1,0 +1,56 @@
+# C types for index.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from subtrie._trie.subscribers cimport Entry, SetNode
+from subtrie.fields.criteria cimport Criterion, Equals, OneOf, Prefix, TopicPart, Within
+from subtrie.fields.intervals cimport Ranges
+
+cdef tuple _NO_RANGES
+cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
+
+
+cdef class Cell(Entry):
+    cdef readonly object value
+
+
+cdef class Filed(Entry):
+    cdef readonly tuple rest
+
+
+cdef class Field:
+    cdef readonly object values
+    cdef readonly tuple ranges
+    cdef readonly object any
+
+
+cdef class Index:
+    cdef readonly object fields
+    cdef readonly object absent
+
+
+cdef Field _NO_FIELD
+
+@cython.locals(index=Index)
+cpdef Index new_index(object fields, object absent)
+@cython.locals(field=Field)
+cdef Field _new_field(object values, tuple ranges, object any)
+@cython.locals(cell=Cell)
+cpdef Cell new_cell(object key, uint64_t hash, object value)
+cdef Cell find_cell(object cells, object key, uint64_t hash)
+@cython.locals(name_hash=uint64_t, cell=Cell, before=Field, after=Field)
+cpdef Index refiled(Index index, Criterion criterion, Filed old, Filed new)
+cdef Field _refiled_in_field(Field field, Criterion criterion, Filed old, Filed new)
+@cython.locals(trees=tuple, tree=Ranges, left=Ranges, changed=tuple)
+cdef tuple _refiled_in_ranges(tuple ranges, Within span, Filed old, Filed new)
+@cython.locals(cell=Cell)
+cdef object _refiled_under(object cells, object key, uint64_t hash, Filed old, Filed new)
+cdef object _exchanged(object filed, Filed old, Filed new)
+@cython.locals(equals=Equals, part=TopicPart, one_of=OneOf)
+cdef object _values_of(Criterion criterion)
+@cython.locals(prefix=Prefix, within=Within)
+cdef Within _span_of(Criterion criterion)
+@cython.locals(name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Ranges, below=Py_ssize_t, above=Py_ssize_t)
+cpdef Py_ssize_t crowd_under(Index index, Criterion criterion, Py_ssize_t most) except -2
+@cython.locals(cell=Cell)
+cdef Py_ssize_t _crowd_at(object cells, object key, uint64_t hash) except -1

@@ -1,0 +1,322 @@
+"""The index: which entries are filed under what a message has. Immutable; a change copies the path to it.
+
+    Index
+      fields: name -> Field
+        values: value -> entries filed under it            Equals, OneOf
+        ranges: of each order a tree, with entries         Within, Prefix
+        any:    entries                                    Present, NotIn
+      absent: name -> entries                              Absent
+
+The maps and the sets of entries are the persistent hash tries of subscribers.py: a map's entries are Cells, whose
+"subscriber" is the key. What is filed are `Filed` entries: each is under one criterion and says what of it is not known
+to hold where it is found (`rest`), so a search yields an entry once, and only if all of it holds.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterator
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import replaced, settle
+    from ctrie._nodes import mix
+    from subtrie._trie.subscribers import Entry, find_entry, set_size, with_entry, without_entry
+    from subtrie.fields.criteria import (
+        NONE,
+        RANGES,
+        VALUES,
+        Absent,
+        Criterion,
+        Equals,
+        OneOf,
+        Prefix,
+        TopicPart,
+        Within,
+    )
+    from subtrie.fields.intervals import (
+        Ranges,
+        crowd_around,
+        filed_at,
+        with_range,
+        without_range,
+    )
+else:
+    from cython.cimports.ctrie._arrays import replaced, settle
+    from cython.cimports.ctrie._nodes import mix
+    from cython.cimports.subtrie._trie.subscribers import (
+        Entry,
+        find_entry,
+        set_size,
+        with_entry,
+        without_entry,
+    )
+    from cython.cimports.subtrie.fields.criteria import (
+        NONE,
+        RANGES,
+        VALUES,
+        Absent,
+        Criterion,
+        Equals,
+        OneOf,
+        Prefix,
+        TopicPart,
+        Within,
+    )
+    from cython.cimports.subtrie.fields.intervals import (
+        Ranges,
+        crowd_around,
+        filed_at,
+        with_range,
+        without_range,
+    )
+
+from subtrie._trie.subscribers import check_set, iter_entries
+from subtrie.fields.intervals import all_filed, check_ranges
+
+# What a search among so many entries costs, in entries looked at: to walk a tree of ranges; for what is filed under a
+# field alone, that it is found by every message with the field; for Absent, by every message without it.
+_RANGE_COST = 8
+_ANY_COST = 64
+_ABSENT_COST = 256
+
+
+_NO_RANGES = (None,) * 7  # a tree for each order
+
+
+class Cell(Entry):
+    """A key, as an entry's subscriber, and what it leads to."""
+
+    __slots__ = ("value",)
+    value: Any
+
+
+class Filed(Entry):
+    """An entry that is filed under one criterion; `rest` is what remains to be asked where it is found."""
+
+    __slots__ = ("rest",)
+    rest: tuple[Criterion, ...]
+
+
+class Field:
+    """What is filed under one field."""
+
+    __slots__ = ("any", "ranges", "values")
+    values: Any
+    ranges: tuple[Ranges | None, ...] | None
+    any: Any
+
+
+class Index:
+    """All that is filed at one instant."""
+
+    __slots__ = ("absent", "fields")
+    fields: Any
+    absent: Any
+
+
+def new_index(fields: Any, absent: Any) -> Index:
+    """Return an index of these two maps."""
+    index: Index = Index.__new__(Index)
+    index.fields = fields
+    index.absent = absent
+    settle(index)
+    return index
+
+
+def _new_field(values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any) -> Field:
+    field: Field = Field.__new__(Field)
+    field.values = values
+    field.ranges = ranges
+    field.any = any
+    settle(field)
+    return field
+
+
+def new_cell(key: object, hash: int, value: Any) -> Cell:
+    """Return an entry of a map."""
+    cell: Cell = Cell.__new__(Cell)
+    cell.subscriber = key
+    cell.hash = hash
+    cell.options = None
+    cell.value = value
+    settle(cell)
+    return cell
+
+
+def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
+    """Return a key's cell in a map, or None. O(log n)."""
+    return find_entry(cells, key, hash)  # type: ignore[return-value]
+
+
+_NO_FIELD: Field = _new_field(None, None, None)
+
+
+# ------------------------------------------------------------------------------------------------------------- changes
+
+
+def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | None) -> Index:
+    """Return the index with `new` in the place of `old` under a criterion; one of them may be None. O(log n) for each
+    value that the criterion names."""
+    name_hash = mix(hash(criterion.name))
+    if criterion.place == NONE:
+        return new_index(index.fields, _refiled_under(index.absent, criterion.name, name_hash, old, new))
+    cell: Cell | None = find_cell(index.fields, criterion.name, name_hash)
+    before: Field = _NO_FIELD if cell is None else cell.value
+    after = _refiled_in_field(before, criterion, old, new)
+    if after.values is None and after.any is None and after.ranges is None:
+        # Nothing is left, or there was nothing and still is: OneOf no values is filed nowhere.
+        return index if cell is None else new_index(without_entry(index.fields, cell), index.absent)
+    return new_index(
+        with_entry(index.fields, new_cell(criterion.name, name_hash, after), cell),
+        index.absent,
+    )
+
+
+def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None) -> Field:
+    if criterion.place == VALUES:
+        values = field.values
+        for value in _values_of(criterion):
+            values = _refiled_under(values, value, mix(hash(value)), old, new)
+        return _new_field(values, field.ranges, field.any)
+    if criterion.place == RANGES:
+        return _new_field(field.values, _refiled_in_ranges(field.ranges, _span_of(criterion), old, new), field.any)
+    return _new_field(field.values, field.ranges, _exchanged(field.any, old, new))
+
+
+def _refiled_in_ranges(
+    ranges: tuple[Ranges | None, ...] | None, span: Within, old: Filed | None, new: Filed | None
+) -> tuple[Ranges | None, ...] | None:
+    trees = _NO_RANGES if ranges is None else ranges
+    tree: Ranges | None = trees[span.order]
+    filed = _exchanged(filed_at(tree, span), old, new)
+    left = with_range(tree, span, filed) if filed is not None else without_range(tree, span)  # type: ignore[arg-type]
+    changed = replaced(trees, span.order, left)
+    return None if left is None and changed == _NO_RANGES else changed
+
+
+def _refiled_under(cells: Any, key: object, hash: int, old: Filed | None, new: Filed | None) -> Any:
+    """Change what a map has under a key; a key under which nothing is left goes."""
+    cell: Cell | None = find_cell(cells, key, hash)
+    filed = _exchanged(None if cell is None else cell.value, old, new)
+    if filed is None:
+        return without_entry(cells, cell)  # type: ignore[arg-type]
+    return with_entry(cells, new_cell(key if cell is None else cell.subscriber, hash, filed), cell)
+
+
+def _exchanged(filed: Any, old: Filed | None, new: Filed | None) -> Any:
+    return without_entry(filed, old) if new is None else with_entry(filed, new, old)  # type: ignore[arg-type]
+
+
+def _values_of(criterion: Criterion) -> Any:
+    if isinstance(criterion, Equals):
+        equals: Equals = criterion
+        return (equals.value,)
+    if isinstance(criterion, TopicPart):
+        part: TopicPart = criterion
+        return (part.value,)
+    one_of: OneOf = criterion  # type: ignore[assignment]
+    return one_of.values
+
+
+def _span_of(criterion: Criterion) -> Within:
+    if isinstance(criterion, Prefix):
+        prefix: Prefix = criterion
+        return prefix.span()
+    within: Within = criterion  # type: ignore[assignment]
+    return within
+
+
+# ----------------------------------------------------------------------------------------------------------- selection
+
+
+def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
+    """Return how many entries a message that meets a criterion finds with what is filed under it, as far as can be told
+    from what is filed now: a measure of what it costs to find it there. O(log n + most)."""
+    name_hash = mix(hash(criterion.name))
+    if criterion.place == NONE:
+        return _ABSENT_COST + _crowd_at(index.absent, criterion.name, name_hash)
+    cell: Cell | None = find_cell(index.fields, criterion.name, name_hash)
+    field: Field = _NO_FIELD if cell is None else cell.value
+    if criterion.place == VALUES:
+        crowd = -1
+        for value in _values_of(criterion):
+            crowd += 1 + _crowd_at(field.values, value, mix(hash(value)))
+            if crowd >= most:
+                break
+        return crowd
+    if criterion.place == RANGES:
+        span = _span_of(criterion)
+        tree: Ranges | None = None if field.ranges is None else field.ranges[span.order]
+        below = 0 if span.low is None else crowd_around(tree, span.low, most)
+        above = 0 if span.high is None else crowd_around(tree, span.high, most)
+        return _RANGE_COST + max(below, above)
+    return _ANY_COST + set_size(field.any)
+
+
+def _crowd_at(cells: Any, key: object, hash: int) -> int:
+    cell: Cell | None = find_cell(cells, key, hash)
+    return 0 if cell is None else set_size(cell.value)
+
+
+# --------------------------------------------------------------------------------------------------------------- tests
+
+
+def all_in_index(index: Index) -> Iterator[tuple[Criterion, Filed]]:
+    """Yield every entry with a criterion that asks for the place where it is filed, as often as it is filed."""
+    for cell in cells_of(index.absent):
+        for entry in iter_entries(cell.value):
+            yield Absent(cell.subscriber), entry  # type: ignore[misc]
+    for cell in cells_of(index.fields):
+        yield from _all_in_field(cell.subscriber, cell.value)
+
+
+def _all_in_field(name: Any, field: Field) -> Iterator[tuple[Any, Any]]:
+    for cell in cells_of(field.values):
+        for entry in iter_entries(cell.value):
+            yield (name, cell.subscriber), entry
+    for tree in field.ranges or ():
+        for span, filed in all_filed(tree):
+            for entry in iter_entries(filed):
+                yield span, entry
+    for entry in iter_entries(field.any):
+        yield name, entry
+
+
+def cells_of(cells: Any) -> list[Cell]:
+    """Return all entries of a map."""
+    return list(iter_entries(cells))  # type: ignore[arg-type]
+
+
+def places_of(criterion: Criterion) -> list[Any]:
+    """Return what `all_in_index` calls the places of a criterion."""
+    if criterion.place == VALUES:
+        return [(criterion.name, value) for value in _values_of(criterion)]
+    if criterion.place == RANGES:
+        return [_span_of(criterion)]
+    return [criterion if criterion.place == NONE else criterion.name]
+
+
+def check_index(index: Index) -> None:
+    """Raise AssertionError if a map or a tree is ill-formed, or leads to nothing."""
+    for cells in (index.fields, index.absent):
+        check_set(cells)
+    for cell in cells_of(index.absent):
+        check_set(cell.value)
+        assert cell.value is not None, f"nothing is filed under the absence of {cell.subscriber!r}"
+    for cell in cells_of(index.fields):
+        field: Field = cell.value
+        assert field.values is not None or field.ranges is not None or field.any is not None, (
+            f"nothing in {cell.subscriber!r}"
+        )
+        check_set(field.values)
+        check_set(field.any)
+        for value in cells_of(field.values):
+            check_set(value.value)
+            assert value.value is not None, f"nothing is filed under {value.subscriber!r}"
+        for tree in field.ranges or ():
+            check_ranges(tree)

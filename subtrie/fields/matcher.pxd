@@ -1,0 +1,34 @@
+# C types for matcher.py.
+cimport cython
+
+from ctrie._native cimport Slot
+from subtrie.fields.index cimport Cell, Filed
+from subtrie.fields.state cimport State
+
+cdef Slot _UNMADE
+
+
+cdef class FieldMatcher:
+    cdef object __weakref__
+    cdef Slot _slot
+    cdef object _home
+    cdef bint _readonly
+    cdef Py_ssize_t _max_criteria
+    cdef Py_ssize_t _max_values
+
+    @cython.locals(state=State)
+    cdef object _change(self, object step, tuple arguments)
+    @cython.locals(known=State, state=State)
+    cdef State _with_rows(self)
+    @cython.locals(other=FieldMatcher)
+    cdef FieldMatcher _with_state(self, State state, bint readonly)
+    cdef object _writable(self)
+    cdef frozenset _checked(self, object criteria)
+
+
+cdef Slot _new_slot(State state)
+cpdef State _state_of(FieldMatcher matcher)
+cdef dict _as_dict(object message)
+cdef tuple _deliveries(list found)
+@cython.locals(clue=Filed, row=Cell, counts=dict)
+cdef dict _hits_of(State state, dict message)

@@ -1,0 +1,555 @@
+"""`FieldMatcher`: who wants a message with these fields, for many threads at once.
+
+All that a matcher knows is one immutable State (state.py) in one slot. A reader loads the slot, once, and goes on with
+the state of that instant. A writer loads it, makes the next state, which shares with it all but the paths to what
+changes, and puts that in its place by compare-and-set; a writer that finds another one faster starts anew from what
+that one made. A snapshot is the state.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+if not cython.compiled:
+    from ctrie._arrays import settle
+    from ctrie._slot import Slot, compare_and_set, initialise, load
+    from subtrie._trie.subscribers import Entry, subscriber_hash
+    from subtrie.fields.criteria import Criterion, NotIn, OneOf
+    from subtrie.fields.index import find_cell
+    from subtrie.fields.search import entries_for, subscribers_for
+    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, with_rows
+else:
+    from cython.cimports.ctrie._arrays import settle
+    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
+    from cython.cimports.subtrie._trie.subscribers import Entry, subscriber_hash
+    from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
+    from cython.cimports.subtrie.fields.index import find_cell
+    from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
+    from cython.cimports.subtrie.fields.state import (
+        NO_ROWS,
+        NOTHING,
+        State,
+        Subscribed,
+        distinct,
+        with_rows,
+    )
+
+from subtrie._trie.subscribers import iter_entries
+from subtrie._trie.weak_subscribers import Held, hold
+from subtrie.fields.overlapping import may_share
+from subtrie.fields.state import (
+    check_state,
+    differences,
+    subscriptions_in,
+    with_many,
+    with_nothing,
+    with_subscription,
+    without_owner,
+    without_subscription,
+)
+
+Message: TypeAlias = Mapping[str, Any]
+
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class FieldSubscription(NamedTuple):
+    """That `subscriber` asked for messages that meet `criteria`, with `options`, a read-only mapping."""
+
+    criteria: frozenset[Any]
+    subscriber: Any
+    options: Mapping[str, Any] = _NO_OPTIONS
+
+    def __hash__(self) -> int:
+        return hash((self.criteria, self.subscriber))  # options may hold what has no hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.criteria, self.subscriber, dict(self.options))
+
+
+def _restored(criteria: frozenset[Any], subscriber: Any, options: dict[str, Any]) -> FieldSubscription:
+    """Unpickle, or copy: a mapping proxy can do neither."""
+    return FieldSubscription(criteria, subscriber, MappingProxyType(options))
+
+
+class FieldChange(NamedTuple):
+    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
+
+    subscription: FieldSubscription
+    kind: str
+
+
+class FieldDelivery(NamedTuple):
+    """That a message goes to `subscriber`, with the options of the subscription that wanted it. `group` is always None:
+    subscriptions by fields have no groups."""
+
+    subscriber: Any
+    options: Mapping[str, Any]
+    group: None = None
+
+
+class FieldMatcher:
+    """Subscriptions by criteria on fields, that any number of threads change and match messages against, without locks.
+
+    `FieldMatcher(max_criteria=64, *, max_values=4096, weak=False)` holds (criteria, subscriber) pairs with options. A
+    message is a mapping of field names to values, all of which are hashable. Subscribers are any hashable objects and
+    are compared as dict keys are. A subscription has 1 to `max_criteria` criteria, and no more than `max_values` values
+    in all its `OneOf` and `NotIn`.
+
+    With `weak=True` the matcher keeps no subscriber alive: one that nobody else holds has no subscription any more.
+    Snapshots and forks keep nobody alive either, and show nobody who has died. To count is then O(n).
+
+    Every operation is linearizable and lock-free. A read takes effect when it loads the state, a change when its
+    compare-and-set succeeds. A snapshot is O(1).
+
+    To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_all`, `clear`
+    To match: `match_all`, `match_any`, `match_many`, `deliveries`, `deliveries_many`, `hits`, `overlapping`
+    To list: `subscriptions`, iteration, `in`, `len`
+    For an instant: `snapshot`, `fork`, `diff`
+    For tests: `check`
+
+    >>> from subtrie.fields import Equals, Present
+    >>> matcher = FieldMatcher()
+    >>> matcher.subscribe([Equals("currency", "USD"), Present("urgent")], "ann")
+    True
+    >>> matcher.match_all({"currency": "USD", "urgent": None}), matcher.match_all({"currency": "USD"})
+    (('ann',), ())
+    >>> matcher.match_any({"currency": "USD"})
+    ('ann',)
+    """
+
+    __slots__ = ("__weakref__", "_home", "_max_criteria", "_max_values", "_readonly", "_slot")
+    _slot: Slot
+    _home: Any  # a weak reference to itself, if subscribers are weakly held
+    _readonly: bool
+    _max_criteria: int
+    _max_values: int
+
+    if cython.compiled:
+
+        def __cinit__(self, *_: object, **__: object) -> None:
+            self._slot, self._readonly = _UNMADE, True
+    else:
+
+        def __new__(cls, *_: object, **__: object) -> FieldMatcher:  # noqa: D102
+            self = object.__new__(cls)
+            self._slot, self._readonly, self._home, self._max_criteria, self._max_values = _UNMADE, True, None, 0, 0
+            return self
+
+    def __init__(self, max_criteria: int = 64, *, max_values: int = 4096, weak: bool = False) -> None:
+        if max_criteria < 1:
+            raise ValueError(f"max_criteria must be 1 or more, not {max_criteria}")
+        if max_values < 0:
+            raise ValueError(f"max_values must be 0 or more, not {max_values}")
+        if self._slot is not _UNMADE:
+            raise TypeError("a FieldMatcher is initialised once; make another one")
+        self._max_criteria = max_criteria
+        self._max_values = max_values
+        self._home = weakref.ref(self) if weak else None
+        self._readonly = False
+        self._slot = _new_slot(NOTHING)
+
+    # ----------------------------------------------------------------------------------------------------- to change
+
+    def subscribe(self, criteria: Iterable[Criterion], subscriber: Any, **options: Any) -> bool:
+        """Add a subscription; tell whether it was not there. Two with the same criteria and subscriber are one; options
+        replace the ones it had.
+
+        Raises ValueError where there are no criteria or more than allowed, TypeError where one is no criterion or the
+        subscriber not hashable, and then changes nothing. O(criteria x log n), and O(log n) for each value of a `OneOf`
+        that the subscription is filed under. Linearizes at its compare-and-set.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([Present("a")], 1), matcher.subscribe([Present("a")], 1, qos=2), len(matcher)
+        (True, False, 1)
+        """
+        self._writable()
+        asked = self._checked(criteria)
+        owner_hash = subscriber_hash(subscriber)
+        kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
+        added: bool = self._change(with_subscription, (asked, kept, owner_hash, options or None))
+        return added
+
+    def unsubscribe(self, criteria: Iterable[Criterion], subscriber: Any) -> bool:
+        """Remove a subscription; tell whether it was there. Errors and cost as `subscribe`.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([Present("a")], 1), matcher.unsubscribe([Present("a")], 1), len(matcher)
+        (True, True, 0)
+        """
+        self._writable()
+        asked = self._checked(criteria)
+        taken: bool = self._change(without_subscription, (asked, subscriber, subscriber_hash(subscriber)))
+        return taken
+
+    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+        """Subscribe every (criteria, subscriber) or (criteria, subscriber, options) given, all at one instant; return
+        how many were not there.
+
+        All are looked at before anything is changed: a bad one raises as in `subscribe`, and a tuple of another size
+        ValueError. O(k) times `subscribe` for k of them; where another thread changes the matcher meanwhile, all are
+        done again.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe_many([([Present("a")], 1), ([Present("b")], 2, {"qos": 1}), ([Present("a")], 1)])
+        2
+        """
+        self._writable()
+        given = [_parts_of(subscription) for subscription in subscriptions]  # keeps who is to be weakly held alive
+        several = []
+        for criteria, subscriber, options in given:
+            owner_hash = subscriber_hash(subscriber)
+            kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
+            several.append((self._checked(criteria), kept, owner_hash, dict(options) or None))
+        added: int = self._change(with_many, (several,))
+        return added
+
+    def unsubscribe_all(self, subscriber: Any) -> int:
+        """Remove all subscriptions of a subscriber, at one instant; return their number. O(log n) for each of them.
+        TypeError for an unhashable subscriber.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe_many([([Present("a")], 1), ([Present("b")], 1)]), matcher.unsubscribe_all(1), len(matcher)
+        (2, 2, 0)
+        """
+        self._writable()
+        taken: int = self._change(without_owner, (subscriber, subscriber_hash(subscriber)))
+        return taken
+
+    def clear(self) -> None:
+        """Remove everything, at one instant. O(1)."""
+        self._writable()
+        self._change(with_nothing, ())
+
+    def _change(self, step: Callable[..., tuple[State, Any]], arguments: tuple[Any, ...]) -> Any:
+        # Progress: a round that does not return found that another thread's change has taken effect.
+        while True:
+            state: State = load(self._slot)
+            changed, answer = step(state, *arguments)
+            # Nothing to change: the answer is of the instant of the load.
+            # Success: what was made of the state that the matcher had is what it has from now on, and until now it had
+            # that very state, which is still held here. Failure: another thread's state has come first.
+            if changed is state or compare_and_set(self._slot, state, changed):
+                return answer
+
+    # ------------------------------------------------------------------------------------------------------ to match
+
+    def match_all(self, message: Message, /) -> tuple[Any, ...]:
+        """Return the distinct subscribers with a subscription of which all criteria hold, in no particular order.
+
+        TypeError for a value that is not hashable. For each field of the message O(log n), and whatever is filed under
+        its value, or under a range around it: subscriptions of which this was the rarest criterion.
+        """
+        return subscribers_for(load(self._slot), _as_dict(message))
+
+    def match_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
+        """Return `match_all` of each message, all of one instant.
+
+        >>> from subtrie.fields import Equals
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([Equals("a", 1)], "ann")
+        True
+        >>> matcher.match_many([{"a": 1}, {"a": 2}])
+        [('ann',), ()]
+        """
+        if isinstance(messages, Mapping):
+            raise TypeError("match_many() takes several messages; match_all() takes one")
+        state: State = load(self._slot)
+        return [subscribers_for(state, _as_dict(message)) for message in messages]
+
+    def match_any(self, message: Message, /) -> tuple[Any, ...]:
+        """Return the distinct subscribers with a subscription of which some criterion holds, in no particular order.
+
+        TypeError for a value that is not hashable. O(hits). The first call of `match_any` or `hits` makes the matcher
+        keep, from then on, what it takes to count: O(criteria of all subscriptions), once; changes then cost about as
+        much again for each of their criteria.
+        """
+        state = self._with_rows()
+        return distinct(state, list(_hits_of(state, _as_dict(message))))
+
+    def hits(self, message: Message, /) -> dict[FieldSubscription, int]:
+        """Return how many criteria of each subscription hold, without those of which none does. Cost as `match_any`.
+
+        >>> from subtrie.fields import Equals, Present
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([Equals("a", 1), Present("b")], "ann")
+        True
+        >>> list(matcher.hits({"a": 1}).values())
+        [1]
+        """
+        state = self._with_rows()
+        counted = _hits_of(state, _as_dict(message)).items()
+        return {found: count for entry, count in counted for found in _shown((entry,))}
+
+    def deliveries(self, message: Message, /) -> tuple[Any, ...]:
+        """Return a `FieldDelivery` for each subscription of which all criteria hold: its subscriber and its options. A
+        subscriber is named as often as such subscriptions name it. Cost and progress as `match_all`.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([Present("a")], "ann", qos=1)
+        True
+        >>> [(d.subscriber, dict(d.options)) for d in matcher.deliveries({"a": 0})]
+        [('ann', {'qos': 1})]
+        """
+        return _deliveries(entries_for(_state_of(self).index, _as_dict(message)))
+
+    def deliveries_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
+        """Return `deliveries` of each message, all of one instant."""
+        if isinstance(messages, Mapping):
+            raise TypeError("deliveries_many() takes several messages; deliveries() takes one")
+        state: State = load(self._slot)
+        return [_deliveries(entries_for(state.index, _as_dict(message))) for message in messages]
+
+    def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:
+        """Iterate over the subscriptions that some message could meet that also meets all of `criteria`, at one instant
+        fixed by the call.
+
+        What no message can meet together is left out where that can be told: other values, ranges apart, absence and
+        presence. Criteria of a user's own types are taken to share messages unless Python's comparisons deny it.
+        Raises as `subscribe`. O(n).
+
+        >>> from subtrie.fields import Equals, Within
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([Within("a", 1, 3)], "ann"), matcher.subscribe([Equals("a", 7)], "bob")
+        (True, True)
+        >>> [found.subscriber for found in matcher.overlapping([Within("a", 3, 6)])]
+        ['ann']
+        """
+        asked = self._checked(criteria)
+        state: State = load(self._slot)
+        return _shown(entry for entry in subscriptions_in(state) if may_share(asked, entry.criteria))
+
+    def _with_rows(self) -> State:
+        """Return the present state, with rows; made now if there are none."""
+        known: State = NO_ROWS
+        # Progress: a round that does not return found that another thread's change has taken effect; what has been made
+        # is kept, so that the next round has only what changed meanwhile to add.
+        while True:
+            state: State = load(self._slot)
+            if state.clues is not None:
+                return state
+            known = with_rows(state, known)
+            # Success: whoever changes the matcher keeps rows from now on. Failure: another thread's state came first.
+            if compare_and_set(self._slot, state, known):
+                return known
+
+    # ------------------------------------------------------------------------------------------------------- to list
+
+    def subscriptions(self, subscriber: Any = None) -> Iterator[FieldSubscription]:
+        """Iterate over all subscriptions, or those of one subscriber (None: of all), at one instant fixed by the call.
+        O(n); O(log n) and those of one subscriber. TypeError for an unhashable subscriber.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([Present("a")], 1)
+        True
+        >>> list(matcher.subscriptions(1))
+        [FieldSubscription(criteria=frozenset({Present('a')}), subscriber=1, options=mappingproxy({}))]
+        """
+        return _shown(subscriptions_in(_state_of(self), subscriber, subscriber_hash(subscriber)))
+
+    def __iter__(self) -> Iterator[FieldSubscription]:
+        return _shown(subscriptions_in(_state_of(self)))
+
+    def __contains__(self, subscription: object) -> bool:
+        """Tell whether (criteria, subscriber) is there; options do not matter."""
+        criteria, subscriber, _ = _parts_of(subscription)
+        return find_in(_state_of(self), self._checked(criteria), subscriber) is not None
+
+    def __len__(self) -> int:
+        """The number of subscriptions at one instant. O(1); O(n) where subscribers are weakly held."""
+        return _state_of(self).count if self._home is None else sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+    def __repr__(self) -> str:
+        kind = "read-only, " if self._readonly else ""
+        return f"<{type(self).__name__}: {kind}{len(self)} subscriptions>"
+
+    # ----------------------------------------------------------------------------------------------------- an instant
+
+    def snapshot(self) -> FieldMatcher:
+        """Return the present content as a matcher that never changes; its mutators raise TypeError. O(1), lock-free."""
+        return self if self._readonly else self._with_state(_state_of(self), True)
+
+    def fork(self) -> FieldMatcher:
+        """Return the present content as a matcher of its own, which can be changed. O(1), lock-free."""
+        return self._with_state(_state_of(self), False)
+
+    def diff(self, older: FieldMatcher) -> Iterator[FieldChange]:
+        """Iterate over what has changed since `older`, a snapshot or fork of this matcher or an earlier instant of it;
+        of each at one instant fixed by the call. Time is proportional to what changed.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = FieldMatcher()
+        >>> before = matcher.snapshot()
+        >>> matcher.subscribe([Present("a")], 1)
+        True
+        >>> [(change.kind, change.subscription.subscriber) for change in matcher.diff(before)]
+        [('added', 1)]
+        """
+        if not isinstance(older, FieldMatcher):
+            raise TypeError(f"older must be a FieldMatcher, not {type(older).__name__}")
+        return _changes(_state_of(older), _state_of(self))
+
+    def __copy__(self) -> FieldMatcher:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        limits = self._max_criteria, self._max_values, self._home is not None, self._readonly
+        return _rebuilt, (*limits, [(s.criteria, s.subscriber, dict(s.options)) for s in self])
+
+    def check(self) -> None:
+        """Check every invariant, at rest only; AssertionError names a broken one."""
+        check_state(_state_of(self))
+
+    def _with_state(self, state: State, readonly: bool) -> FieldMatcher:
+        other: FieldMatcher = FieldMatcher.__new__(FieldMatcher)
+        other._max_criteria = self._max_criteria
+        other._max_values = self._max_values
+        other._home = None if self._home is None else weakref.ref(other)
+        other._readonly = readonly
+        other._slot = _new_slot(state)
+        return other
+
+    def _writable(self) -> None:
+        if self._readonly:
+            raise TypeError("this FieldMatcher is a snapshot, which never changes; fork() gives one that does")
+
+    def _checked(self, criteria: Iterable[Criterion]) -> frozenset[Criterion]:
+        checked: frozenset[Criterion] = frozenset(criteria)
+        if not 1 <= len(checked) <= self._max_criteria:
+            raise ValueError(f"a subscription has 1 to {self._max_criteria} criteria, not {len(checked)}")
+        values = 0
+        for criterion in checked:
+            if not isinstance(criterion, Criterion):
+                kind = type(criterion).__name__
+                raise TypeError(f"a criterion must be Equals, Present or another of subtrie.fields, not {kind}")
+            if isinstance(criterion, OneOf | NotIn):
+                values += len(criterion.values)
+            settle(criterion)
+        if values > self._max_values:
+            raise ValueError(f"the criteria of a subscription name up to {self._max_values} values, not {values}")
+        settle(checked)
+        return checked
+
+    def _let_go(self, held: Held) -> None:
+        """The subscriber of a reference has died: its subscriptions go."""
+        self._change(without_owner, (held, held.hash))
+
+
+def _new_slot(state: State) -> Slot:
+    slot = Slot()
+    initialise(slot, state)
+    return slot
+
+
+def _state_of(matcher: FieldMatcher) -> State:
+    state: State = load(matcher._slot)
+    return state
+
+
+def _as_dict(message: Any) -> dict[Any, Any]:
+    if type(message) is dict:
+        return message
+    if not isinstance(message, Mapping):
+        raise TypeError(f"a message is a mapping of field names to values, not {type(message).__name__}")
+    return dict(message)
+
+
+def _parts_of(subscription: Any) -> tuple[Any, Any, Mapping[str, Any]]:
+    """Return criteria, subscriber and options of one of many."""
+    if not isinstance(subscription, tuple) or len(subscription) not in (2, 3):
+        raise ValueError(
+            f"a subscription is (criteria, subscriber) or (criteria, subscriber, options), not {subscription!r}"
+        )
+    options = subscription[2] if len(subscription) == 3 else _NO_OPTIONS
+    if not isinstance(options, Mapping):
+        raise TypeError(f"the options of a subscription are a mapping, not {options!r}")
+    for name in options:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an option is a str, not {name!r}")
+    return subscription[0], subscription[1], options
+
+
+def find_in(state: State, criteria: frozenset[Criterion], subscriber: Any) -> Subscribed | None:
+    """Return a subscription of a state, or None."""
+    for entry in subscriptions_in(state, subscriber, subscriber_hash(subscriber)):
+        if entry.criteria == criteria:
+            return entry
+    return None
+
+
+def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
+    """Return, of a state with rows, how many criteria of each subscription hold, without those that have none."""
+    assert state.clues is not None, "hits are counted on a state with rows"
+    counts: dict[Subscribed, int] = {}
+    for clue in entries_for(state.clues, message):
+        row = find_cell(state.rows, clue.subscriber, clue.hash)
+        for subscribed in iter_entries(row.value):  # type: ignore[union-attr]
+            counts[subscribed] = counts.get(subscribed, 0) + 1  # type: ignore[index,call-overload]
+    return counts
+
+
+def _options_of(entry: Entry) -> Mapping[str, Any]:
+    return _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
+
+
+def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
+    deliveries = []
+    for entry in found:
+        subscriber = entry.subscriber
+        if type(subscriber) is Held:
+            subscriber = subscriber()
+            if subscriber is None:
+                continue
+        deliveries.append(FieldDelivery(subscriber, _options_of(entry)))
+    return tuple(deliveries)
+
+
+def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
+    """Yield the subscriptions of entries, without those whose subscriber is gone."""
+    for entry in entries:
+        subscriber = entry.subscriber
+        if type(subscriber) is Held:
+            subscriber = subscriber()
+            if subscriber is None:
+                continue
+        yield FieldSubscription(entry.criteria, subscriber, _options_of(entry))
+
+
+def _changes(older: State, newer: State) -> Iterator[FieldChange]:
+    for old, new in differences(older, newer):
+        if old is not None and new is not None and old.criteria == new.criteria:
+            kinds = [("updated", new)] if _options_of(old) != _options_of(new) else []
+        else:
+            kinds = [(kind, entry) for kind, entry in (("removed", old), ("added", new)) if entry is not None]
+        for kind, entry in kinds:
+            for subscription in _shown((entry,)):
+                yield FieldChange(subscription, kind)
+
+
+def _rebuilt(
+    max_criteria: int, max_values: int, weak: bool, readonly: bool, subscriptions: list[tuple[Any, ...]]
+) -> FieldMatcher:
+    matcher = FieldMatcher(max_criteria, max_values=max_values, weak=weak)
+    matcher.subscribe_many(subscriptions)
+    return matcher.snapshot() if readonly else matcher
+
+
+# The slot of a matcher between __new__ and __init__; it is read-only, so that nothing can be lost in it.
+_UNMADE: Slot = _new_slot(NOTHING)

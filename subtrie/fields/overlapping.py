@@ -1,0 +1,83 @@
+"""Whether some message meets two sets of criteria at once: the reverse question of a match.
+
+Field by field, since criteria on different fields never exclude each other. It errs on one side only: where it says
+no, there is no such message; where it says yes, there usually is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within
+
+
+def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:
+    """Tell whether a message may meet all of both."""
+    by_name: dict[Any, list[Criterion]] = {}
+    for criterion in (*one, *other):
+        by_name.setdefault(criterion.name, []).append(criterion)
+    return all(_may_all_hold(asked) for asked in by_name.values())
+
+
+def _may_all_hold(asked: list[Criterion]) -> bool:
+    """Tell whether one field may satisfy all of these."""
+    absent = sum(isinstance(criterion, Absent) for criterion in asked)
+    if absent:
+        return absent == len(asked)
+    named = [criterion for criterion in asked if isinstance(criterion, Equals | OneOf)]
+    if named:
+        fewest = min((_named(criterion) for criterion in named), key=len)
+        return any(all(criterion.holds(value) for criterion in asked) for value in fewest)
+    topics = [criterion for criterion in asked if isinstance(criterion, Topic)]
+    if topics:
+        return all(_share_topic(topics[0], topic) for topic in topics[1:])
+    spans = [criterion.span() for criterion in asked if isinstance(criterion, Within | Prefix)]
+    excluded = {value for criterion in asked if isinstance(criterion, NotIn) for value in criterion.values}
+    return _may_all_span(spans, excluded)
+
+
+def _named(criterion: Any) -> Any:
+    return (criterion.value,) if isinstance(criterion, Equals) else criterion.values
+
+
+def _share_topic(one: Any, other: Any) -> bool:
+    return bool(one.dialect.overlaps(one.words, other.words))
+
+
+def _may_all_span(spans: list[Any], excluded: set[Any]) -> bool:
+    """Tell whether a value may lie within all of these, and be none of the excluded ones."""
+    for i, one in enumerate(spans):
+        for other in spans[:i]:
+            if not (_begins_before_end(one, other) and _begins_before_end(other, one)):
+                return False
+    # Ranges of one order that share values two by two share some in all; a single value may be excluded.
+    point = _only_value(spans)
+    return point is None or point[0] not in excluded
+
+
+def _begins_before_end(one: Any, other: Any) -> bool:
+    """Tell whether a range begins no later than another one ends."""
+    if one.low is None or other.high is None:
+        return _is_same_order(one, other)
+    try:
+        return bool(one.low < other.high if one.low_open or other.high_open else one.low <= other.high)
+    except (TypeError, ArithmeticError):
+        return False
+
+
+def _is_same_order(one: Any, other: Any) -> bool:
+    bounds = [bound for span in (one, other) for bound in (span.low, span.high) if bound is not None]
+    try:
+        return all(bool(bound < bounds[0]) in (True, False) for bound in bounds)
+    except (TypeError, ArithmeticError):
+        return False
+
+
+def _only_value(spans: list[Any]) -> tuple[Any] | None:
+    """Return the one value that all ranges leave, in a tuple, if it is certain that there is no other."""
+    lows = [span.low for span in spans if span.low is not None]
+    highs = [span.high for span in spans if span.high is not None]
+    if lows and highs and max(lows) == min(highs):
+        return (max(lows),)
+    return None

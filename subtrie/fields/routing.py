@@ -1,0 +1,219 @@
+"""`RoutingMatcher`: subscriptions by topic and fields at once.
+
+The words of a topic are fields, too: what they are at each position, and up to each position. A filter is a criterion
+on all of them (`Topic` in criteria.py), and a `FieldMatcher` does the rest: a subscription is found through whatever is
+rarest, a word of its filter, the words before the first wildcard, or one of its criteria on fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from subtrie.dialects import AMQP, Dialect
+from subtrie.fields.criteria import Criterion, Topic, topic_message
+from subtrie.fields.matcher import FieldMatcher, FieldSubscription, Message
+from subtrie.matcher import checked_filter
+
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class _HasDialect(Protocol):
+    @property
+    def dialect(self) -> Dialect: ...
+
+
+class Route(NamedTuple):
+    """That `subscriber` asked for messages on `filter` that meet `criteria`, with `options`, a read-only mapping."""
+
+    filter: str
+    criteria: frozenset[Any]
+    subscriber: Any
+    options: Mapping[str, Any] = _NO_OPTIONS
+
+    def __hash__(self) -> int:
+        return hash((self.filter, self.criteria, self.subscriber))  # options may hold what has no hash
+
+
+class RouteChange(NamedTuple):
+    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
+
+    subscription: Route
+    kind: str
+
+
+class RoutingMatcher:
+    """Subscriptions by topic and fields: a filter and, on top of it, criteria that must all hold; there may be none.
+
+    `RoutingMatcher(dialect=AMQP, *, max_criteria=64, max_values=4096, weak=False)`. In the place of the dialect, a
+    matcher for topics serves as well, and its dialect is taken. Thread-safe, lock-free and of one instant as
+    :class:`FieldMatcher`, whose limits it has. Shared subscriptions are refused: a group's turn would go to members
+    that do not want the message.
+
+    >>> from subtrie.fields import Within
+    >>> matcher = RoutingMatcher()
+    >>> matcher.subscribe("forex.#", [Within("price", high=1.1)], "ann")
+    True
+    >>> matcher.match("forex.eur", {"price": 1.07}), matcher.match("forex.eur", {"price": 1.2})
+    (('ann',), ())
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect | _HasDialect = AMQP,
+        *,
+        max_criteria: int = 64,
+        max_values: int = 4096,
+        weak: bool = False,
+    ) -> None:
+        self.dialect: Dialect = dialect if isinstance(dialect, Dialect) else dialect.dialect
+        self._fields = FieldMatcher(max_criteria + 1, max_values=max_values, weak=weak)
+
+    # ----------------------------------------------------------------------------------------------------- to change
+
+    def subscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any, **options: Any) -> bool:
+        """Add a subscription; tell whether it was not there. Options replace the ones it had.
+
+        Raises TopicError where the filter is bad or a shared subscription, TypeError where it is no str, and otherwise
+        as :meth:`FieldMatcher.subscribe`; then nothing is changed.
+        """
+        return self._fields.subscribe(self._asked(filter, criteria), subscriber, **options)
+
+    def unsubscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any) -> bool:
+        """Remove a subscription; tell whether it was there. Errors and cost as `subscribe`."""
+        return self._fields.unsubscribe(self._asked(filter, criteria), subscriber)
+
+    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+        """Subscribe every (filter, criteria, subscriber) or (filter, criteria, subscriber, options) given, all at one
+        instant; return how many were not there. All are looked at before anything is changed.
+
+        >>> from subtrie.fields import Present
+        >>> RoutingMatcher().subscribe_many([("a.*", [], 1), ("b", [Present("f")], 2, {"qos": 1})])
+        2
+        """
+        return self._fields.subscribe_many([(self._asked(*one[:2]), *one[2:]) for one in subscriptions])
+
+    def unsubscribe_all(self, subscriber: Any) -> int:
+        """Remove all subscriptions of a subscriber, at one instant; return their number."""
+        return self._fields.unsubscribe_all(subscriber)
+
+    def clear(self) -> None:
+        """Remove everything, at one instant. O(1)."""
+        self._fields.clear()
+
+    # ------------------------------------------------------------------------------------------------------ to match
+
+    def match(self, topic: str, message: Message) -> tuple[Any, ...]:
+        """Return the distinct subscribers that want a message under a topic, in no particular order.
+
+        Raises TopicError where the topic is bad, TypeError where it is no str or a value of the message not hashable.
+        Cost as :meth:`FieldMatcher.match_all`, of a message with three more fields for each word of the topic.
+        """
+        return self._fields.match_all(self._routed(topic, message))
+
+    def match_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
+        """Return `match` of each (topic, message), all of one instant.
+
+        >>> RoutingMatcher().match_many([("a", {}), ("b", {"f": 1})])
+        [(), ()]
+        """
+        return self._fields.match_many([self._routed(topic, message) for topic, message in messages])
+
+    def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
+        """Return a `FieldDelivery`, subscriber and options, for each subscription that wants a message under a topic.
+
+        >>> matcher = RoutingMatcher()
+        >>> matcher.subscribe("a.*", [], "ann", qos=1)
+        True
+        >>> [(d.subscriber, dict(d.options)) for d in matcher.deliveries("a.b", {})]
+        [('ann', {'qos': 1})]
+        """
+        return self._fields.deliveries(self._routed(topic, message))
+
+    def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
+        """Return `deliveries` of each (topic, message), all of one instant."""
+        return self._fields.deliveries_many([self._routed(topic, message) for topic, message in messages])
+
+    def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:
+        """Iterate over the subscriptions that could want a message that this filter and these criteria want, at one
+        instant fixed by the call. As :meth:`FieldMatcher.overlapping`.
+
+        >>> from subtrie.fields import Absent, Present
+        >>> matcher = RoutingMatcher()
+        >>> matcher.subscribe("a.*", [Present("f")], 1), matcher.subscribe("b", [], 2)
+        (True, True)
+        >>> sorted(route.subscriber for route in matcher.overlapping("#"))
+        [1, 2]
+        >>> list(matcher.overlapping("a.b", [Absent("f")]))
+        []
+        """
+        return map(_route, self._fields.overlapping(self._asked(filter, criteria)))
+
+    # ------------------------------------------------------------------------------------------------------- to list
+
+    def subscriptions(self, subscriber: Any = None) -> Iterator[Route]:
+        """Iterate over all subscriptions, or those of one subscriber (None: of all), at one instant fixed by the
+        call."""
+        return map(_route, self._fields.subscriptions(subscriber))
+
+    def __iter__(self) -> Iterator[Route]:
+        return map(_route, self._fields)
+
+    def __contains__(self, subscription: tuple[str, Iterable[Criterion], Any]) -> bool:
+        filter, criteria, subscriber = subscription[:3]
+        return (self._asked(filter, criteria), subscriber) in self._fields
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __bool__(self) -> bool:
+        return bool(self._fields)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.dialect.name}, {len(self)} subscriptions>"
+
+    # ----------------------------------------------------------------------------------------------------- an instant
+
+    def snapshot(self) -> RoutingMatcher:
+        """Return the present content as a matcher that never changes; its mutators raise TypeError. O(1), lock-free."""
+        return self._with(self._fields.snapshot())
+
+    def fork(self) -> RoutingMatcher:
+        """Return the present content as a matcher of its own, which can be changed. O(1), lock-free."""
+        return self._with(self._fields.fork())
+
+    def diff(self, older: RoutingMatcher) -> Iterator[RouteChange]:
+        """Iterate over what has changed since `older`; as :meth:`FieldMatcher.diff`.
+
+        >>> matcher = RoutingMatcher()
+        >>> before = matcher.snapshot()
+        >>> matcher.subscribe("a.*", [], 1)
+        True
+        >>> [(change.kind, change.subscription.filter) for change in matcher.diff(before)]
+        [('added', 'a.*')]
+        """
+        return (RouteChange(_route(found), kind) for found, kind in self._fields.diff(older._fields))
+
+    def check(self) -> None:
+        """Check every invariant, at rest only; AssertionError names a broken one."""
+        self._fields.check()
+
+    def _asked(self, filter: str, criteria: Iterable[Criterion]) -> frozenset[Criterion]:
+        words = checked_filter(self.dialect, filter, None)
+        return frozenset((Topic(self.dialect, str(filter), words), *criteria))
+
+    def _routed(self, topic: str, message: Message) -> dict[Any, Any]:
+        return topic_message(self.dialect.split_topic(topic), message)
+
+    def _with(self, fields: FieldMatcher) -> RoutingMatcher:
+        other = RoutingMatcher.__new__(RoutingMatcher)
+        other.dialect = self.dialect
+        other._fields = fields
+        return other
+
+
+def _route(subscription: FieldSubscription) -> Route:
+    criteria = subscription.criteria
+    topic = next(criterion for criterion in criteria if isinstance(criterion, Topic))
+    return Route(topic.filter, criteria - {topic}, subscription.subscriber, subscription.options)

@@ -1,0 +1,60 @@
+# C types for state.py.
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+
+from subtrie._trie.subscribers cimport Entry, SetNode
+from subtrie.fields.criteria cimport Criterion
+from subtrie.fields.index cimport Cell, Filed, Index
+
+cdef int _BITS
+cdef uint32_t _MASK
+cdef Py_ssize_t _ANY_NUMBER
+
+
+cdef class Subscribed(Filed):
+    cdef readonly frozenset criteria
+    cdef readonly Criterion access
+
+
+cdef class Row(Cell):
+    cdef readonly Filed clue
+
+
+cdef class State:
+    cdef readonly object owners
+    cdef readonly Index index
+    cdef readonly Py_ssize_t count
+    cdef readonly object rows
+    cdef readonly Index clues
+
+
+cdef State NOTHING, NO_ROWS
+
+@cython.locals(state=State)
+cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
+@cython.locals(owner=Cell, hash_=uint64_t, old=Subscribed, new=Subscribed, cell=Cell)
+cpdef tuple with_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash, dict options)
+@cython.locals(owner=Cell, old=Subscribed)
+cpdef tuple without_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
+@cython.locals(owner=Cell, changed=State, subscribed=Subscribed)
+cpdef tuple without_owner(State state, object subscriber, uint64_t owner_hash)
+cpdef tuple with_nothing(State state)
+@cython.locals(one=Subscribed, index=Index, count=Py_ssize_t)
+cdef State _refiled(State state, object owners, Subscribed old, Subscribed new)
+@cython.locals(one=Subscribed, hash_=uint64_t, row=Row, clue=Filed, criterion=Criterion)
+cdef tuple _with_rows(object rows, Index clues, Subscribed old, Subscribed new)
+@cython.locals(row=Row)
+cdef Row _new_row(Criterion criterion, uint64_t hash, object among, Filed clue)
+@cython.locals(clue=Filed)
+cdef Filed _new_clue(Criterion criterion, uint64_t hash)
+@cython.locals(old=Subscribed, new=Subscribed)
+cpdef State with_rows(State state, State known)
+cdef uint64_t _hash_of(frozenset criteria, uint64_t owner_hash) except? 0
+@cython.locals(shift=int, node=SetNode, flag=uint32_t, subscribed=Subscribed)
+cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
+@cython.locals(rarest=Criterion, least=Py_ssize_t, crowd=Py_ssize_t, criterion=Criterion, lead=Criterion)
+cdef Criterion _access(Index index, frozenset criteria)
+@cython.locals(criterion=Criterion)
+cdef tuple _rest(frozenset criteria, Criterion access)
+@cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Entry)
+cpdef tuple distinct(State state, list found)

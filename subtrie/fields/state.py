@@ -1,0 +1,381 @@
+"""What a field matcher knows at one instant: an immutable State, and the changes that make another one of it.
+
+    State
+      owners:  subscriber -> its subscriptions                  (a map of Cells to sets of Subscribed)
+      index:   each subscription under its rarest criterion     (index.py)
+      count:   the number of subscriptions
+      rows:    criterion -> the subscriptions that name it      (a map of Rows; only once somebody has counted hits)
+      clues:   each criterion of `rows`, in an index
+
+A subscription all of whose criteria must hold is found through one of them, its *access*: the one under which the
+fewest others are filed when it comes, since every message that meets the access looks at all that is filed there. The
+others are asked where it is found. To count hits is another matter: it needs every criterion of everybody. `rows` and
+`clues` are therefore made when hits are first asked for, and kept from then on.
+
+A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber have one
+object for it, the first that was given: within a state two are the same subscriber's if they have the same object.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterator
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import popcount, settle
+    from ctrie._nodes import mix
+    from subtrie._trie.subscribers import SetNode, find_entry, set_size, with_entry, without_entry
+    from subtrie.fields.criteria import Criterion
+    from subtrie.fields.index import (
+        Cell,
+        Filed,
+        Index,
+        crowd_under,
+        find_cell,
+        new_cell,
+        new_index,
+        refiled,
+    )
+else:
+    from cython.cimports.ctrie._arrays import popcount, settle
+    from cython.cimports.ctrie._nodes import mix
+    from cython.cimports.subtrie._trie.subscribers import SetNode, find_entry, set_size, with_entry, without_entry
+    from cython.cimports.subtrie.fields.criteria import Criterion
+    from cython.cimports.subtrie.fields.index import (
+        Cell,
+        Filed,
+        Index,
+        crowd_under,
+        find_cell,
+        new_cell,
+        new_index,
+        refiled,
+    )
+
+from subtrie._trie.subscribers import changed_entries, check_set, iter_entries
+from subtrie._trie.weak_subscribers import Held
+from subtrie.fields.index import all_in_index, check_index, places_of
+
+_BITS = 4  # of a hash, read by each node of a set (subscribers.py)
+_MASK = 15
+_ANY_NUMBER = 1 << 62
+
+
+class Subscribed(Filed):
+    """A subscription: an entry with its criteria, and what it is filed under: one of them, or of what they imply."""
+
+    __slots__ = ("access", "criteria")
+    criteria: frozenset[Criterion]
+    access: Criterion
+
+
+class Row(Cell):
+    """A criterion, the subscriptions that name it, and its entry in the index of clues."""
+
+    __slots__ = ("clue",)
+    clue: Filed
+
+
+class State:
+    """See above. Never changed once made."""
+
+    __slots__ = ("clues", "count", "index", "owners", "rows")
+    owners: Any
+    index: Index
+    count: int
+    rows: Any
+    clues: Index | None
+
+
+def _new_state(owners: Any, index: Index, count: int, rows: Any, clues: Index | None) -> State:
+    state: State = State.__new__(State)
+    state.owners = owners
+    state.index = index
+    state.count = count
+    state.rows = rows
+    state.clues = clues
+    settle(state)
+    return state
+
+
+NOTHING: State = _new_state(None, new_index(None, None), 0, None, None)
+
+
+# ------------------------------------------------------------------------------------------------------------- changes
+
+
+def with_subscription(
+    state: State, criteria: frozenset[Criterion], subscriber: object, owner_hash: int, options: dict[str, Any] | None
+) -> tuple[State, bool]:
+    """Return the state with a subscription, and whether it was not there. Options replace the ones it had."""
+    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    among = None if owner is None else owner.value
+    hash_ = _hash_of(criteria, owner_hash)
+    old = find_subscribed(among, criteria, hash_)
+    if old is not None and old.options is None and options is None:
+        return state, False
+    new: Subscribed = Subscribed.__new__(Subscribed)
+    new.subscriber = subscriber if owner is None else owner.subscriber
+    new.hash = hash_
+    new.options = options
+    new.criteria = criteria if old is None else old.criteria
+    new.access = _access(state.index, criteria) if old is None else old.access
+    new.rest = _rest(criteria, new.access) if old is None else old.rest
+    settle(new)
+    cell = new_cell(new.subscriber, owner_hash, with_entry(among, new, old))
+    owners = with_entry(state.owners, cell, owner)
+    return _refiled(state, owners, old, new), old is None
+
+
+def without_subscription(
+    state: State, criteria: frozenset[Criterion], subscriber: object, owner_hash: int
+) -> tuple[State, bool]:
+    """Return the state without a subscription, and whether it was there."""
+    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    if owner is None:
+        return state, False
+    old = find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
+    if old is None:
+        return state, False
+    left = without_entry(owner.value, old)
+    if left is None:
+        owners = without_entry(state.owners, owner)
+    else:
+        owners = with_entry(state.owners, new_cell(owner.subscriber, owner_hash, left), owner)
+    return _refiled(state, owners, old, None), True
+
+
+def without_owner(state: State, subscriber: object, owner_hash: int) -> tuple[State, int]:
+    """Return the state without the subscriptions of a subscriber, and their number."""
+    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    if owner is None:
+        return state, 0
+    changed = state
+    for subscribed in iter_entries(owner.value):
+        changed = _refiled(changed, changed.owners, subscribed, None)  # type: ignore[arg-type]
+    owners = without_entry(state.owners, owner)
+    return _new_state(owners, changed.index, changed.count, changed.rows, changed.clues), set_size(owner.value)
+
+
+def with_many(state: State, several: list[tuple[Any, ...]]) -> tuple[State, int]:
+    """Return the state with several subscriptions, and how many were not there."""
+    added = 0
+    for criteria, subscriber, owner_hash, options in several:
+        state, is_new = with_subscription(state, criteria, subscriber, owner_hash, options)
+        added += is_new
+    return state, added
+
+
+def with_nothing(state: State) -> tuple[State, None]:
+    """Return the state without any subscription; rows go on being kept if they were."""
+    if state.count == 0:
+        return state, None
+    return _new_state(None, NOTHING.index, 0, None, None if state.clues is None else NOTHING.index), None
+
+
+def _refiled(state: State, owners: Any, old: Subscribed | None, new: Subscribed | None) -> State:
+    """Return the state with these owners and with `new` filed in the place of `old`; one of them may be None."""
+    one: Subscribed = new if old is None else old  # type: ignore[assignment]
+    index = refiled(state.index, one.access, old, new)
+    count = state.count + (new is not None) - (old is not None)
+    if state.clues is None:
+        return _new_state(owners, index, count, None, None)
+    rows, clues = _with_rows(state.rows, state.clues, old, new)
+    return _new_state(owners, index, count, rows, clues)
+
+
+def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed | None) -> tuple[Any, Index]:
+    one: Subscribed = new if old is None else old  # type: ignore[assignment]
+    for criterion in one.criteria:
+        hash_ = mix(hash(criterion))
+        row: Row | None = find_cell(rows, criterion, hash_)  # type: ignore[assignment]
+        if row is None:
+            clue = _new_clue(criterion, hash_)
+            rows = with_entry(rows, _new_row(criterion, hash_, with_entry(None, one, None), clue), None)
+            clues = refiled(clues, criterion, None, clue)
+            continue
+        among = without_entry(row.value, one) if new is None else with_entry(row.value, new, old)
+        if among is None:
+            rows = without_entry(rows, row)
+            clues = refiled(clues, criterion, row.clue, None)
+        else:
+            rows = with_entry(rows, _new_row(row.subscriber, hash_, among, row.clue), row)
+    return rows, clues
+
+
+def _new_row(criterion: Criterion, hash: int, among: Any, clue: Filed) -> Row:
+    row: Row = Row.__new__(Row)
+    row.subscriber = criterion
+    row.hash = hash
+    row.options = None
+    row.value = among
+    row.clue = clue
+    settle(row)
+    return row
+
+
+def _new_clue(criterion: Criterion, hash: int) -> Filed:
+    clue: Filed = Filed.__new__(Filed)
+    clue.subscriber = criterion
+    clue.hash = hash
+    clue.options = None
+    clue.rest = () if criterion.is_found_exactly() else (criterion,)
+    settle(clue)
+    return clue
+
+
+def with_rows(state: State, known: State) -> State:
+    """Return the state with rows, given another one with rows: O(differences of the two)."""
+    rows, clues = known.rows, known.clues
+    for old, new in differences(known, state):
+        if old is not None and new is not None and old.criteria == new.criteria:
+            rows, clues = _with_rows(rows, clues, old, new)  # type: ignore[arg-type]
+            continue
+        if old is not None:
+            rows, clues = _with_rows(rows, clues, old, None)  # type: ignore[arg-type]
+        if new is not None:
+            rows, clues = _with_rows(rows, clues, None, new)  # type: ignore[arg-type]
+    return _new_state(state.owners, state.index, state.count, rows, clues)
+
+
+NO_ROWS: State = _new_state(None, NOTHING.index, 0, None, NOTHING.index)
+
+
+# ------------------------------------------------------------------------------------------------------- subscriptions
+
+
+def _hash_of(criteria: frozenset[Criterion], owner_hash: int) -> int:
+    return mix(owner_hash ^ mix(hash(criteria)))
+
+
+def find_subscribed(among: Any, criteria: frozenset[Criterion], hash: int) -> Subscribed | None:
+    """Return, of a subscriber's subscriptions, the one with these criteria, or None. O(log n)."""
+    shift = 0
+    while isinstance(among, SetNode):
+        node: SetNode = among
+        flag = 1 << ((hash >> shift) & _MASK)
+        if not node.bitmap & flag:
+            return None
+        among = node.array[popcount(node.bitmap & (flag - 1))]
+        shift += _BITS
+    if among is None:
+        return None
+    for entry in among if type(among) is tuple else (among,):
+        subscribed: Subscribed = entry
+        if subscribed.hash == hash and subscribed.criteria == criteria:
+            return subscribed
+    return None
+
+
+def _access(index: Index, criteria: frozenset[Criterion]) -> Criterion:
+    """Return the criterion, of these and what they imply, under which the fewest are filed."""
+    rarest: Criterion | None = None
+    least = _ANY_NUMBER
+    for criterion in criteria:
+        if len(criteria) == 1 and len(criterion.leads()) == 1:
+            return criterion.leads()[0]
+        for lead in criterion.leads():
+            crowd = crowd_under(index, lead, least)
+            if crowd < least:
+                rarest, least = lead, crowd
+    assert rarest is not None, "a subscription has a criterion"
+    settle(rarest)  # one that a Topic implies
+    return rarest
+
+
+def _rest(criteria: frozenset[Criterion], access: Criterion) -> tuple[Criterion, ...]:
+    """Return what remains to be asked where the access is found, the cheapest first."""
+    rest = [criterion for criterion in criteria if not criterion.is_implied_by(access)]
+    if len(rest) > 1:
+        rest.sort(key=_place)
+    return tuple(rest)
+
+
+def _place(criterion: Criterion) -> int:
+    return criterion.place
+
+
+# ------------------------------------------------------------------------------------------------------------- queries
+
+
+def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
+    """Return the subscribers of subscriptions found, each once, without those that are gone."""
+    subscribers: list[Any] = []
+    is_alone = state.count == set_size(state.owners)  # a subscription for each subscriber
+    seen: set[int] | None = None if is_alone else set()
+    for entry in found:
+        subscriber = entry.subscriber
+        if seen is not None:
+            seen_before = len(seen)
+            seen.add(id(subscriber))
+            if len(seen) == seen_before:
+                continue
+        if type(subscriber) is Held:
+            subscriber = subscriber()
+            if subscriber is None:
+                continue
+        subscribers.append(subscriber)
+    return tuple(subscribers)
+
+
+def subscriptions_in(state: State, subscriber: object = None, owner_hash: int = 0) -> Iterator[Subscribed]:
+    """Yield every subscription, or those of one subscriber (None: of all)."""
+    owners = state.owners if subscriber is None else find_entry(state.owners, subscriber, owner_hash)
+    for owner in iter_entries(owners):
+        yield from iter_entries(owner.value)  # type: ignore[attr-defined,misc]
+
+
+def differences(older: State, newer: State) -> Iterator[tuple[Subscribed | None, Subscribed | None]]:
+    """Yield (old, new) for every subscription that is not the same object in both; None for the side without. What both
+    states share is passed over."""
+    for old, new in changed_entries(older.owners, newer.owners):
+        before = None if old is None else old.value  # type: ignore[attr-defined]
+        after = None if new is None else new.value  # type: ignore[attr-defined]
+        yield from changed_entries(before, after)  # type: ignore[misc]
+
+
+# --------------------------------------------------------------------------------------------------------------- tests
+
+
+def check_state(state: State) -> None:
+    """Raise AssertionError if the state is ill-formed, or its parts tell different things."""
+    check_set(state.owners)
+    subscribed = list(subscriptions_in(state))
+    assert len(subscribed) == state.count, f"{len(subscribed)} subscriptions, counted {state.count}"
+    for owner in iter_entries(state.owners):
+        check_set(owner.value)  # type: ignore[attr-defined]
+        assert owner.value is not None, f"{owner.subscriber!r} has no subscription"  # type: ignore[attr-defined]
+        for entry in iter_entries(owner.value):  # type: ignore[attr-defined]
+            assert entry.subscriber is owner.subscriber, f"two objects for {owner.subscriber!r}"
+            found = find_subscribed(owner.value, entry.criteria, entry.hash)  # type: ignore[attr-defined]
+            assert found is entry, f"{entry.subscriber!r} is not found"
+    check_index(state.index)
+    _check_filed(state.index, [(entry.access, entry) for entry in subscribed])
+    if state.clues is not None:
+        _check_rows(state, subscribed)
+
+
+def _check_filed(index: Index, expected: list[tuple[Any, Any]]) -> None:
+    there = [(place, id(entry)) for place, entry in all_in_index(index)]
+    wanted = [(place, id(entry)) for criterion, entry in expected for place in places_of(criterion)]
+    assert len(there) == len(wanted), f"{len(there)} entries are filed, not {len(wanted)}"
+    assert set(there) == set(wanted), "an entry is filed in a wrong place"
+
+
+def _check_rows(state: State, subscribed: list[Any]) -> None:
+    check_set(state.rows)
+    check_index(state.clues)  # type: ignore[arg-type]
+    rows: dict[Any, set[int]] = {}
+    for entry in subscribed:
+        for criterion in entry.criteria:
+            rows.setdefault(criterion, set()).add(id(entry))
+    kept = list(iter_entries(state.rows))
+    assert {r.subscriber: {id(e) for e in iter_entries(r.value)} for r in kept} == rows, "wrong rows"  # type: ignore[attr-defined]
+    for row in kept:
+        check_set(row.value)  # type: ignore[attr-defined]
+    _check_filed(state.clues, [(row.subscriber, row.clue) for row in kept])  # type: ignore[arg-type,attr-defined]

@@ -1,0 +1,151 @@
+"""Faults put into the field engine, one at a time: each is noticed by `check()` or by a comparison one by one.
+
+Those in what several threads share are in test_fields_interleavings.py.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.schedule import Fault, load_twin
+
+pytestmark = pytest.mark.once  # the same interpreted source, whatever twin the tests run
+
+
+def model(fields: Any) -> None:
+    """Subscribe and unsubscribe at random, and compare every answer; AssertionError if one is wrong."""
+    rng = random.Random(5)
+    matcher = fields.FieldMatcher()
+    present: dict[tuple[Any, int], None] = {}
+    for number in range(60):  # in order, which is hard on a tree that does not rotate
+        present[frozenset([fields.Within("r", number, number + 2)]), number] = None
+    assert matcher.subscribe_many(present) == 60
+    older = matcher.snapshot()
+    for step in range(400):
+        if step == 200:
+            matcher.hits({})
+        if present and rng.random() < (0.3 if step < 300 else 0.7):
+            criteria, subscriber = rng.choice(list(present))
+            assert matcher.unsubscribe(criteria, subscriber)
+            del present[criteria, subscriber]
+        else:
+            criteria = frozenset(some_criterion(fields, rng) for _ in range(rng.randint(1, 3)))
+            subscriber = rng.randrange(30)
+            assert matcher.subscribe(criteria, subscriber) == ((criteria, subscriber) not in present)
+            present[criteria, subscriber] = None
+        if step % 20 == 19:
+            matcher.check()
+            assert {(s.criteria, s.subscriber) for s in matcher} == set(present)
+            changed = {(c.kind, c.subscription.criteria, c.subscription.subscriber) for c in matcher.diff(older)}
+            before = {(s.criteria, s.subscriber) for s in older}
+            assert changed == {("added", *s) for s in set(present) - before} | {
+                ("removed", *s) for s in before - set(present)
+            }
+            older = matcher.snapshot()
+            for _ in range(10):
+                compare(matcher, present, some_message(rng), step > 200)
+    for criteria, subscriber in present:
+        assert matcher.unsubscribe(criteria, subscriber)
+        if rng.random() < 0.1:
+            matcher.check()
+    matcher.check()
+    assert not matcher
+
+
+def compare(matcher: Any, present: Any, message: dict[str, int], counted: bool) -> None:
+    counts = {(criteria, subscriber): sum(meets(c, message) for c in criteria) for criteria, subscriber in present}
+    complete = {subscriber for (criteria, subscriber), count in counts.items() if count == len(criteria)}
+    found = matcher.match_all(message)
+    assert sorted(found) == sorted(complete)
+    if counted:
+        hits = {(s.criteria, s.subscriber): count for s, count in matcher.hits(message).items()}
+        assert hits == {subscription: count for subscription, count in counts.items() if count}
+
+
+def some_criterion(fields: Any, rng: random.Random) -> Any:
+    name, value = rng.choice("fgh"), rng.randrange(5)
+    makers: list[Callable[[], Any]] = [
+        lambda: fields.Equals(name, value),
+        lambda: fields.OneOf(name, [value, value + 1]),
+        lambda: fields.Within(name, value, value + rng.randrange(1, 3), rng.random() < 0.5, rng.random() < 0.5),
+        lambda: fields.AtLeast(name, value),
+        lambda: fields.LessThan(name, value),
+        lambda: fields.NotIn(name, [value]),
+        lambda: fields.Present(name),
+        lambda: fields.Absent(name),
+    ]
+    return rng.choice(makers)()
+
+
+def some_message(rng: random.Random) -> dict[str, int]:
+    return {name: rng.randrange(8) for name in "fghr" if rng.random() < 0.7}
+
+
+def meets(criterion: Any, message: dict[str, int]) -> bool:
+    kind = type(criterion).__name__
+    if kind == "Absent" or criterion.name not in message:
+        return kind == "Absent" and criterion.name not in message
+    value = message[criterion.name]
+    match kind:
+        case "Present":
+            return True
+        case "Equals":
+            return bool(value == criterion.value)
+        case "OneOf":
+            return value in list(criterion.values)
+        case "NotIn":
+            return value not in list(criterion.values)
+    low, high = criterion.low, criterion.high
+    above = low is None or low < value or (low == value and not criterion.low_open)
+    return above and (high is None or value < high or (high == value and not criterion.high_open))
+
+
+def fields_with(fault: Fault | None) -> Any:
+    return load_twin(fault, ("ctrie", "subtrie", "subtrie.fields")).modules["subtrie.fields"]
+
+
+def test_without_a_fault() -> None:
+    model(fields_with(None))
+
+
+FAULTS = [
+    ("intervals", "if left is not None and _by_high(reach, left.reach) < 0:", "if False and left is not None:"),
+    ("intervals", "return 1 if b.low < a.low else a.low_open - b.low_open", "return 1 if b.low < a.low else 0"),
+    ("intervals", "return 1 if b.high < a.high else b.high_open - a.high_open", "return 1 if b.high < a.high else 0"),
+    ("intervals", "return _size(one) + 1 > _HEAVIER * (_size(other) + 1)", "return False"),
+    ("intervals", "_node(node.span, node.filed, left, top.left),", "_node(node.span, node.filed, left, None),"),
+    ("intervals", "return _balanced(first, node.left, without_range(node.right, first.span))", "return node.left"),
+    ("search", "if not begins_by(node.span, value):", "if begins_by(node.span, value):"),
+    ("search", "if lasts_to(node.span, value):", "if True:"),
+    ("search", "if all(criterion.met_by(message) for criterion in entry.rest):", "if True:"),
+    ("search", "if nothing.subscriber not in message:", "if True:"),
+    ("search", "    _find_among(field.any, message, found)", "    pass"),
+    ("index", "return index if cell is None else new_index(without_entry(index.fields, cell), index.absent)", "pass"),
+    (
+        "index",
+        "for value in _values_of(criterion):\n            values =",
+        "for value in list(_values_of(criterion))[:1]:\n            values =",
+    ),
+    (
+        "state",
+        "new.subscriber = subscriber if owner is None else owner.subscriber",
+        "new.subscriber = subscriber + 0.0",
+    ),
+    ("state", "if subscribed.hash == hash and subscribed.criteria == criteria:", "if True:"),
+    ("state", "count = state.count + (new is not None) - (old is not None)", "count = state.count + 1"),
+    ("state", "is_alone = state.count == set_size(state.owners)", "is_alone = True"),
+    ("state", "if not criterion.is_implied_by(access)]", "if criterion.place != access.place]"),
+    ("state", "clues = refiled(clues, criterion, row.clue, None)", "pass"),
+    ("state", "clue.rest = () if criterion.is_found_exactly() else (criterion,)", "clue.rest = ()"),
+]
+
+
+@pytest.mark.parametrize(("module", "text", "replacement"), FAULTS, ids=[text[:50] for _, text, _ in FAULTS])
+def test_a_fault_is_noticed(module: str, text: str, replacement: str) -> None:
+    fields = fields_with(Fault(text, f"subtrie.fields.{module}", text, replacement))
+    with pytest.raises((AssertionError, AttributeError, TypeError, KeyError)):
+        model(fields)
