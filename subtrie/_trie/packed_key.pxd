@@ -12,6 +12,7 @@ cdef extern from "packed_key.h" nogil:
         int kind
 
     characters packed_characters(const packed_text *text)
+    bint packed_is_here(const packed_text *text)
 
 cdef extern from *:
     # For borrowed traversal; see ctrie/_nodes.pxd.

@@ -37,6 +37,7 @@ if not cython.compiled:
         all_found,
         all_held,
         deliveries,
+        deliveries_many,
         filter_path,
         has_match,
         hash_in_filter,
@@ -76,6 +77,7 @@ else:
         all_found,
         all_held,
         deliveries,
+        deliveries_many,
         filter_path,
         has_match,
         match,
@@ -410,7 +412,8 @@ class SubscriptionTrie(Matchable):
         if isinstance(topics, str):
             raise TypeError("deliveries_many() takes several topics; deliveries() takes one")
         check_merge(merge, by)
-        return [merged(deliveries(self, topic), merge, by) for topic in topics]  # type: ignore[misc]
+        found = deliveries_many(self, topics)
+        return found if merge == "all" else [merged(one, merge, by) for one in found]  # type: ignore[return-value, misc]
 
     def entries(self, topic: str, *, merge: str = "all", by: str = "qos") -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.

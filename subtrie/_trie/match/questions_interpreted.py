@@ -37,6 +37,7 @@ __all__ = [
     "all_found",
     "all_held",
     "deliveries",
+    "deliveries_many",
     "filter_path",
     "has_match",
     "hash_in_filter",
@@ -112,6 +113,11 @@ def deliveries(trie: Matchable, topic: str) -> tuple[Told, ...]:
     return _answer(
         trie, topic, DELIVERIES, lambda reading: delivered(found_by(reading.found, dialect, True), dialect, True)
     )[0]
+
+
+def deliveries_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Told, ...]]:
+    """Return `deliveries` of each topic."""
+    return [deliveries(trie, topic) for topic in topics]
 
 
 def all_held(trie: Matchable, topic: str) -> tuple[Told, ...]:
