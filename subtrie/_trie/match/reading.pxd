@@ -18,6 +18,7 @@ cdef class Query:
     cdef bint reserved
     cdef str whole
     cdef uint64_t whole_hash
+    cdef dict places
 
 
 cdef class Reading:
@@ -33,6 +34,7 @@ cdef class Reading:
     @cython.locals(query=Query, reached=list, main=MainNode, cn=CNode, branch=Branch)
     cdef list _reached(self, INode level, object positions, bint first_level)
     cdef object _reach(self, list reached, Branch branch, object positions)
+    @cython.locals(query=Query)
     cdef object _along(self, Branch chain, object positions)
     cdef object _after_one(self, object positions)
     @cython.locals(size=Py_ssize_t)
@@ -45,6 +47,7 @@ cdef class Reading:
     cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 
+cdef dict _places(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
 @cython.locals(first=INode, reading=Reading, frozen=Root)

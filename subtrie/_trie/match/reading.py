@@ -48,7 +48,13 @@ if not cython.compiled:
     from subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
     from subtrie._trie.packed_key import key_begins
     from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
+
+    def PyErr_CheckSignals() -> int:
+        """The compiled twin has to ask whether it was interrupted; this one is told."""
+        return 0
+
 else:
+    from cython.cimports.cpython.exc import PyErr_CheckSignals
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
     from cython.cimports.ctrie._cnode import CNode, branch_at, new_cnode
     from cython.cimports.ctrie._native import load
@@ -77,8 +83,9 @@ _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for 
 class Query:
     """A topic to match: its words and their hashes (of no words: the hash of the empty one)."""
 
-    __slots__ = ("dialect", "hashes", "many_min", "reserved", "whole", "whole_hash", "words")
+    __slots__ = ("dialect", "hashes", "many_min", "places", "reserved", "whole", "whole_hash", "words")
     words: tuple[str, ...]
+    places: dict[str, Any] | None  # of each word, its places as bits; made when they are first asked for
     hashes: tuple[int, ...]
     dialect: Dialect
     many_min: int  # the least number of words that the many-words wildcard stands for
@@ -95,10 +102,20 @@ def new_query(
     query.hashes = hashes
     query.dialect = dialect
     query.many_min = dialect.many_min
+    query.places = None
     query.reserved = dialect.is_reserved(words)
     query.whole = whole
     query.whole_hash = whole_hash
     return query
+
+
+def _places(words: tuple[str, ...]) -> dict[str, Any]:
+    places: dict[str, Any] = {}
+    bit = _BIT
+    for word in words:
+        places[word] = places.get(word, 0) | bit
+        bit <<= 1
+    return places
 
 
 class Reading:
@@ -125,6 +142,7 @@ class Reading:
         size = len(query.words)
         stack: list[Any] = [(first, _BIT, None)]
         while stack:
+            PyErr_CheckSignals()
             level, positions, path = stack.pop()
             for branch, reached in self._reached(level, positions, path is None):
                 here = extended(path, branch)
@@ -167,8 +185,12 @@ class Reading:
 
     def _along(self, chain: Branch, positions: Any) -> Any:
         """Return the positions after a chain, given those after its first word."""
-        dialect = self.query.dialect
+        query = self.query
+        dialect = query.dialect
+        if query.places is None:
+            query.places = _places(query.words)
         for word in words_in(chain, dialect.separator)[1:]:
+            PyErr_CheckSignals()
             if not positions:
                 break
             if word == dialect.one_word:
@@ -176,7 +198,7 @@ class Reading:
             elif word == dialect.many_words:
                 positions = self._after_many(positions)
             else:
-                positions = self._words_at(positions).get(word, 0)
+                positions = (positions & query.places.get(word, 0)) << 1
         return positions
 
     def _after_one(self, positions: Any) -> Any:
