@@ -39,7 +39,7 @@ cdef class Reading:
     cdef object _after_one(self, object positions)
     @cython.locals(size=Py_ssize_t)
     cdef object _after_many(self, object positions)
-    @cython.locals(after=dict)
+    @cython.locals(query=Query, after=dict)
     cdef dict _words_at(self, object positions)
     @cython.locals(flag=uint64_t)
     cdef Branch _wild(self, CNode cn, uint64_t group)

@@ -213,14 +213,16 @@ class Reading:
 
     def _words_at(self, positions: Any) -> dict[str, Any]:
         """Return the positions after each word that the topic has at one of `positions`."""
+        query = self.query
+        left = positions & (_BIT << len(query.words)) - 1
+        if left & left - 1 == 0:  # one position at most
+            return {query.words[left.bit_length() - 1]: left << 1} if left else {}
+        if query.places is None:
+            query.places = _places(query.words)
         after: dict[str, Any] = {}
-        words = self.query.words
-        left = positions & (_BIT << len(words)) - 1
-        while left:
-            bit = left & -left
-            left ^= bit
-            word = words[bit.bit_length() - 1]
-            after[word] = after.get(word, 0) | bit << 1
+        for word, places in query.places.items():
+            if left & places:
+                after[word] = (left & places) << 1
         return after
 
     def _wild(self, cn: CNode, group: int) -> Branch | None:
