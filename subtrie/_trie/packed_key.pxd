@@ -11,7 +11,9 @@ cdef extern from "packed_key.h" nogil:
         Py_ssize_t length
         int kind
 
+    characters characters_of(PyObject *string)
     characters packed_characters(const packed_text *text)
+    bint packed_is_here(const packed_text *text)
 
 cdef extern from *:
     # For borrowed traversal; see ctrie/_nodes.pxd.

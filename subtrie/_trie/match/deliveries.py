@@ -35,6 +35,7 @@ else:
     from cython.cimports.subtrie._trie.subscribers import Entry, new_entry
 
 from subtrie._trie.groups import Audience, everybody
+from subtrie._trie.match.reading import Distinct
 from subtrie._trie.subscribers import iter_entries
 from subtrie.dialects import Dialect
 
@@ -127,6 +128,14 @@ class Subscription(Told):
 
     def __repr__(self) -> str:
         return f"Subscription(filter={self.filter!r}, subscriber={self.subscriber!r}, options={self.options!r})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return filter, subscriber and options as a plain dict, the options one of their own.
+
+        >>> Subscription("a.*", 1, {"qos": 1}).as_dict()
+        {'filter': 'a.*', 'subscriber': 1, 'options': {'qos': 1}}
+        """
+        return {"filter": self.filter, "subscriber": self.subscriber, "options": dict(self.options)}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Subscription, (self.filter, self.subscriber, dict(self.options))
@@ -246,6 +255,15 @@ def held(found: tuple[Told, ...], dialect: Dialect) -> tuple[Told, ...]:
 def held_later(found: tuple[Told, ...], dialect: Dialect, merge: str, by: str) -> Iterator[Told]:
     """Iterate over the same, merged; who dies before the first is asked for is not among them, nor kept alive."""
     yield from merged(held(found, dialect), merge, by)
+
+
+def named_later(found: tuple[Told, ...], dialect: Dialect, topic: str) -> Iterator[Any]:
+    """Iterate over the subscribers, each once, those to this very topic first; who dies before it comes to a filter is
+    not among them, nor kept alive."""
+    distinct = Distinct(dialect)
+    for one in sorted(found, key=lambda one: one.filter != topic):
+        yield from distinct.named_by(_value(one))
+    yield from distinct.named_by_joined_groups()
 
 
 def _value(one: Told) -> Any:

@@ -32,8 +32,10 @@ cdef class Matchable(Rooted):
 cpdef uint64_t word_hash(str word) except? 0
 cpdef tuple filter_path(Matchable trie, object filter)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
+cpdef tuple match_named_first(Matchable trie, topic)
 cpdef bint has_match(Matchable trie, topic) except -1
 cpdef list match_many(Matchable trie, topics)
 cpdef tuple deliveries(Matchable trie, topic)
+cpdef list deliveries_many(Matchable trie, topics)
 cpdef tuple all_held(Matchable trie, topic)
 cpdef tuple all_found(Matchable trie, topic)

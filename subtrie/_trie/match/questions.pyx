@@ -12,6 +12,7 @@ the two passes (traversal.pyx), each subscriber once (dedupe.pyx), answers that 
 
 import os
 
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_CheckExact
@@ -30,16 +31,16 @@ from subtrie._trie.match.answer_cache cimport (
 )
 from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
 from subtrie._trie.groups cimport Shared
-from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
+from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches, with_named_first
 from subtrie._trie.match.cache_lookup cimport recalled
 from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
 from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
-from subtrie._trie.match.trail cimport trail_add
+from subtrie._trie.match.trail cimport trail_add, trail_spells
 from subtrie._trie.match.traversal cimport (
-    ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, UNSPLIT, Trails, Traversal, prefetch_to_count,
-    still_holds, traverse
+    ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, ROOM, THROUGH, UNSPLIT, Step, Trails, Traversal,
+    estimated_size, prefetch, prefetch_to_count, still_holds, traverse, warm
 )
-from subtrie._trie.packed_key cimport SUBTRIE_TEXT
+from subtrie._trie.packed_key cimport SUBTRIE_TEXT, characters, characters_of
 from subtrie._trie.words cimport (
     MANY_WORDS, MARKED, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
 )
@@ -77,6 +78,13 @@ cdef extern from *:
     #endif
     }
     static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
+    #include <time.h>
+    static inline uint64_t nanoseconds(void)
+    {
+        struct timespec now;
+        timespec_get(&now, TIME_UTC);
+        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    }
     /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
        kilobytes of the C stack, which no interpreter counts. */
     #define MOST_NESTED 32
@@ -98,6 +106,7 @@ cdef extern from *:
     object PyTuple_New(Py_ssize_t size)
     bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
     bint may_be_in_cycle(PyObject *o)
+    uint64_t nanoseconds()
     bint enter_match() nogil
     void leave_match() nogil
     void PyObject_GC_UnTrack(PyObject *o)
@@ -264,6 +273,8 @@ cdef struct Scratch:
     bint seen_taken
     bint shared             # some filter has groups: among the subscribers taken are Shared ones
     bint weak               # references to subscribers are in their places
+    bint named_first        # with trails: the filter that is the topic itself comes first
+    characters topic        # then: the topic
     buffer stack            # of large sets
     buffer subscribers      # subscriber (counted), hash; where trails are wanted, an Entry may stand for one, with 0
 
@@ -277,7 +288,14 @@ cdef bint _take_found(Scratch *s) noexcept:
     """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
     cdef const uint64_t *noted
     cdef const uint64_t *end
-    if not (_note_found(s) if s.walk.trails == NULL else _note_entries_found(s)):
+    cdef bint noted_all
+    if s.walk.trails == NULL:
+        noted_all = _note_found(s)
+    elif s.named_first:
+        noted_all = _put_named_first(s) and _note_found(s)
+    else:
+        noted_all = _note_entries_found(s)
+    if not noted_all:
         s.subscribers.count = 0
         return False
     noted = s.subscribers.items
@@ -327,6 +345,20 @@ cdef bint _note_entries_found(Scratch *s) noexcept:
         if not room:
             return False
         s.walk.found.items[i] = s.subscribers.count
+    return True
+
+
+cdef bint _put_named_first(Scratch *s) noexcept:
+    """Let the branch of the filter that is the topic itself, if it was found, come first of those found."""
+    cdef Trails *trails = s.walk.trails
+    cdef uint64_t *found = s.walk.found.items
+    cdef Py_ssize_t i
+    if not _note_trails(&s.walk):
+        return False
+    for i in range(s.walk.found.count):
+        if trail_spells(trails.records.items, trails.levels.items[i], &s.topic):
+            found[0], found[i] = found[i], found[0]
+            break
     return True
 
 
@@ -620,6 +652,7 @@ cdef int _begin(Scratch *s, bint only_first) except -1:
         raise RecursionError("a match asks the trie again, and that match again, and so on")
     s.walk.only_first = only_first
     s.walk.trails = NULL
+    s.named_first = False
     s.keep_seen = s.seen_taken = s.shared = s.weak = False
     buffer_start(&s.walk.seen)
     buffer_start(&s.walk.found)
@@ -690,6 +723,56 @@ cdef inline tuple _match_in_place(
         _release(s)
 
 
+cpdef tuple match_named_first(Matchable trie, topic):
+    """As `match`, those first who asked for this very topic; see questions_interpreted.py."""
+    cdef Scratch s
+    cdef Trails trails
+    cdef Query query
+    cdef bint by_turns
+    cdef PyObject *plan = <PyObject *>trie._plan
+    if _prepare_whole(&s, plan, topic):
+        answer = _match_in_place(&s, trie, topic, None, -1, True, &by_turns)
+        if answer is not None:
+            return answer
+    query = _prepare(&s, trie, topic)
+    if s.walk.size == 0:
+        return distinct_subscribers(with_named_first(read_matches(trie._root, query)))
+    _begin(&s, False)
+    s.weak = <PyObject *>trie._home != Py_None
+    _start_trails(&trails)
+    if not _has_wild_word(&s.walk):
+        s.walk.trails = &trails
+        s.named_first = True
+        s.topic = characters_of(<PyObject *>topic)
+    try:
+        _read_at_last(&s, <PyObject *>trie._root)
+        return _answer(&s, plan, True)
+    finally:
+        _free_trails(&trails)
+        _release(&s)
+
+
+cdef bint _has_wild_word(Traversal *t) noexcept:
+    """Tell whether a word of the topic would be a wildcard in a filter."""
+    cdef Py_ssize_t i
+    for i in range(t.size):
+        if t.words[i].length == 1 and t.words[i].data[0] in (<char>t.one, <char>t.many):
+            return True
+    return False
+
+
+cdef inline void _start_trails(Trails *trails) noexcept:
+    buffer_start(&trails.above)
+    buffer_start(&trails.levels)
+    buffer_start(&trails.records)
+
+
+cdef inline void _free_trails(Trails *trails) noexcept:
+    buffer_free(&trails.above)
+    buffer_free(&trails.levels)
+    buffer_free(&trails.records)
+
+
 cpdef bint has_match(Matchable trie, topic) except -1:
     """Tell whether anybody is subscribed to `topic`; stops at the first."""
     cdef Scratch s
@@ -713,28 +796,185 @@ cdef inline bint _has_match_in_place(Scratch *s, Matchable trie) except -1:
 
 cpdef list match_many(Matchable trie, topics):
     """Return `match` of each topic; see questions_interpreted.py."""
-    cdef bint by_turns
-    cdef Py_ssize_t asked = 0, repeated = 0
+    cdef bint by_turns, at_once = type(topics) is list or type(topics) is tuple
+    cdef Py_ssize_t asked = 0, repeated = 0, at = 0
     cdef PyObject *known
-    cdef dict answered = {} if type(topics) is list or type(topics) is tuple else None
+    cdef dict answered = {} if at_once else None
     cdef list answers = []
-    for topic in topics:
-        if answered is None or not PyUnicode_CheckExact(topic):
-            answers.append(match(trie, topic))
-            continue
-        asked += 1
-        known = PyDict_GetItemWithError(answered, topic)
-        if known != NULL:
-            repeated += 1
-            answers.append(<object>known)
-            continue
-        answer = _match(trie, topic, True, &by_turns)
-        answers.append(answer)
-        if not by_turns:
-            answered[topic] = answer
-        if asked % TRIAL == 0 and repeated * WORTH < asked:
-            answered = None
-    return answers
+    cdef Warming w
+    if at_once:
+        topics = tuple(topics)      # which nobody changes meanwhile
+    _begin_warming(&w)
+    try:
+        for topic in topics:
+            if at_once and at % GROUP == 0 and answered is None:
+                _warm_next(&w, trie, <PyObject *>topics, at)
+            at += 1
+            if answered is None or not PyUnicode_CheckExact(topic):
+                answers.append(match(trie, topic))
+                continue
+            asked += 1
+            known = PyDict_GetItemWithError(answered, topic)
+            if known != NULL:
+                repeated += 1
+                answers.append(<object>known)
+                continue
+            answer = _match(trie, topic, True, &by_turns)
+            answers.append(answer)
+            if not by_turns:
+                answered[topic] = answer
+            if asked % TRIAL == 0 and repeated * WORTH < asked:
+                answered = None
+        return answers
+    finally:
+        _end_warming(&w)
+
+
+cpdef list deliveries_many(Matchable trie, topics):
+    """Return `deliveries` of each topic; see questions_interpreted.py."""
+    cdef bint at_once = type(topics) is list or type(topics) is tuple
+    cdef Py_ssize_t at = 0
+    cdef list answers = []
+    cdef Warming w
+    if at_once:
+        topics = tuple(topics)
+    _begin_warming(&w)
+    try:
+        for topic in topics:
+            if at_once and at % GROUP == 0:
+                _warm_next(&w, trie, <PyObject *>topics, at)
+            at += 1
+            answers.append(deliveries(trie, topic))
+        return answers
+    finally:
+        _end_warming(&w)
+
+
+# ------------------------------------------------------------------------------------------------------------- warming
+#
+# Whether a warming pass (traversal.pyx) pays is found out as the topics go by. In a small trie it never does, and one
+# topic in LOOK tells whether the trie is small. Where it is not, of every ROUNDS groups the first TRIED are matched with
+# and without a pass by turns, and timed, without the slowest of either kind, which something else may have been the
+# cause of; the cheaper way serves for the rest.
+
+cdef enum:
+    GROUP = 16
+    LOOK = 256
+    ROUNDS = 128
+    TRIED = 8
+    SMALL = 12_000          # branches
+
+cdef struct Warming:
+    Traversal *topics       # NULL: no memory was needed yet
+    Step *steps
+    bint pays               # it may, as the last look told
+    bint better             # it does, as the last trial told
+    Py_ssize_t round
+    uint64_t since          # when the present group began
+    uint64_t spent[2]       # nanoseconds of the groups tried, without and with a pass
+    uint64_t longest[2]
+
+
+cdef inline void _begin_warming(Warming *w) noexcept:
+    w.topics = NULL
+    w.steps = NULL
+    w.pays = False
+
+
+cdef inline void _end_warming(Warming *w) noexcept:
+    PyMem_RawFree(w.topics)
+    PyMem_RawFree(w.steps)
+
+
+cdef int _warm_next(Warming *w, Matchable trie, PyObject *topics, Py_ssize_t at) noexcept:
+    """Fetch what the matches of the next GROUP topics of a tuple will read, if that pays."""
+    cdef PyObject *plan = <PyObject *>trie._plan
+    cdef PyObject *first
+    cdef Py_ssize_t i, size = min(PyTuple_GET_SIZE_PTR(topics) - at, <Py_ssize_t>GROUP)
+    if at % LOOK == 0:
+        w.pays = size == GROUP and _may_pay(w, trie, topics, at)
+    if not w.pays or not _is_turn_to_warm(w) or not _has_room(w):
+        return 0
+    for i in range(size):
+        prefetch(PyTuple_GET_ITEM_PTR(topics, at + i))
+        prefetch(<const char *>PyTuple_GET_ITEM_PTR(topics, at + i) + 56)
+    for i in range(size):
+        _split_to_warm(&w.topics[i], <Plan>plan, PyTuple_GET_ITEM_PTR(topics, at + i))
+    pin()
+    first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
+    if CTRIE_IS(first, INODE):
+        warm(w.topics, size, first, w.steps)
+    unpin()
+    return 0
+
+
+cdef bint _is_turn_to_warm(Warming *w) noexcept:
+    cdef uint64_t now = nanoseconds() if w.round <= TRIED else 0
+    cdef int kind
+    if 0 < w.round <= TRIED:
+        kind = w.round & 1
+        w.spent[kind] += now - w.since
+        w.longest[kind] = max(w.longest[kind], now - w.since)
+    if w.round == TRIED:
+        w.better = w.spent[1] - w.longest[1] < w.spent[0] - w.longest[0]
+    w.round += 1
+    if w.round > ROUNDS:
+        _begin_trial(w)
+    w.since = now
+    return w.better if w.round > TRIED else w.round & 1
+
+
+cdef inline void _begin_trial(Warming *w) noexcept:
+    w.round = 0
+    w.spent[0] = w.spent[1] = w.longest[0] = w.longest[1] = 0
+
+
+cdef bint _may_pay(Warming *w, Matchable trie, PyObject *topics, Py_ssize_t at) noexcept:
+    """Tell whether the trie is not small, as the way of one topic shows."""
+    cdef Traversal walk
+    cdef PyObject *plan = <PyObject *>trie._plan
+    cdef PyObject *first
+    cdef double about = 0
+    if not (<Plan>plan).in_place or (<Plan>plan).exact:
+        return False
+    _split_to_warm(&walk, <Plan>plan, PyTuple_GET_ITEM_PTR(topics, at))
+    pin()
+    first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
+    if walk.size and CTRIE_IS(first, INODE):
+        about = estimated_size(&walk, first)
+    unpin()
+    if about < SMALL:
+        return False
+    if not w.pays:
+        _begin_trial(w)
+    return True
+
+
+cdef bint _has_room(Warming *w) noexcept:
+    if w.topics == NULL:
+        w.topics = <Traversal *>PyMem_RawMalloc(GROUP * sizeof(Traversal))
+    if w.steps == NULL:
+        w.steps = <Step *>PyMem_RawMalloc(2 * ROOM * sizeof(Step))
+    return w.topics != NULL and w.steps != NULL
+
+
+cdef void _split_to_warm(Traversal *t, Plan plan, PyObject *topic) noexcept:
+    """Put a topic's words into `t`; its size is 0 where that takes another look."""
+    cdef Py_ssize_t length
+    cdef const char *text
+    t.size = 0
+    if not PyUnicode_CheckExact(<object>topic) or not SUBTRIE_IN_PLACE(<object>topic):
+        return
+    length = PyUnicode_GET_LENGTH(<object>topic)
+    text = ascii_of(<object>topic)
+    if length == 0 or length > plan.max_bytes:
+        return
+    t.size = max(words_split(text, length, &plan.in_topics, t.words, plan.most), <Py_ssize_t>0)
+    t.full = ~<uint64_t>0 >> (63 - t.size)
+    t.many_min = plan.many_min
+    t.separator = plan.separator_in_place
+    t.one = plan.one
+    t.many = plan.many
 
 
 # ---------------------------------------------------------------------------------------------------------- deliveries
@@ -794,9 +1034,7 @@ cdef tuple _found_in_place(
     _begin(s, False)
     s.walk.trails = &trails
     s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive
-    buffer_start(&trails.above)
-    buffer_start(&trails.levels)
-    buffer_start(&trails.records)
+    _start_trails(&trails)
     try:
         s.keep_seen = place >= 0
         if _read_at_last(s, <PyObject *>trie._root) == UNSPLIT:
@@ -809,9 +1047,7 @@ cdef tuple _found_in_place(
             )
         return found
     finally:
-        buffer_free(&trails.above)
-        buffer_free(&trails.levels)
-        buffer_free(&trails.records)
+        _free_trails(&trails)
         _release(s)
 
 

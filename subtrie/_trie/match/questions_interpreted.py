@@ -27,6 +27,7 @@ from subtrie._trie.match.reading import (
     has_groups,
     new_query,
     read_matches,
+    with_named_first,
 )
 from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
@@ -37,11 +38,13 @@ __all__ = [
     "all_found",
     "all_held",
     "deliveries",
+    "deliveries_many",
     "filter_path",
     "has_match",
     "hash_in_filter",
     "match",
     "match_many",
+    "match_named_first",
 ]
 
 
@@ -114,6 +117,11 @@ def deliveries(trie: Matchable, topic: str) -> tuple[Told, ...]:
     )[0]
 
 
+def deliveries_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Told, ...]]:
+    """Return `deliveries` of each topic."""
+    return [deliveries(trie, topic) for topic in topics]
+
+
 def all_held(trie: Matchable, topic: str) -> tuple[Told, ...]:
     """Return all who are subscribed to what `topic` reaches, at one instant."""
     return held(all_found(trie, topic), trie._plan.dialect)
@@ -145,6 +153,11 @@ def _answer(
     if place >= 0 and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
         remember(table, place, (topic, answer, trie._root, reading.seen[0], *reading.seen))
     return answer, False
+
+
+def match_named_first(trie: Matchable, topic: str) -> tuple[Any, ...]:
+    """As `match`, those first who asked for this very topic, without a wildcard."""
+    return distinct_subscribers(with_named_first(read_matches(trie._root, _query_of(trie._plan, topic))))
 
 
 def has_match(trie: Matchable, topic: str) -> bool:

@@ -18,6 +18,7 @@ cdef class Query:
     cdef bint reserved
     cdef str whole
     cdef uint64_t whole_hash
+    cdef dict places
 
 
 cdef class Reading:
@@ -33,11 +34,12 @@ cdef class Reading:
     @cython.locals(query=Query, reached=list, main=MainNode, cn=CNode, branch=Branch)
     cdef list _reached(self, INode level, object positions, bint first_level)
     cdef object _reach(self, list reached, Branch branch, object positions)
+    @cython.locals(query=Query)
     cdef object _along(self, Branch chain, object positions)
     cdef object _after_one(self, object positions)
     @cython.locals(size=Py_ssize_t)
     cdef object _after_many(self, object positions)
-    @cython.locals(after=dict)
+    @cython.locals(query=Query, after=dict)
     cdef dict _words_at(self, object positions)
     @cython.locals(flag=uint64_t)
     cdef Branch _wild(self, CNode cn, uint64_t group)
@@ -45,6 +47,7 @@ cdef class Reading:
     cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 
+cdef dict _places(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
 @cython.locals(first=INode, reading=Reading, frozen=Root)
@@ -53,6 +56,7 @@ cpdef Reading read_matches(Root root, Query query, bint only_first=*)
 cdef Reading new_reading(Root root, Query query)
 @cython.locals(sn=SNode)
 cdef CNode _alone(TNode tomb)
+cdef Reading with_named_first(Reading reading)
 cpdef tuple words_of(object path)
 cpdef object extended(object path, Branch branch)
 cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash, str separator)

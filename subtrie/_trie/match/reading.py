@@ -24,7 +24,7 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -48,7 +48,13 @@ if not cython.compiled:
     from subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
     from subtrie._trie.packed_key import key_begins
     from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
+
+    def PyErr_CheckSignals() -> int:
+        """The compiled twin has to ask whether it was interrupted; this one is told."""
+        return 0
+
 else:
+    from cython.cimports.cpython.exc import PyErr_CheckSignals
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
     from cython.cimports.ctrie._cnode import CNode, branch_at, new_cnode
     from cython.cimports.ctrie._native import load
@@ -77,8 +83,9 @@ _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for 
 class Query:
     """A topic to match: its words and their hashes (of no words: the hash of the empty one)."""
 
-    __slots__ = ("dialect", "hashes", "many_min", "reserved", "whole", "whole_hash", "words")
+    __slots__ = ("dialect", "hashes", "many_min", "places", "reserved", "whole", "whole_hash", "words")
     words: tuple[str, ...]
+    places: dict[str, Any] | None  # of each word, its places as bits; made when they are first asked for
     hashes: tuple[int, ...]
     dialect: Dialect
     many_min: int  # the least number of words that the many-words wildcard stands for
@@ -95,10 +102,20 @@ def new_query(
     query.hashes = hashes
     query.dialect = dialect
     query.many_min = dialect.many_min
+    query.places = None
     query.reserved = dialect.is_reserved(words)
     query.whole = whole
     query.whole_hash = whole_hash
     return query
+
+
+def _places(words: tuple[str, ...]) -> dict[str, Any]:
+    places: dict[str, Any] = {}
+    bit = _BIT
+    for word in words:
+        places[word] = places.get(word, 0) | bit
+        bit <<= 1
+    return places
 
 
 class Reading:
@@ -125,6 +142,7 @@ class Reading:
         size = len(query.words)
         stack: list[Any] = [(first, _BIT, None)]
         while stack:
+            PyErr_CheckSignals()
             level, positions, path = stack.pop()
             for branch, reached in self._reached(level, positions, path is None):
                 here = extended(path, branch)
@@ -167,8 +185,12 @@ class Reading:
 
     def _along(self, chain: Branch, positions: Any) -> Any:
         """Return the positions after a chain, given those after its first word."""
-        dialect = self.query.dialect
+        query = self.query
+        dialect = query.dialect
+        if query.places is None:
+            query.places = _places(query.words)
         for word in words_in(chain, dialect.separator)[1:]:
+            PyErr_CheckSignals()
             if not positions:
                 break
             if word == dialect.one_word:
@@ -176,7 +198,7 @@ class Reading:
             elif word == dialect.many_words:
                 positions = self._after_many(positions)
             else:
-                positions = self._words_at(positions).get(word, 0)
+                positions = (positions & query.places.get(word, 0)) << 1
         return positions
 
     def _after_one(self, positions: Any) -> Any:
@@ -191,14 +213,16 @@ class Reading:
 
     def _words_at(self, positions: Any) -> dict[str, Any]:
         """Return the positions after each word that the topic has at one of `positions`."""
+        query = self.query
+        left = positions & (_BIT << len(query.words)) - 1
+        if left & left - 1 == 0:  # one position at most
+            return {query.words[left.bit_length() - 1]: left << 1} if left else {}
+        if query.places is None:
+            query.places = _places(query.words)
         after: dict[str, Any] = {}
-        words = self.query.words
-        left = positions & (_BIT << len(words)) - 1
-        while left:
-            bit = left & -left
-            left ^= bit
-            word = words[bit.bit_length() - 1]
-            after[word] = after.get(word, 0) | bit << 1
+        for word, places in query.places.items():
+            if left & places:
+                after[word] = (left & places) << 1
         return after
 
     def _wild(self, cn: CNode, group: int) -> Branch | None:
@@ -264,13 +288,6 @@ def _alone(tomb: TNode) -> CNode:
     return new_cnode(0, ()) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,))
 
 
-def read_words(
-    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect, whole: str | None, whole_hash: int
-) -> list[tuple[Branch, Any]]:
-    """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
-    return read_matches(root, new_query(words, hashes, dialect, whole, whole_hash)).found
-
-
 class Distinct:
     """Subscribers that were named so far. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
 
@@ -280,16 +297,16 @@ class Distinct:
         self._audience = Audience(dialect.queue_groups, take_turns)
         self._by_hash: dict[int, list[Any]] = {}
 
-    def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield those who get a message by filters with these subscribers, and are new."""
-        for value in values:
-            yield from self._new(self._audience.by(value, None))
-        yield from self._new(self._audience.by_joined_groups())
+    def named_by(self, value: Any) -> list[Any]:
+        """Return those who get a message by a filter with these subscribers, and are new."""
+        return self._new(self._audience.by(value, None))
 
-    def _new(self, audience: Iterator[Any]) -> Iterator[Any]:
-        for entry, _, _ in audience:
-            if self.is_new(entry.subscriber, entry.hash):
-                yield entry.subscriber
+    def named_by_joined_groups(self) -> list[Any]:
+        """Return the same of those who get it as members of groups that were joined."""
+        return self._new(self._audience.by_joined_groups())
+
+    def _new(self, audience: Iterator[Any]) -> list[Any]:
+        return [entry.subscriber for entry, _, _ in audience if self.is_new(entry.subscriber, entry.hash)]
 
     def is_new(self, subscriber: Any, hash: int) -> bool:
         """Tell whether the subscriber was not named before. Now it is."""
@@ -305,20 +322,32 @@ def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any
     """Return every subscriber found, once; of a group, one member."""
     query = reading.query
     distinct = Distinct(query.dialect, take_turns)
-    return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in reading.found]))
+    answer: list[Any] = []
+    for branch, _ in reading.found:
+        answer.extend(distinct.named_by(subscribers_of(branch)))
+    answer.extend(distinct.named_by_joined_groups())
+    return tuple(answer)
+
+
+def with_named_first(reading: Reading) -> Reading:
+    """Let the filter that is the topic itself, if it was found, come first of those found."""
+    query = reading.query
+    text = query.dialect.join(query.words)
+    if not any(map(query.dialect.is_wild, query.words)):
+        reading.found.sort(key=lambda found: query.dialect.join(words_of(found[1])) != text)
+    return reading
 
 
 def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
     """The same, of what questions.pyx has found: subscribers with their hashes, and Shared."""
     distinct = Distinct(dialect, take_turns)
     answer: list[Any] = []
-    shared: list[Shared] = []
     for one, hash in taken:
         if isinstance(one, Shared):
-            shared.append(one)
+            answer.extend(distinct.named_by(one))
         elif distinct.is_new(one, hash):
             answer.append(one)
-    answer.extend(distinct.named_by(shared))
+    answer.extend(distinct.named_by_joined_groups())
     return tuple(answer)
 
 

@@ -1,0 +1,88 @@
+"""Many topics at once: the same answers as one by one, whatever is fetched in advance."""
+
+from __future__ import annotations
+
+import random
+from array import array
+
+import pytest
+
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from tests.threads import meanwhile
+
+SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is no small trie (match/questions.pyx)
+WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
+
+
+def filled(dialect: Dialect, size: int, rng: random.Random, exact: bool = False) -> SubscriptionTrie:
+    """Words of all lengths, wildcards in all places, and filters that part from one another anywhere."""
+    trie = SubscriptionTrie(dialect, exact=exact)
+    for n in range(size):
+        text = [rng.choice(WORDS) for _ in range(rng.randrange(2, 5))]
+        if n % 50 == 0:
+            text[rng.randrange(len(text))] = dialect.one_word
+        if n % 70 == 0:
+            text[-1] = str(dialect.many_words)
+        trie.subscribe(dialect.join(text), n, qos=n % 3)
+    return trie
+
+
+def topics_of(dialect: Dialect, number: int, rng: random.Random) -> list[str]:
+    return [dialect.join([rng.choice([*WORDS, "\xe9"]) for _ in range(rng.randrange(1, 6))]) for _ in range(number)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("exact", [False, True], ids=["by words", "exact"])
+@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+def test_the_same_answers_as_one_by_one(dialect: Dialect, exact: bool, size: int) -> None:
+    rng = random.Random(size)
+    trie = filled(dialect, size, rng, exact=exact)
+    topics = topics_of(dialect, 1_000, rng)
+    for number in (0, 1, 15, 16, 17, 255, 257, len(topics)):
+        some = topics[:number]
+        expected = [sorted(trie.match(topic)) for topic in some]
+        for given in (some, tuple(some), iter(some)):
+            assert [sorted(found) for found in trie.match_many(given)] == expected
+        assert [sorted(one.subscriber for one in found) for found in trie.deliveries_many(some)] == expected
+        offsets, numbers, subscribers = trie.match_columns(some)
+        assert len(set(subscribers)) == len(subscribers)
+        answers = [numbers[start:end] for start, end in zip(offsets, offsets[1:], strict=False)]
+        assert [sorted(subscribers[n] for n in found) for found in answers] == expected
+        assert memoryview(offsets).format == memoryview(numbers).format == array("q").typecode
+    trie.check()
+
+
+@pytest.mark.slow
+def test_while_others_subscribe() -> None:
+    """What is fetched in advance may be gone before anybody looks at it again."""
+    rng = random.Random(1)
+    trie = filled(AMQP, 25_000, rng)
+    topics = topics_of(AMQP, 1_000, rng)
+    trie.subscribe("#", "always")
+
+    def change() -> None:
+        for n, topic in enumerate(topics[:100]):
+            trie.subscribe(topic, "x")
+            trie.subscribe(f"{topic}.z", "x")
+            trie.unsubscribe(topic, "x")
+            trie.unsubscribe(f"{topic}.z", "x")
+            if n % 50 == 0:
+                trie.snapshot()
+
+    with meanwhile(change):
+        for _ in range(5):
+            assert all("always" in found for found in trie.match_many(topics))
+            assert all(len(found) > 0 for found in trie.deliveries_many(topics))
+    trie.check()
+
+
+def test_a_bad_topic_among_them() -> None:
+    trie = SubscriptionTrie(NATS)
+    for ask in (trie.match_many, trie.deliveries_many, trie.match_columns):
+        with pytest.raises(ValueError, match="empty word"):
+            ask(["a", "b..c"])
+        with pytest.raises(TypeError):
+            ask(["a", 5])  # type: ignore[list-item]
+        with pytest.raises(TypeError, match="takes several topics"):
+            ask("a")
+    trie.check()
