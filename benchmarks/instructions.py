@@ -1,8 +1,8 @@
 """How many instructions an operation takes, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
 
-Times on a busy machine say little about a change of a few per cent; instructions are the same in every run. They do not see
-what an operation waits for (memory, other threads): that is for the benchmarks. A count is of one call from Python, its loop
-taken off, at one size of the trie. Two checkouts are compared by `--against`, a file that `--keep` has written.
+Times on a busy machine say little about a change of a few per cent; instructions are the same in every run. They do not
+see what an operation waits for (memory, other threads): that is for the benchmarks. A count is of one call from Python,
+its loop taken off, at one size of the trie. Two checkouts are compared by `--against`, a file that `--keep` has written.
 
 It needs valgrind (Debian: apt-get install valgrind) and the compiled twin.
 """
@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 CALLS = 2000
+WARM_UP = 10
 SIZES = (1_000, 100_000)
 OPERATIONS = (
     "get",
@@ -110,36 +112,31 @@ def _run_marked(operations: list[str], size: int) -> None:
     gc.disable()
     prepared = [_prepared(name, size) for name in operations]
     for work, arguments in prepared:
-        for argument in arguments[:10]:
+        for argument in arguments[:WARM_UP]:
             work(argument)
-        rest = arguments[10:]
+        rest = arguments[WARM_UP:]
         os.getppid()
         for argument in rest:
             work(argument)
         os.getppid()
-        for argument in rest:  # noqa: B007  the loop alone
+        for _ in rest:
             pass
     os.getppid()
 
 
 def _prepared(name: str, size: int) -> tuple[Work, list[Any]]:
-    return (_of_map if name in OPERATIONS[:7] else _of_trie)(name, size, random.Random(f"{name} {size}"))
+    chance = random.Random(f"{name} {size}")
+    return (_of_map if name in OPERATIONS[:7] else _of_trie)(name, size, chance)
 
 
 def _of_map(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
-    from ctrie import Ctrie
-
-    keys: list[Any] = list(range(size)) if name == "get integer" else [f"key {i}" for i in range(size)]
-    present = [chance.choice(keys) for _ in range(CALLS + 10)]
-    new = [f"new {i}" for i in range(CALLS + 10)]
-    trie: Ctrie = Ctrie()
-    for key in keys:
-        trie[key] = key
-    trie.check()
+    trie, keys = _map(size, name == "get integer")
+    present = [chance.choice(keys) for _ in range(CALLS + WARM_UP)]
+    new = [f"{name} {i}" for i in range(CALLS + WARM_UP)]
     if name == "delete":
-        distinct = chance.sample(new, len(new))
-        trie.update((key, 0) for key in distinct)
-        return trie.__delitem__, distinct
+        for key in new:
+            trie[key] = 0
+        return trie.__delitem__, new
     works: dict[str, tuple[Work, list[Any]]] = {
         "get": (trie.get, present),
         "get absent": (trie.get, new),
@@ -151,16 +148,21 @@ def _of_map(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any
     return works[name]
 
 
-def _of_trie(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
-    from subtrie import SubscriptionTrie
+@cache
+def _map(size: int, integers: bool) -> tuple[Any, list[Any]]:
+    from ctrie import Ctrie
 
-    trie: SubscriptionTrie = SubscriptionTrie(cache=4 * CALLS) if name == "match cached" else SubscriptionTrie()
-    filters = [*_filters(size, chance)]
-    for number, pattern in enumerate(filters):
-        trie.subscribe(pattern, number)
-    trie.check()
-    new = [*_filters(CALLS + 10, chance)]
-    topics = [chance.choice(filters).replace("*", "w7").replace("#", "w8.w9") for _ in range(CALLS + 10)]
+    keys: list[Any] = list(range(size)) if integers else [f"key {i}" for i in range(size)]
+    trie: Ctrie = Ctrie()
+    for key in keys:
+        trie[key] = key
+    return trie, keys
+
+
+def _of_trie(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
+    trie, filters = _subscriptions(size, name == "match cached")
+    new = [*_filters(CALLS + WARM_UP, chance)]
+    topics = [chance.choice(filters).replace("*", "w7").replace("#", "w8.w9") for _ in range(CALLS + WARM_UP)]
     if name == "subscribe":
         return lambda pattern: trie.subscribe(pattern, "new"), new
     if name == "unsubscribe":
@@ -173,10 +175,21 @@ def _of_trie(name: str, size: int, chance: random.Random) -> tuple[Work, list[An
     return trie.match, topics
 
 
+@cache
+def _subscriptions(size: int, remembers: bool) -> tuple[Any, list[str]]:
+    from subtrie import SubscriptionTrie
+
+    filters = [*_filters(size, random.Random(size))]
+    trie: SubscriptionTrie = SubscriptionTrie(cache=4 * CALLS if remembers else 0)
+    for number, pattern in enumerate(filters):
+        trie.subscribe(pattern, number)
+    return trie, filters
+
+
 def _filters(count: int, chance: random.Random) -> Iterator[str]:
-    """Yield filters of one to five words out of a hundred, one word in eight a wildcard."""
+    """Yield filters of one to five words out of a thousand, one word in sixteen a wildcard."""
     for _ in range(count):
-        words = [f"w{chance.randrange(100)}" if chance.random() < 0.875 else "*" for _ in range(chance.randint(1, 5))]
+        words = [f"w{chance.randrange(1000)}" if chance.random() < 0.9375 else "*" for _ in range(chance.randint(3, 6))]
         yield ".".join(words) if chance.random() < 0.9 else ".".join([*words, "#"])
 
 
