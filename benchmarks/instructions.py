@@ -2,7 +2,7 @@
 
 Times on a busy machine say little about a change of a few per cent; instructions are the same in every run. They do not
 see what an operation waits for (memory, other threads): that is for the benchmarks. A count is of one call from Python,
-its loop taken off, at one size of the trie. Two checkouts are compared by `--against`, a file that `--keep` has written.
+its loop taken off, at one size of the trie. Two checkouts are compared by `--against`, a file that `--keep` wrote.
 
 It needs valgrind (Debian: apt-get install valgrind) and the compiled twin.
 """

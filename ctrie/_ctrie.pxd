@@ -34,6 +34,10 @@ cdef class Ctrie(Rooted):
 
     cdef uint64_t _hash_of(self, object key) except? 0
     cdef object _writable(self)
+    @cython.locals(hash=uint64_t)
+    cdef int _put(self, object key, object value) except -1
+    @cython.locals(hash=uint64_t, outcome=int)
+    cdef object _put_if_absent(self, object key, object value, object default)
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
     @cython.locals(edit=MapEdit)

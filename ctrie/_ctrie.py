@@ -16,6 +16,7 @@ from ctrie._creation import Creation
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, pairs_of
 
 if not cython.compiled:
+    from ctrie._descent import STORED, THERE, UNDONE, find, find_value, put_quickly
     from ctrie._nodes import (
         Edit,
         Pair,
@@ -25,19 +26,16 @@ if not cython.compiled:
         clear_root,
         edit_trie,
         empty_root,
-        find,
-        find_value,
         first_snode,
         fork_root,
         freeze_root,
         is_empty,
         mix,
         new_pair,
-        put_quickly,
     )
     from ctrie._slot import Slot, compare_and_set, initialise, load
 else:
-    from cython.cimports.ctrie._descent import find, find_value, put_quickly
+    from cython.cimports.ctrie._descent import STORED, THERE, UNDONE, find, find_value, put_quickly
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
     from cython.cimports.ctrie._nodes import (
         Edit,
@@ -197,9 +195,7 @@ class Ctrie(Rooted):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._writable()
-        hash = self._hash_of(key)
-        if not put_quickly(self, key, hash, self._equal, value):
-            self._edit_hashed(PUT, key, hash, value, None)
+        self._put(key, value)
 
     def __delitem__(self, key: Any) -> None:
         if self._edit(REMOVE, key, None, None) is None:
@@ -214,13 +210,11 @@ class Ctrie(Rooted):
         >>> m.put_if_absent("a", 1), m.put_if_absent("a", 2)
         (None, 1)
         """
-        found = self._edit(PUT_IF_ABSENT, key, value, None)
-        return default if found is None else found.value
+        return self._put_if_absent(key, value, default)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """Return the value of `key`, storing `default` first if there is none. Atomic."""
-        found = self._edit(PUT_IF_ABSENT, key, default, None)
-        return default if found is None else found.value
+        return self._put_if_absent(key, default, default)
 
     def replace(self, key: Any, value: Any) -> bool:
         """Store `value` only if `key` has a value; tell whether it had.
@@ -355,9 +349,9 @@ class Ctrie(Rooted):
         """Store every pair. Each one is atomic by itself; the whole is not."""
         self._writable()
         for key, value in pairs_of(mapping_or_pairs):
-            self._edit(PUT, key, value, None)
+            self._put(key, value)
         for name, value in more.items():
-            self._edit(PUT, name, value, None)
+            self._put(name, value)
 
     def popitem(self) -> tuple[Any, Any]:
         """Remove some (key, value) pair and return it; KeyError if there is none. Lock-free."""
@@ -507,6 +501,24 @@ class Ctrie(Rooted):
     def _writable(self) -> None:
         if self._root.readonly:
             raise TypeError("this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed")
+
+    def _put(self, key: Any, value: Any) -> None:
+        hash = self._hash_of(key)
+        if put_quickly(self, key, hash, self._equal, value, False) == UNDONE:
+            self._edit_hashed(PUT, key, hash, value, None)
+
+    def _put_if_absent(self, key: Any, value: Any, default: Any) -> Any:
+        self._writable()
+        hash = self._hash_of(key)
+        outcome = put_quickly(self, key, hash, self._equal, value, True)
+        if outcome == STORED:
+            return default
+        if outcome == THERE:
+            present = find_value(self, key, hash, self._equal, _ABSENT)
+            if present is not _ABSENT:  # nobody has removed it in between
+                return present
+        found = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
+        return default if found is None else found.value
 
     def _edit(self, mode: int, key: Any, value: Any, expected: SNode | None) -> SNode | None:
         self._writable()

@@ -25,6 +25,9 @@ cdef extern from *:
     Py_ssize_t PyTuple_GET_SIZE_PTR "PyTuple_GET_SIZE" (PyObject *array) nogil
 
 
+ctypedef PyObject *Borrowed
+
+
 cdef class Slot:
     # Touched only through the functions of slot.h; declared as an object for the sake of the garbage collector.
     cdef object value
@@ -72,6 +75,14 @@ cdef inline PyObject *borrow(object thing) noexcept:
 
 cdef inline object borrowed(PyObject *thing):
     return <object>thing
+
+
+cdef inline Borrowed peek(Borrowed slot) noexcept nogil:
+    return slot_read(CTRIE_SLOT(slot))
+
+
+cdef inline bint is_exactly(Borrowed thing, object kind) noexcept:
+    return CTRIE_IS(thing, <PyTypeObject *>kind)
 
 
 cdef inline void initialise(Slot slot, object value):

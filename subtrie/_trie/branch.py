@@ -34,6 +34,7 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
+from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
@@ -96,6 +97,11 @@ plain_after(Branch.__new__(Branch))
 plain_after(Chain.__new__(Chain))
 drop_texts(Branch)
 drop_texts(Chain)
+
+
+if not cython.compiled:  # views of borrowed branches; the compiled ones (branch.pxd) count no references
+    sole_hash_of = attrgetter("alone")
+    next_of = attrgetter("next")
 
 
 def _blank(long: bool, subscribers: Any, next: INode | None) -> Branch:

@@ -48,6 +48,11 @@ def words_followed(node: TextNode, words: tuple[str, ...], start: int, separator
     return taken if taken == len(own) else -taken
 
 
+def words_followed_in(node: Any, words: tuple[str, ...], start: int, separator: str) -> int:
+    """As `words_followed`, of a borrowed node."""
+    return words_followed(node, words, start, separator)
+
+
 def key_begins(node: TextNode, word: str, separator: str) -> bool:
     """Tell whether `word` is the first word of a node's key."""
     return node.key == word or node.key.startswith(word + separator)

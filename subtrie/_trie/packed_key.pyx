@@ -13,7 +13,6 @@ cdef extern from "packed_key.h":
     int packed_copy(packed_text *text, const packed_text *other) except -1
     void packed_free(packed_text *text)
     str packed_string(const packed_text *text)
-    Py_ssize_t packed_followed(const packed_text *text, tuple words, Py_ssize_t start, str separator)
     bint packed_begins(const packed_text *text, str word, str separator)
 
 
@@ -33,7 +32,7 @@ cdef class TextNode(SNode):
 
 
 cdef void _drop(PyObject *node) noexcept:
-    packed_free(SUBTRIE_TEXT(node))
+    packed_free(text_of(node))
     plain_drop(node)
 
 

@@ -36,7 +36,8 @@ from operator import is_
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, find, freeze_root, new_pair
+    from ctrie._descent import find
+    from ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair
     from ctrie._slot import Slot, compare_and_set, initialise, load, untrack
     from subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 else:

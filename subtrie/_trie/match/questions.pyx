@@ -22,8 +22,8 @@ from ctrie._descent cimport help_pending
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
-from ctrie._nodes cimport CTRIE_VALUE, INode, Root, freeze_root, rdcss_read_root
-from subtrie._trie.branch cimport SUBTRIE_ALONE
+from ctrie._nodes cimport INode, Root, freeze_root, rdcss_read_root, value_of as CTRIE_VALUE
+from subtrie._trie.branch cimport sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, MOST_SEEN, ROOT, TOPIC, Table, own_table, remember, wanted_place
 from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
