@@ -1,9 +1,9 @@
 """Lookups and plain stores: the descents that most calls take, with borrowed references.
 
 On free-threaded builds a reader that counted references on its way down would write to the very nodes that all readers
-share. These descents count nothing until they have arrived; a pin keeps what they pass alive (`c/epoch.h`). While pinned
-they run no Python code, allocate nothing and drop no reference: to compare keys by `__eq__` they take a reference, unpin,
-and compare. In the interpreted twin a borrowed reference is a reference like any other, and pins do nothing.
+share. These descents count nothing until they have arrived; a pin keeps what they pass alive (`c/epoch.h`). While
+pinned they run no Python code, allocate nothing and drop no reference: to compare keys by `__eq__` they take a
+reference, unpin, and compare. In the interpreted twin a borrowed reference is like any other, and pins do nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
-    from ctrie._cnode import CNode, Gen, bitmap_of, branch_at, child_at, with_branch, with_other_branch
+    from ctrie._cnode import CNode, Gen, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
     from ctrie._nodes import (
         INode,
         LNode,
-        MainNode,
         Pair,
         Root,
         Rooted,
@@ -44,12 +43,20 @@ if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly, is_out_of_track, peek, pin, unpin
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, Gen, bitmap_of, branch_at, child_at, with_branch, with_other_branch
+    from cython.cimports.ctrie._cnode import (
+        CNode,
+        Gen,
+        MainNode,
+        bitmap_of,
+        branch_at,
+        child_at,
+        with_branch,
+        with_other_branch,
+    )
     from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, is_out_of_track, peek, pin, unpin
     from cython.cimports.ctrie._nodes import (
         INode,
         LNode,
-        MainNode,
         Pair,
         Root,
         Rooted,
@@ -84,8 +91,8 @@ def help_pending(root: Root, inode: Any, main: Any) -> None:
 
 
 def _end_of_path(trie: Rooted, hash: int) -> Any:
-    """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, None if it has none.
-    Progress: it begins again only after it has helped a write or a snapshot of another thread to its end."""
+    """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, None if there is
+    none. Progress: it begins again only after it has helped a write or a snapshot of another thread to its end."""
     while True:
         pin()
         lev = 0
@@ -204,7 +211,7 @@ def put_quickly(
                 break
             unpin()
             return THERE if same else UNDONE
-        if gen_of(child) is not gen:
+        if gen_of(child) is not gen:  # asked only to save a GCAS which would fail
             unpin()
             return UNDONE
         node = child

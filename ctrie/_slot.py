@@ -79,8 +79,8 @@ def borrowed(thing: Any) -> Any:
 
 
 def pin() -> None:
-    """From here to `unpin` nothing that `peek` returns is released. In between no Python code runs, nothing is allocated
-    and no reference dropped. For the compiled twin, as is `unpin`."""
+    """From here to `unpin` nothing that `peek` returns is released. In between no Python code runs, nothing is
+    allocated, and no reference dropped. For the compiled twin, as is `unpin`."""
 
 
 def unpin() -> None:
@@ -88,8 +88,7 @@ def unpin() -> None:
 
 
 peek = methodcaller("load")
-"""As `load`, but what it returns is borrowed, from whoever releases what slots have held: only for as long as the thread
-is pinned."""
+"""As `load`, but what it returns is borrowed, and there only for as long as the thread is pinned."""
 
 
 def is_exactly(thing: Any, kind: type) -> bool:

@@ -199,6 +199,7 @@ class FilterEdit(Edit):
         self.words = words
         self.hashes = hashes
         self.group = group
+        self.settled = False
         self.attempts = 0
         self.crossed = False
 

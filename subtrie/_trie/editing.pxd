@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
-from ctrie._nodes cimport INode, MainNode, SNode
+from ctrie._nodes cimport INode, SNode
 from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe
 from subtrie._trie.match.questions cimport Matchable
 from subtrie._trie.subscribers cimport Entry
@@ -23,7 +23,7 @@ cdef Unsubscribe new_unsubscribe(
 cdef SNode edit_filter(Matchable trie, FilterEdit edit)
 @cython.locals(
     hashes=tuple, words=tuple, separator=str, inode=Borrowed, hash=uint64_t, lev=int, depth=Py_ssize_t, bare_above=bint,
-    parent=Borrowed, parent_main=Borrowed, parent_lev=int, parent_hash=uint64_t, main=Borrowed, flag=uint64_t,
-    branch=Borrowed, below=Borrowed, taken=Py_ssize_t, here=INode, parent_here=INode, parent_main_here=MainNode
+    parent=Borrowed, parent_lev=int, parent_hash=uint64_t, main=Borrowed, flag=uint64_t, branch=Borrowed, below=Borrowed,
+    taken=Py_ssize_t, here=INode, parent_here=INode
 )
 cdef bint _approach(Matchable trie, FilterEdit edit) except -1

@@ -21,7 +21,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, bitmap_of, child_at
-    from ctrie._nodes import INode, MainNode, Root, SNode, edit_trie, gen_of, hash_of, root_of, value_of
+    from ctrie._nodes import INode, Root, SNode, edit_trie, gen_of, hash_of, root_of, value_of
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import (
         FilterEdit,
@@ -39,7 +39,7 @@ else:
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
     from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
     from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import INode, MainNode, Root, SNode, edit_trie, gen_of, hash_of, root_of, value_of
+    from cython.cimports.ctrie._nodes import INode, Root, SNode, edit_trie, gen_of, hash_of, root_of, value_of
     from cython.cimports.subtrie._trie.branch import (
         FilterEdit,
         Subscribe,
@@ -81,7 +81,10 @@ def edit_filter(trie: Matchable, edit: FilterEdit) -> SNode | None:
 
 
 def _approach(trie: Matchable, edit: FilterEdit) -> bool:
-    """Let the edit stand as near to its filter's end as it comes without a change. False: it does not stand anywhere."""
+    """Let the edit stand as near to its filter's end as it comes without a change. False: it does not stand anywhere.
+
+    That a generation is the root's is asked only to save a GCAS which would fail. `parent_main` is not noted: it is
+    asked for by walks after the change, which begin at the root."""
     hashes = edit.hashes
     words = edit.words
     separator = edit.separator
@@ -93,7 +96,7 @@ def _approach(trie: Matchable, edit: FilterEdit) -> bool:
     hash = hashes[0]
     lev = depth = 0
     bare_above = False
-    parent = parent_main = borrow(None)
+    parent = borrow(None)
     parent_lev = 0
     parent_hash = hash
     while True:
@@ -108,7 +111,7 @@ def _approach(trie: Matchable, edit: FilterEdit) -> bool:
         if is_exactly(branch, INode):
             if gen_of(branch) is not gen_of(inode):
                 break
-            parent, parent_main, parent_lev, parent_hash = inode, main, lev, hash
+            parent, parent_lev, parent_hash = inode, lev, hash
             inode = branch
             lev += W
             continue
@@ -118,7 +121,7 @@ def _approach(trie: Matchable, edit: FilterEdit) -> bool:
         taken = words_followed_in(branch, words, depth, separator)
         if taken <= 0 or depth + taken >= len(words):
             break
-        parent, parent_main, parent_lev, parent_hash = inode, main, lev, hash
+        parent, parent_lev, parent_hash = inode, lev, hash
         inode = below
         lev = 0
         bare_above = sole_hash_of(branch) == 0 and value_of(branch) is borrow(None)
@@ -126,14 +129,12 @@ def _approach(trie: Matchable, edit: FilterEdit) -> bool:
         hash = hashes[depth]
     here: INode = borrowed(inode)
     parent_here: INode | None = borrowed(parent)
-    parent_main_here: MainNode | None = borrowed(parent_main)
     unpin()
     edit.rewind()
     edit.inode = here
     edit.lev = lev
     edit.hash = hash
     edit.parent = parent_here
-    edit.parent_main = parent_main_here
     edit.parent_lev = parent_lev
     edit.parent_hash = parent_hash
     edit.depth = depth
