@@ -11,9 +11,11 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import time_ns
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
+from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
@@ -123,8 +125,8 @@ class SubscriptionTrie(Matchable):
     and when it has lost its last (False), whatever groups they are in. It is called by threads that change the trie,
     one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
     left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
-    stands; of several changes by one call, those that would have followed are not made. Snapshots and forks tell
-    nobody.
+    stands; of several changes by one call, those that would have followed are not made. A notice before
+    which Ctrl-C came is told with the next. Snapshots and forks tell nobody.
 
     With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
     moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
@@ -157,6 +159,7 @@ class SubscriptionTrie(Matchable):
     ()
     """
 
+    __class_getitem__: Any = classmethod(GenericAlias)
     __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
     dialect: Dialect
     _index: Index | None
@@ -211,8 +214,9 @@ class SubscriptionTrie(Matchable):
     def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
         """Put `subscriber` on `filter`; tell whether it was not there. Options replace the ones it had.
 
-        Raises TopicError for what is no filter and TypeError for an unhashable subscriber, or one that is to be weakly
-        held and cannot be (an int, a str or a tuple, say), and then changes nothing.
+        Raises TopicError for what is no filter, TypeError for an unhashable subscriber, or one that is to be weakly
+        held and cannot be (an int, a str or a tuple, say), TypeError or ValueError for an option that the dialect
+        cannot mean (`Dialect.check_options`), and then changes nothing.
         O(words + log n). Linearizes at the commit of one compare-and-set.
 
         >>> t = SubscriptionTrie()
@@ -221,6 +225,8 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
+        if options:
+            self.dialect.check_options(options)
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
@@ -294,15 +300,20 @@ class SubscriptionTrie(Matchable):
     def clear(self) -> None:
         """Remove everything, at one instant. O(1); O(n) with an index, which is brought up to date afterwards."""
         self._writable()
-        clear_root(self._root)
-        if self._cache is not None:
-            forget(self._cache)
         try:
-            if self._index is not None:
-                self._withdraw_all()
-        finally:
-            if self._notices is not None:
-                self._notices.changed(None, self._is_wanted)
+            try:
+                clear_root(self._root)
+                if self._cache is not None:
+                    forget(self._cache)
+                if self._index is not None:
+                    self._withdraw_all()
+            finally:
+                if self._notices is not None:
+                    self._notices.changed(None, self._is_wanted)
+        except BaseException as raised:
+            if self._notices is not None and not isinstance(raised, Exception):
+                self._notices.put_on_list(None)  # as in _note
+            raise
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -438,6 +449,34 @@ class SubscriptionTrie(Matchable):
         """The number of subscriptions at one instant. O(number of filters); O(n) where subscribers are weakly held."""
         return subscription_count(self._present())
 
+    def __iter__(self) -> Iterator[Subscription]:
+        """Iterate over all subscriptions of one instant, as `subscriptions()`. O(n).
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), [one.subscriber for one in t]
+        (True, [1])
+        """
+        return self.subscriptions()
+
+    def __contains__(self, subscription: object) -> bool:
+        """Tell whether (filter, subscriber) is subscribed, in whatever group. What can be no subscription is not.
+        O(words). Linearizes as `snapshot`.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), ("a.*", 1) in t, ("a.*", 2) in t
+        (True, True, False)
+        """
+        if not isinstance(subscription, tuple) or len(subscription) < 2:
+            return False
+        try:
+            subscriber_hash(subscription[1])
+            return any(
+                entry.subscriber is subscription[1] or entry.subscriber == subscription[1]
+                for _, _, entry in self._spelled_at(subscription[0], None)
+            )
+        except (TopicError, TypeError):
+            return False
+
     def __repr__(self) -> str:
         kind = ", read-only" if self._root.readonly else ""
         return f"<{type(self).__name__}: {self.dialect.name}{kind}>"
@@ -521,11 +560,34 @@ class SubscriptionTrie(Matchable):
             raise ValueError(f"diff() takes a trie made with the same exact={self._plan.exact}")
         return changes(_frozen(older), _frozen(self), self.dialect)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other is a trie of the same dialect with the same subscriptions and equal options, each
+        taken at one instant. Settings such as `cache` do not matter. O(n)."""
+        if not isinstance(other, SubscriptionTrie):
+            return NotImplemented
+        return self is other or bool(self.dialect == other.dialect and _content(self) == _content(other))
+
+    def __hash__(self) -> int:
+        """By identity, unlike `==`: a trie changes, and one that is somebody's key or subscriber is found again."""
+        return object.__hash__(self)
+
     def __copy__(self) -> SubscriptionTrie:
         return self.snapshot() if self._root.readonly else self.fork()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a SubscriptionTrie is not pickled: its subscribers live here. snapshot.write() saves one")
+        """Pickle the subscriptions of one instant, with dialect and settings; subscribers and options have to pickle.
+        As with forks, nobody is told of interest in what is unpickled. A snapshot stays one, of the same instant."""
+        if self._home is not None:
+            raise TypeError("a SubscriptionTrie with weak=True is not pickled: nobody would hold its subscribers")
+        settings = {
+            "index": self._index is not None,
+            "cache": 0 if self._cache is None else self._cache.size,
+            "exact": self._plan.exact,
+        }
+        frozen = self.snapshot()
+        instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
+        rows = [(one.filter, one.subscriber, dict(one.options)) for one in frozen.subscriptions()]
+        return _restored, (type(self), self.dialect, settings, rows, instant)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
@@ -586,6 +648,7 @@ class SubscriptionTrie(Matchable):
         """Return place, subscriber, its hash and the options of one of many."""
         filter, subscriber, options = _fields(subscription)
         place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
+        self.dialect.check_options(options)
         return place, subscriber, subscriber_hash(subscriber), dict(options) or None
 
     def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
@@ -597,28 +660,36 @@ class SubscriptionTrie(Matchable):
         _, words, hashes, group = place
         edit = new_subscribe(self, words, hashes, group, entry)
         try:
-            if self._index is None:
-                edit_filter(self, edit)
-            else:
-                self._put_filed(place, edit)
-        finally:  # what a subscriber's __eq__ raises may come after the change
-            if edit.crossed or edit.attempts > 1:
-                self._after(edit)
+            try:
+                if self._index is None:
+                    edit_filter(self, edit)
+                else:
+                    self._put_filed(place, edit)
+            finally:  # what a subscriber's __eq__ raises may come after the change
+                if edit.crossed or edit.attempts > 1:
+                    self._after(edit)
+        except BaseException as raised:
+            self._note(edit, raised)
+            raise
         return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
         edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
         try:
-            if self._index is None:
-                edit_filter(self, edit)
-            else:
-                owner = self._index.owner_of(subscriber, hash)
-                edit_filter(self, edit)
-                self._withdraw(place, owner, hash, edit)
-        finally:  # as in _put
-            if edit.crossed or edit.attempts > 1:
-                self._after(edit)
+            try:
+                if self._index is None:
+                    edit_filter(self, edit)
+                else:
+                    owner = self._index.owner_of(subscriber, hash)
+                    edit_filter(self, edit)
+                    self._withdraw(place, owner, hash, edit)
+            finally:  # as in _put
+                if edit.crossed or edit.attempts > 1:
+                    self._after(edit)
+        except BaseException as raised:
+            self._note(edit, raised)
+            raise
         return edit.present is not None
 
     def _after(self, edit: FilterEdit) -> None:
@@ -627,7 +698,15 @@ class SubscriptionTrie(Matchable):
         if retries > 0:
             self._count_retries(retries)
         if edit.crossed and self._notices is not None:
-            self._notices.changed(self.dialect.join(plain_words(edit.words, edit.hashes)), self._is_wanted)
+            self._notices.changed(self._changed_filter(edit), self._is_wanted)
+
+    def _note(self, edit: FilterEdit, raised: BaseException) -> None:
+        """Where Ctrl-C may have come between a change and its notice: put it on the list for whoever delivers next."""
+        if edit.crossed and self._notices is not None and not isinstance(raised, Exception):
+            self._notices.put_on_list(self._changed_filter(edit))
+
+    def _changed_filter(self, edit: FilterEdit) -> str:
+        return self.dialect.join(plain_words(edit.words, edit.hashes))
 
     def _let_go(self, held: Held) -> None:
         """Take the subscription off that a reference to a dead subscriber stands for, if it is still there. O(words +
@@ -767,6 +846,28 @@ def _frozen(trie: SubscriptionTrie) -> Root:
 
 def _is_exact(trie: SubscriptionTrie) -> bool:
     return trie._plan.exact
+
+
+def _content(trie: SubscriptionTrie) -> dict[Any, Any]:
+    """Return every subscription of one instant with its options."""
+    listed = spelled(walk(freeze_root(trie._root)), trie.dialect)
+    return {(filter, group, entry.subscriber): entry.options for filter, group, entry in listed}
+
+
+def _restored(
+    kind: type[SubscriptionTrie], dialect: Dialect, settings: dict[str, Any], rows: list[tuple[Any, ...]], instant: Any
+) -> SubscriptionTrie:
+    """Unpickle: every filter and every option is validated again."""
+    trie = kind(dialect, **settings)
+    trie.subscribe_many(rows)
+    return trie if instant is None else _snapshot_of(trie, instant)
+
+
+def _snapshot_of(trie: SubscriptionTrie, instant: tuple[int, str]) -> SubscriptionTrie:
+    snapshot = trie.snapshot()
+    snapshot._taken_at, name = instant
+    snapshot._name = AtomicReference(name)
+    return snapshot
 
 
 def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:

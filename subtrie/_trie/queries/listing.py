@@ -50,6 +50,14 @@ class Subscription(NamedTuple):
     def __hash__(self) -> int:
         return hash((self.filter, self.subscriber))  # options may hold what has no hash
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return filter, subscriber and options as a plain dict, the options one of their own.
+
+        >>> Subscription("a.*", 1, MappingProxyType({"qos": 1})).as_dict()
+        {'filter': 'a.*', 'subscriber': 1, 'options': {'qos': 1}}
+        """
+        return {"filter": self.filter, "subscriber": self.subscriber, "options": dict(self.options)}
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.filter, self.subscriber, dict(self.options))
 
@@ -163,22 +171,39 @@ def _subscription(filter: str, entry: Any) -> Subscription:
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
     """Yield the differences of two instants; what both share is passed over."""
+    for path, old, new in _changed_steps(older, newer, dialect.separator):
+        for group, *both in changed_members(old, new):
+            before, after = [None if entry is None else living(entry) for entry in both]
+            if before is None and after is None:
+                continue  # the subscriber is gone
+            if before is not None and after is not None and _are_same(before.options, after.options):
+                continue  # taken off and put back
+            filter = _text(dialect, group, words_of(path))
+            kind = "added" if before is None else "removed" if after is None else "updated"
+            yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (topic, old, new) for the differences of two instants of a topic store (topic_store.py)."""
+    for _, *both in _changed_steps(older, newer, separator):
+        before, after = [None if entry is None else entry.subscriber for entry in both]
+        if before is not None and after is not None and (before[1] is after[1] or _are_same(before[1], after[1])):
+            continue
+        some = after if before is None else before
+        if some is not None:
+            yield some[0], absent if before is None else before[1], absent if after is None else after[1]
+
+
+def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield (path, old, new), the subscribers of either side, for every filter that may have others now."""
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
         old_level, new_level, path = pairs.pop()
-        for word, old, new in _step_differences(older, old_level, newer, new_level, dialect.separator):
+        for word, old, new in _step_differences(older, old_level, newer, new_level, separator):
             here = (path, word)
             if old.below is not new.below:
                 pairs.append((old.below, new.below, here))
-            for group, *both in changed_members(old.subscribers, new.subscribers):
-                before, after = [None if entry is None else living(entry) for entry in both]
-                if before is None and after is None:
-                    continue  # the subscriber is gone
-                if before is not None and after is not None and _are_same(before.options, after.options):
-                    continue  # taken off and put back
-                filter = _text(dialect, group, words_of(here))
-                kind = "added" if before is None else "removed" if after is None else "updated"
-                yield Change(_subscription(filter, before if after is None else after), kind)
+            yield here, old.subscribers, new.subscribers
 
 
 def _are_same(before: Any, after: Any) -> bool:
