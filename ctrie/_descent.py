@@ -19,6 +19,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, Gen, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
+    from ctrie._memory import is_out_of_track
     from ctrie._nodes import (
         INode,
         LNode,
@@ -40,7 +41,7 @@ if not cython.compiled:
         two_snodes,
         value_of,
     )
-    from ctrie._slot import borrow, borrowed, is_exactly, is_out_of_track, peek, pin, unpin
+    from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
     from cython.cimports.ctrie._cnode import (
@@ -53,7 +54,8 @@ else:
         with_branch,
         with_other_branch,
     )
-    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, is_out_of_track, peek, pin, unpin
+    from cython.cimports.ctrie._memory import is_out_of_track
+    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
     from cython.cimports.ctrie._nodes import (
         INode,
         LNode,

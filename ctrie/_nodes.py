@@ -69,22 +69,17 @@ if not cython.compiled:
         with_other_branch,
         without_branch,
     )
+    from ctrie._memory import is_out_of_track, keep_track, leaf_after, new_leaf, untrack_above
     from ctrie._slot import (
         Slot,
         borrow,
         compare_and_set,
         initialise,
         is_exactly,
-        is_out_of_track,
-        keep_track,
         load,
         peek,
         pin,
-        plain_after,
-        plain_node,
         unpin,
-        untrack,
-        untrack_above,
     )
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
@@ -99,22 +94,17 @@ else:
         with_other_branch,
         without_branch,
     )
+    from cython.cimports.ctrie._memory import is_out_of_track, keep_track, leaf_after, new_leaf, untrack_above
     from cython.cimports.ctrie._native import (
         Slot,
         borrow,
         compare_and_set,
         initialise,
         is_exactly,
-        is_out_of_track,
-        keep_track,
         load,
         peek,
         pin,
-        plain_after,
-        plain_node,
         unpin,
-        untrack,
-        untrack_above,
     )
 
 # C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
@@ -182,7 +172,7 @@ class Pair(SNode):
         return bool(self.key == key) if equal is None else bool(equal(self.key, key))
 
 
-plain_after(Pair.__new__(Pair))
+leaf_after(Pair.__new__(Pair))
 
 
 class LNode(MainNode):
@@ -245,13 +235,10 @@ def new_inode(main: MainNode, gen: Gen) -> INode:
 
 
 def new_pair(key: object, hash: int, value: object) -> Pair:
-    pair: Pair | None = plain_node(Pair, key, value)
-    if pair is None:
-        pair = Pair.__new__(Pair)
+    pair: Pair = new_leaf(Pair, key, value)
     pair.key = key
     pair.hash = hash
     pair.value = value
-    untrack(pair, key, value)
     return pair
 
 

@@ -50,16 +50,10 @@ __all__ = [
     "drain",
     "initialise",
     "is_exactly",
-    "is_out_of_track",
-    "keep_track",
     "load",
     "peek",
     "pin",
-    "plain_after",
-    "plain_node",
     "unpin",
-    "untrack",
-    "untrack_above",
 ]
 
 load = Slot.load
@@ -94,31 +88,3 @@ peek = methodcaller("load")
 def is_exactly(thing: Any, kind: type) -> bool:
     """Tell whether something borrowed is of this very type."""
     return type(thing) is kind
-
-
-def untrack(node: object, one: object, other: object) -> None:
-    """The compiled twin takes a node that leads to `one` and `other` only off the garbage collector's list, if the
-    collector tracks neither. Interpreted nodes have no such choice."""
-
-
-def plain_after(node: object) -> None:
-    """Say that `plain_node` may make nodes of this one's type. For the compiled twin."""
-
-
-def plain_node(kind: type, one: object, other: object) -> Any:
-    """Return a node of this type that leads to `one` and `other` only and that the garbage collector never hears of,
-    None where it has to; the compiled twin makes such nodes on free-threaded builds (untracked.h)."""
-    return None
-
-
-def untrack_above(inode: object, main: object) -> None:
-    """As `untrack`, of an I-node above a main node (untracked.h). For the compiled twin, like the two that follow."""
-
-
-def is_out_of_track(inode: object, main: object) -> bool:
-    """Tell whether the collector would have to track an I-node for `main`, and does not."""
-    return False
-
-
-def keep_track(node: object) -> None:
-    """Have the collector track a node."""

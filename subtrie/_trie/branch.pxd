@@ -31,7 +31,7 @@ cdef inline Borrowed next_of(Borrowed branch) noexcept nogil:
     return <PyObject *>(<Branch>branch).next
 
 
-@cython.locals(branch=Branch, entry=Entry)
+@cython.locals(kind=object, entry=Entry)
 cdef Branch _blank(bint long, object subscribers, INode next)
 @cython.locals(entry=Entry)
 cdef Branch _filled(Branch branch, uint64_t hash, object subscribers, INode next)

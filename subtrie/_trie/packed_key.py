@@ -23,7 +23,7 @@ class TextNode(SNode):
 
 
 def drop_texts(kind: type[TextNode]) -> None:
-    """Let nodes of this type, some of them plain (untracked.h), be dropped with their texts. For the compiled twin."""
+    """Let nodes of this type, which are leaves, be dropped with their texts. For the compiled twin."""
 
 
 def set_key(node: TextNode, key: str) -> None:

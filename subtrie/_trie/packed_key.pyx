@@ -2,11 +2,7 @@
 
 from cpython.object cimport PyObject, PyTypeObject, destructor
 
-from ctrie._native cimport SLOT_NEEDS_PIN
 from ctrie._nodes cimport SNode
-
-cdef extern from "untracked.h":
-    void plain_drop(PyObject *node) noexcept
 
 cdef extern from "packed_key.h":
     int packed_set(packed_text *text, str string) except -1
@@ -31,14 +27,18 @@ cdef class TextNode(SNode):
         return text == key if equal is None else equal(text, key)
 
 
+cdef destructor _drop_leaf = NULL      # of all kinds, which one module makes
+
+
 cdef void _drop(PyObject *node) noexcept:
     packed_free(text_of(node))
-    plain_drop(node)
+    _drop_leaf(node)
 
 
 cdef drop_texts(type kind):
-    if SLOT_NEEDS_PIN:
-        (<PyTypeObject *>kind).tp_dealloc = _drop
+    global _drop_leaf
+    _drop_leaf = (<PyTypeObject *>kind).tp_dealloc
+    (<PyTypeObject *>kind).tp_dealloc = <destructor>_drop
 
 
 cdef int set_key(TextNode node, str key) except -1:

@@ -1,0 +1,101 @@
+/* Leaves: how the nodes are made and dropped that hold a key, or a subscriber. Every write makes one and drops one, so the
+ * general way, which visits the base types of a node one by one, clears what is set next, and has the collector take note
+ * of what it is told to forget at once, is what a write would spend most of its time on.
+ *
+ * A leaf is a copy of its kind's first one, whose references are all to None; and its kind's references are dropped without
+ * asking the type. One that leads to nothing that the collector tracks is not tracked either (slot.h), and on free-threaded
+ * builds not even allocated for the collector (untracked.h).
+ */
+#ifndef CTRIE_LEAF_H
+#define CTRIE_LEAF_H
+
+#include "slot.h"
+#include "untracked.h"
+
+/* A module has so many kinds at most, and a kind so many references. */
+enum { LEAF_KINDS = 2, LEAF_REFERENCES = 4 };
+
+typedef struct {
+    PyTypeObject *type;
+    PyObject *first;
+    int references;
+    Py_ssize_t offsets[LEAF_REFERENCES];
+} leaf_kind;
+
+/* C variables, since every use of a Python one would be counted, and in that count all threads would write. */
+static leaf_kind leaf_kinds[LEAF_KINDS];
+
+static inline const leaf_kind *leaf_kind_of(PyTypeObject *type)
+{
+    const leaf_kind *kind = leaf_kinds;
+    while (kind->type != type) {
+        kind++;
+    }
+    return kind;
+}
+
+#define LEAF_REFERENCE(node, kind, i) (*(PyObject **)((char *)(node) + (kind)->offsets[i]))
+
+static void leaf_drop(PyObject *node)
+{
+    const leaf_kind *kind = leaf_kind_of(Py_TYPE(node));
+    int plain = is_plain(node);
+    PyObject_GC_UnTrack(node);
+    for (int i = 0; i < kind->references; i++) {
+        Py_DECREF(LEAF_REFERENCE(node, kind, i));
+    }
+    if (plain) {
+        plain_free(node);
+    }
+    else {
+        PyObject_GC_Del(node);
+    }
+}
+
+/* From now on there may be leaves of this one's type, all of whose references are to None. */
+static inline int leaf_after(PyObject *first)
+{
+    leaf_kind *kind = leaf_kinds;
+    while (kind->type != NULL) {
+        kind++;
+    }
+    for (Py_ssize_t at = sizeof(PyObject); at < Py_TYPE(first)->tp_basicsize; at += sizeof(PyObject *)) {
+        if (*(PyObject **)((char *)first + at) == Py_None) {
+            if (kind->references == LEAF_REFERENCES) {
+                PyErr_SetString(PyExc_SystemError, "ctrie: a leaf with more references than leaf.h has room for");
+                return -1;
+            }
+            kind->offsets[kind->references++] = at;
+        }
+    }
+    kind->type = Py_TYPE(first);
+    kind->first = Py_NewRef(first);
+    kind->type->tp_dealloc = leaf_drop;
+    return 0;
+}
+
+/* A leaf of this type, to lead to `one` and `other` only. */
+static inline PyObject *new_leaf(PyObject *type, PyObject *one, PyObject *other)
+{
+    const leaf_kind *kind = leaf_kind_of((PyTypeObject *)type);
+    int tracked = !never_tracked(one) || !never_tracked(other);
+    PyObject *node;
+#ifdef Py_GIL_DISABLED
+    node = tracked ? PyObject_GC_New(PyObject, kind->type) : plain_new(kind->type, kind->type->tp_basicsize);
+#else
+    node = PyObject_GC_New(PyObject, kind->type);
+#endif
+    if (node == NULL) {
+        return NULL;
+    }
+    memcpy(node + 1, kind->first + 1, (size_t)kind->type->tp_basicsize - sizeof(PyObject));
+    for (int i = 0; i < kind->references; i++) {
+        Py_INCREF(Py_None);
+    }
+    if (tracked) {
+        PyObject_GC_Track(node);
+    }
+    return node;
+}
+
+#endif /* CTRIE_LEAF_H */
