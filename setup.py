@@ -26,6 +26,7 @@ MODULES = {
     "ctrie._cnode": "ctrie/_cnode.pyx",
     "ctrie._nodes": "ctrie/_nodes.py",
     "ctrie._descent": "ctrie/_descent.py",
+    "ctrie._bulk": "ctrie/_bulk.py",
     "ctrie._ctrie": "ctrie/_ctrie.py",
     "ctrie._set": "ctrie/_set.py",
     "subtrie._trie.subscribers": "subtrie/_trie/subscribers.py",
@@ -52,6 +53,7 @@ PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 DIRECTIVES = {
     "language_level": 3,
     "freethreading_compatible": True,
+    "auto_pickle": False,  # nodes are not for pickling: from a forged pickle one could be made that is no node
     "annotation_typing": False,  # annotations are for type checkers; C types stand in .pxd files
     "binding": False,  # a bound call would count the shared function and the shared object up and down
     "boundscheck": False,

@@ -29,7 +29,7 @@ from rich.table import Table
 
 CALLS = 2000
 WARM_UP = 10
-SIZES = (1_000, 100_000)
+SIZES = "1000,100000"
 OPERATIONS = (
     "get",
     "get absent",
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Count, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__)
     parser.add_argument("operations", nargs="*", metavar="operation", help=f"of: {', '.join(OPERATIONS)} (all)")
-    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="keys or filters beforehand (%(default)s)")
+    parser.add_argument("--sizes", default=SIZES, help="keys or filters beforehand, with commas (%(default)s)")
     parser.add_argument("--keep", type=Path, help="write the counts to this file")
     parser.add_argument("--against", type=Path, help="compare with the counts in this file")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     if shutil.which("valgrind") is None:
         print("valgrind is missing: install it (Debian and Ubuntu: apt-get install valgrind)", file=sys.stderr)
         return 2
-    counts = {str(size): counted(wanted, size) for size in options.sizes}
+    counts = {size: counted(wanted, int(size)) for size in options.sizes.split(",")}
     if options.keep is not None:
         options.keep.write_text(json.dumps(counts, indent=1) + "\n")
     _print(counts, json.loads(options.against.read_text()) if options.against else {})

@@ -12,11 +12,13 @@ from operator import is_
 from types import GenericAlias
 from typing import Any
 
+from ctrie._bulk import collector_paused
 from ctrie._creation import Creation
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, pairs_of
 
 if not cython.compiled:
-    from ctrie._descent import STORED, THERE, UNDONE, find, find_value, put_quickly
+    from ctrie._bulk import fill_root
+    from ctrie._descent import GROUP, STORED, THERE, UNDONE, find, find_value, prefetch_text, put_quickly, warm
     from ctrie._nodes import (
         Edit,
         Pair,
@@ -33,10 +35,21 @@ if not cython.compiled:
         mix,
         new_pair,
     )
-    from ctrie._slot import Slot, compare_and_set, initialise, load
+    from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
 else:
-    from cython.cimports.ctrie._descent import STORED, THERE, UNDONE, find, find_value, put_quickly
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
+    from cython.cimports.ctrie._bulk import fill_root
+    from cython.cimports.ctrie._descent import (
+        GROUP,
+        STORED,
+        THERE,
+        UNDONE,
+        find,
+        find_value,
+        prefetch_text,
+        put_quickly,
+        warm,
+    )
+    from cython.cimports.ctrie._native import Slot, borrow, compare_and_set, initialise, load
     from cython.cimports.ctrie._nodes import (
         Edit,
         Pair,
@@ -64,6 +77,7 @@ REMOVE = 4
 REMOVE_SAME = 5
 
 _ABSENT = object()
+_AT_ONCE = (dict, list, tuple)  # what `update` reads without running users' code, which may look at the trie meanwhile
 _MASK64 = 0xFFFFFFFFFFFFFFFF
 COMPILED = bool(cython.compiled)
 
@@ -112,7 +126,7 @@ class Ctrie(Rooted):
     Operations on one key take O(log n) steps with base 64, are linearizable and lock-free. A snapshot is O(1); the
     first writes after it copy the nodes that they pass. Iteration has no particular order.
 
-    Methods for one key: `get`, `m[k]`, `m[k] = v`, `del m[k]`, `k in m`, `setdefault`, `pop`, `put_if_absent`,
+    Methods for one key: `get`, `get_many`, `m[k]`, `m[k] = v`, `del m[k]`, `k in m`, `setdefault`, `pop`, `put_if_absent`,
     `replace`, `replace_if`, `remove_if`, `compute`, `get_or_create`
     Methods for all of it: iteration, `len`, `keys`, `values`, `items`, `update`, `clear`, `popitem`, `|`, `==`
     Methods for an instant: `snapshot`, `readonly_snapshot`, `diff`, `split`
@@ -170,6 +184,9 @@ class Ctrie(Rooted):
             self._root = empty_root()
         elif hash is not self._hash or equal is not self._equal:
             raise TypeError("a Ctrie keeps the hash and the equality that it was made with; make another one")
+        if isinstance(mapping_or_pairs, Iterator):
+            with collector_paused():
+                mapping_or_pairs = list(mapping_or_pairs)
         self.update(mapping_or_pairs)
 
     # ------------------------------------------------------------------------------------------------ one key: read
@@ -181,6 +198,35 @@ class Ctrie(Rooted):
         'many'
         """
         return find_value(self, key, self._hash_of(key), self._equal, default)
+
+    def get_many(self, keys: Iterable[Any], default: Any = None) -> list[Any]:
+        """Return the values of many keys, in their order, `default` where there is none.
+
+        Each answer is that of a `get` of its own, linearizable by itself: together they are no snapshot. In a trie
+        that is larger than the processor's caches this takes a fraction of the time of as many `get`, since it waits
+        for the memory of several keys at once. Raises what hashing or comparing a key raises. Lock-free.
+
+        >>> Ctrie({1: "one", 2: "two"}).get_many([2, 3, 1], "many")
+        ['two', 'many', 'one']
+        """
+        wanted = list(keys)
+        answers: list[Any] = []
+        for start in range(0, len(wanted), GROUP):
+            self._get_group(wanted, start, default, answers)
+        return answers
+
+    def _get_group(self, keys: list[Any], start: int, default: Any, answers: list[Any]) -> None:
+        """Append the values of up to GROUP keys from `start` on."""
+        if not cython.compiled:
+            hashes = [0] * GROUP
+        count = min(GROUP, len(keys) - start)
+        for i in range(min(2 * GROUP, len(keys) - start)):  # the next group's, too
+            prefetch_text(borrow(keys[start + i]))
+        for i in range(count):
+            hashes[i] = self._hash_of(keys[start + i])
+        warm(self, hashes, count)
+        for i in range(count):
+            answers.append(find_value(self, keys[start + i], hashes[i], self._equal, default))
 
     def __getitem__(self, key: Any) -> Any:
         value = find_value(self, key, self._hash_of(key), self._equal, _ABSENT)
@@ -346,10 +392,13 @@ class Ctrie(Rooted):
         return ItemsView(self.readonly_snapshot())
 
     def update(self, mapping_or_pairs: Any = (), /, **more: Any) -> None:
-        """Store every pair. Each one is atomic by itself; the whole is not."""
+        """Store every pair. Each one is atomic by itself; the whole is, where the Ctrie is empty and a dict, list or
+        tuple is given: then it is built at once, in a fraction of the time, with the collector of cycles paused."""
         self._writable()
-        for key, value in pairs_of(mapping_or_pairs):
-            self._put(key, value)
+        pairs = pairs_of(mapping_or_pairs)
+        if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(pairs):
+            for key, value in pairs:
+                self._put(key, value)
         for name, value in more.items():
             self._put(name, value)
 
@@ -501,6 +550,16 @@ class Ctrie(Rooted):
     def _writable(self) -> None:
         if self._root.readonly:
             raise TypeError("this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed")
+
+    def _fill(self, pairs: Iterable[tuple[Any, Any]]) -> bool:
+        """Store all of it at once if the trie is empty; tell whether that was done."""
+        if not is_empty(self._root):
+            return False
+        found: list[Any] = []
+        with collector_paused():
+            for key, value in pairs:
+                found.append(new_pair(key, self._hash_of(key), value))
+            return not found or fill_root(self._root, found, self._equal)
 
     def _put(self, key: Any, value: Any) -> None:
         hash = self._hash_of(key)

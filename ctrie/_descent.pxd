@@ -12,6 +12,15 @@ from ctrie._nodes cimport INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNo
 cdef extern from "equal.h":
     bint same_by_their_type(PyObject *one, PyObject *other)
 
+cdef extern from "prefetch.h":
+    void prefetch_node(PyObject *node)
+    void prefetch_child(PyObject *cn, Py_ssize_t pos)
+    void prefetch_text(PyObject *key)
+
+cdef enum:
+    GROUP = 16
+ctypedef uint64_t *Hashes
+
 cdef int UNDONE, STORED, THERE
 
 @cython.locals(kept_inode=INode, kept_main=MainNode)
@@ -24,6 +33,12 @@ cdef SNode _compared(object end, object key, uint64_t hash, object equal)
 cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
 @cython.locals(end=Borrowed, sn=SNode)
 cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default)
+
+
+@cython.locals(
+    nodes=Borrowed[16], places=Py_ssize_t[16], top=Borrowed, left=Py_ssize_t, i=Py_ssize_t, lev=int
+)
+cdef int warm(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
 
 
 cdef inline bint same_without_python(Borrowed stored, object key, object equal) noexcept:

@@ -78,6 +78,9 @@ else:
         value_of,
     )
 
+if not cython.compiled:  # in _descent.pxd, a size of C arrays
+    GROUP = 16  # keys that `warm` walks together: more would not wait less
+
 UNDONE = 0
 STORED = 1
 THERE = 2
@@ -166,6 +169,62 @@ def find_value(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any],
     unpin()
     sn = _compared(kept, key, hash, equal)
     return default if sn is None else sn.value
+
+
+if not cython.compiled:  # the compiled bodies (prefetch.h) ask the processor to fetch memory into its caches
+
+    def prefetch_node(node: Any) -> None:
+        """Have the head of a node fetched."""
+
+    def prefetch_child(cn: Any, pos: int) -> None:
+        """Have a C-node's branch number `pos` fetched."""
+
+    def prefetch_text(key: Any) -> None:
+        """Have a key fetched with what it is compared by."""
+
+
+def warm(trie: Rooted, hashes: Any, count: int) -> None:
+    """Have what `find_value` is going to read fetched into the processor's caches, for up to GROUP hashes.
+
+    The descents of all go on together, step by step: while one waits for memory, so do the others, and not one after
+    the other. It decides nothing and answers nothing; whatever it meets that is not at rest it leaves to `find_value`.
+    """
+    if not cython.compiled:
+        nodes: list[Any] = [None] * GROUP
+        places = [0] * GROUP
+    pin()
+    top = peek(root_of(trie))
+    left = count if is_exactly(top, INode) else 0
+    for i in range(left):
+        nodes[i] = peek(top)
+    lev = 0
+    while left:
+        for i in range(count):
+            if nodes[i] is not borrow(None):
+                if is_exactly(nodes[i], CNode) and bitmap_of(nodes[i]) & flag_at(hashes[i], lev):
+                    places[i] = popcount(bitmap_of(nodes[i]) & (flag_at(hashes[i], lev) - 1))
+                    prefetch_child(nodes[i], places[i])
+                else:
+                    nodes[i] = borrow(None)
+        for i in range(count):
+            if nodes[i] is not borrow(None):
+                nodes[i] = child_at(nodes[i], places[i])
+                prefetch_node(nodes[i])
+        left = 0
+        for i in range(count):
+            if nodes[i] is borrow(None):
+                continue
+            if is_exactly(nodes[i], INode):
+                nodes[i] = peek(nodes[i])
+                prefetch_node(nodes[i])
+                left += 1
+            else:
+                if is_exactly(nodes[i], Pair) and hash_of(nodes[i]) == hashes[i]:
+                    prefetch_text(key_of(nodes[i]))
+                    prefetch_node(value_of(nodes[i]))
+                nodes[i] = borrow(None)
+        lev += W
+    unpin()
 
 
 if not cython.compiled:  # the compiled body (_descent.pxd) calls the comparison of their type, which cannot fail

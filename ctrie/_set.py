@@ -89,6 +89,14 @@ class CtrieSet(MutableSet[Any]):
     def __contains__(self, value: object) -> bool:
         return value in self._members
 
+    def contains_many(self, values: Iterable[Any]) -> list[bool]:
+        """Tell of each of many values whether it is in the set, in their order; see `Ctrie.get_many`.
+
+        >>> CtrieSet("ab").contains_many("bc")
+        [True, False]
+        """
+        return [found is not _NEW for found in self._members.get_many(values, _NEW)]
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self._members)
 
