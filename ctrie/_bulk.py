@@ -21,7 +21,6 @@ if not cython.compiled:
     from ctrie._cnode import CNode, Gen, MainNode, branch_at, new_cnode
     from ctrie._nodes import (
         HASH_BITS,
-        INode,
         Pair,
         Root,
         SNode,
@@ -38,7 +37,6 @@ else:
     from cython.cimports.ctrie._cnode import CNode, Gen, MainNode, branch_at, new_cnode
     from cython.cimports.ctrie._nodes import (
         HASH_BITS,
-        INode,
         Pair,
         Root,
         SNode,

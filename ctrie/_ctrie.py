@@ -8,13 +8,13 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from operator import is_
+from operator import index, is_
 from types import GenericAlias
 from typing import Any
 
 from ctrie._bulk import collector_paused
 from ctrie._creation import Creation
-from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, pairs_of
+from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pair, pairs_of
 
 if not cython.compiled:
     from ctrie._bulk import fill_root
@@ -126,9 +126,10 @@ class Ctrie(Rooted):
     Operations on one key take O(log n) steps with base 64, are linearizable and lock-free. A snapshot is O(1); the
     first writes after it copy the nodes that they pass. Iteration has no particular order.
 
-    Methods for one key: `get`, `get_many`, `m[k]`, `m[k] = v`, `del m[k]`, `k in m`, `setdefault`, `pop`, `put_if_absent`,
+    Methods for one key: `get`, `m[k]`, `m[k] = v`, `del m[k]`, `k in m`, `setdefault`, `pop`, `put_if_absent`,
     `replace`, `replace_if`, `remove_if`, `compute`, `get_or_create`
-    Methods for all of it: iteration, `len`, `keys`, `values`, `items`, `update`, `clear`, `popitem`, `|`, `==`
+    Methods for many keys: `get_many`, `update`
+    Methods for all of it: iteration, `len`, `keys`, `values`, `items`, `clear`, `popitem`, `|`, `==`
     Methods for an instant: `snapshot`, `readonly_snapshot`, `diff`, `split`
     Method for tests: `check`
 
@@ -310,6 +311,8 @@ class Ctrie(Rooted):
         (1, 2)
         """
         self._writable()
+        if not callable(fn):
+            raise TypeError(f"compute() takes a function of the present value, not {type(fn).__name__}")
         hash = self._hash_of(key)
         # Progress: a round that does not return found that another thread has changed this key.
         while True:
@@ -328,14 +331,16 @@ class Ctrie(Rooted):
 
         Threads that ask for a key in the making wait for it, so this one method is not lock-free. If `factory` raises,
         its caller gets the exception, the map is unchanged, and one of those who waited tries with its own. A
-        `factory` that asks for its own key gets a RuntimeError instead of a deadlock; one that stores a value for
-        its key has that value kept. Two factories in two threads that ask for each other's keys wait for ever.
+        `factory` that asks for its own key gets a RuntimeError instead of a deadlock, and so does one of several in
+        as many threads that ask for one another's keys; one that stores a value for its key has that value kept.
 
         >>> m = Ctrie()
         >>> m.get_or_create("k", list) is m.get_or_create("k", list)
         True
         """
         self._writable()
+        if not callable(factory):
+            raise TypeError(f"get_or_create() takes a function that makes the value, not {type(factory).__name__}")
         hash = self._hash_of(key)
         while True:
             sn = find(self, key, hash, self._equal)
@@ -397,7 +402,11 @@ class Ctrie(Rooted):
         self._writable()
         pairs = pairs_of(mapping_or_pairs)
         if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(pairs):
-            for key, value in pairs:
+            for number, pair in enumerate(pairs):
+                try:
+                    key, value = pair
+                except (TypeError, ValueError) as refusal:
+                    raise not_a_pair(pair, number, refusal) from None
                 self._put(key, value)
         for name, value in more.items():
             self._put(name, value)
@@ -544,7 +553,12 @@ class Ctrie(Rooted):
     def _hash_of(self, key: Any) -> int:
         if self._hash is None:
             return mix(hash(key))
-        raw = self._hash(key) & _MASK64
+        raw = self._hash(key)
+        if not hasattr(raw, "__index__"):
+            raise TypeError(
+                f"hash({key!r}) returned {type(raw).__name__}, not int: the `hash` that this Ctrie was given"
+            )
+        raw = index(raw) & _MASK64
         return mix(raw)
 
     def _writable(self) -> None:
@@ -557,7 +571,11 @@ class Ctrie(Rooted):
             return False
         found: list[Any] = []
         with collector_paused():
-            for key, value in pairs:
+            for number, pair in enumerate(pairs):
+                try:
+                    key, value = pair
+                except (TypeError, ValueError) as refusal:
+                    raise not_a_pair(pair, number, refusal) from None
                 found.append(new_pair(key, self._hash_of(key), value))
             return not found or fill_root(self._root, found, self._equal)
 

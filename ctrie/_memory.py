@@ -1,4 +1,4 @@
-"""What the collector of cycles is told of nodes: for node factories, and for `_commit` in _nodes.py, which keeps it true.
+"""What the collector of cycles is told of nodes: for node factories, and for `_commit` in _nodes.py, which keeps to it.
 
 This is the interpreted text, in which every node is an object like any other. The compiled bodies are in C (`c/leaf.h`,
 `c/untracked.h`): a node that leads to nothing which the collector tracks is not tracked either.
@@ -13,9 +13,9 @@ def leaf_after(first: object) -> None:
     """Say that `new_leaf` may make leaves of this one's type, which has nothing set."""
 
 
-def new_leaf(kind: type, one: object, other: object) -> Any:
+def new_leaf(kind: type[Any], one: object, other: object) -> Any:
     """Return a new leaf of this type, which is going to lead to `one` and `other` only."""
-    return kind.__new__(kind)
+    return object.__new__(kind)
 
 
 def untrack(node: object, one: object, other: object) -> None:

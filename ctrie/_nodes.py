@@ -277,6 +277,8 @@ def _failed(wrapped: MainNode) -> FailedNode:
 def gcas(root: Root, inode: INode, old: MainNode, new: MainNode) -> bool:
     """Replace main `old` of `inode` by `new` if the root is still of the I-node's generation."""
     initialise(new, old)
+    # Order: `new` is put in place before the root is read (in `_may_commit`), as RDCSS puts its descriptor in place
+    # before it reads the main node: of two that meet, one sees the other. All of it is sequentially consistent (slot.h).
     # Success: `new` is in place but pending; whoever meets it will decide it. Failure: another writer changed
     # `inode` first, and `new` was never seen by anybody.
     if not compare_and_set(inode, old, new):
@@ -378,6 +380,7 @@ def rdcss_root(root: Root, old: INode, expected: MainNode, new: INode) -> bool:
     descriptor.expected = expected
     descriptor.new = new
     initialise(descriptor, UNDECIDED)
+    # Order: the descriptor is put in place before the main of `old` is read (in `_rdcss_complete`); see `gcas`.
     # Success: the proposal is public. Failure: the root was replaced, or another proposal is there.
     if compare_and_set(root, old, descriptor):
         _rdcss_complete(root, False)

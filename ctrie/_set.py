@@ -17,6 +17,11 @@ def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
     return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
 
 
+def _of_members(cls: type[CtrieSet], members: Ctrie) -> CtrieSet:
+    """Unpickle. A function by name, since an unpickler that admits only this package would refuse `getattr`."""
+    return cls._of(members)
+
+
 class CtrieSet(MutableSet[Any]):
     """A concurrent set that any number of threads use without locks, with snapshots in constant time.
 
@@ -194,7 +199,7 @@ class CtrieSet(MutableSet[Any]):
         return self._with_members(self._members.__copy__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._of, (self._members,), getattr(self, "__dict__", None)
+        return _of_members, (type(self), self._members), getattr(self, "__dict__", None)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""

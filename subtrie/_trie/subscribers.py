@@ -29,8 +29,8 @@ from ctrie._arrays import groups_of
 
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced
-    from ctrie._nodes import Edit, mix
     from ctrie._memory import leaf_after, new_leaf
+    from ctrie._nodes import Edit, mix
 else:
     from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced
     from cython.cimports.ctrie._memory import leaf_after, new_leaf
