@@ -25,7 +25,8 @@ MODULES = {
     "ctrie._row": "ctrie/_row.pyx",
     "ctrie._cnode": "ctrie/_cnode.pyx",
     "ctrie._nodes": "ctrie/_nodes.py",
-    "ctrie._descent": "ctrie/_descent.pyx",
+    "ctrie._descent": "ctrie/_descent.py",
+    "ctrie._bulk": "ctrie/_bulk.py",
     "ctrie._ctrie": "ctrie/_ctrie.py",
     "ctrie._set": "ctrie/_set.py",
     "subtrie._trie.subscribers": "subtrie/_trie/subscribers.py",
@@ -40,7 +41,7 @@ MODULES = {
     "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.pyx",
     "subtrie._trie.match.cache_lookup": "subtrie/_trie/match/cache_lookup.pyx",
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.pyx",
-    "subtrie._trie.editing": "subtrie/_trie/editing.pyx",
+    "subtrie._trie.editing": "subtrie/_trie/editing.py",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
     "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
     "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
@@ -63,6 +64,7 @@ PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 DIRECTIVES = {
     "language_level": 3,
     "freethreading_compatible": True,
+    "auto_pickle": False,  # nodes are not for pickling: from a forged pickle one could be made that is no node
     "annotation_typing": False,  # annotations are for type checkers; C types stand in .pxd files
     "binding": False,  # a bound call would count the shared function and the shared object up and down
     "boundscheck": False,

@@ -3,6 +3,7 @@ from libc.stdint cimport uint64_t
 
 cdef extern from "arrays.h" nogil:
     const int W "CTRIE_W"
+    const int GROUPS "CTRIE_GROUPS"
     uint64_t flag_at "ctrie_flag_at" (uint64_t hash, int shift)
     int popcount "ctrie_popcount" (uint64_t bitmap)
 

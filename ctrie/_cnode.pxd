@@ -8,6 +8,8 @@ cdef extern from "cnode.h" nogil:
     # Views for borrowed traversal: no reference is counted, so the caller must be pinned.
     uint64_t CTRIE_BITMAP(PyObject *cn)
     PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i)
+    uint64_t bitmap_of "CTRIE_BITMAP" (PyObject *cn)
+    PyObject *child_at "CTRIE_CHILD" (PyObject *cn, Py_ssize_t i)
 
 
 cdef class Gen:

@@ -44,6 +44,16 @@ def branch_at(cn: CNode, pos: int) -> Any:
     return cn.array[pos]
 
 
+def bitmap_of(cn: Any) -> int:
+    """Return the bitmap of a borrowed C-node."""
+    return cn.bitmap  # type: ignore[no-any-return]
+
+
+def child_at(cn: Any, pos: int) -> Any:
+    """As `branch_at`, all borrowed."""
+    return cn.array[pos]
+
+
 def branches_of(cn: CNode) -> tuple[Any, ...]:
     """Return all branches, in the order of their groups."""
     return cn.array

@@ -8,7 +8,7 @@ C-node (untracked.h).
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport is_out_of_track, keep_track
+from ctrie._memory cimport is_out_of_track, keep_track
 
 cdef extern from "arrays.h":
     ctypedef struct array_part:

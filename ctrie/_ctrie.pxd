@@ -34,6 +34,14 @@ cdef class Ctrie(Rooted):
 
     cdef uint64_t _hash_of(self, object key) except? 0
     cdef object _writable(self)
+    @cython.locals(hashes=uint64_t[16], count=Py_ssize_t, i=Py_ssize_t)
+    cdef int _get_group(self, list keys, Py_ssize_t start, object default, list answers) except -1
+    @cython.locals(found=list)
+    cdef bint _fill(self, object pairs) except -1
+    @cython.locals(hash=uint64_t)
+    cdef int _put(self, object key, object value) except -1
+    @cython.locals(hash=uint64_t, outcome=int)
+    cdef object _put_if_absent(self, object key, object value, object default)
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
     @cython.locals(edit=MapEdit)

@@ -1,9 +1,63 @@
+# C types for _descent.py; what the code means is written there.
+cimport cython
+from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 
-from ctrie._nodes cimport Root, Rooted, SNode
+from ctrie._cnode cimport CNode, Gen
+from ctrie._native cimport Borrowed
+from ctrie._nodes cimport INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode
 
-cdef int help_pending(Root root, PyObject *inode, PyObject *main) except -1
+cdef extern from "equal.h":
+    bint same_by_their_type(PyObject *one, PyObject *other)
+
+cdef extern from "prefetch.h":
+    void prefetch_node(PyObject *node)
+    void prefetch_child(PyObject *cn, Py_ssize_t pos)
+    void prefetch_text(PyObject *key)
+
+cdef enum:
+    GROUP = 16
+ctypedef uint64_t *Hashes
+
+cdef int UNDONE, STORED, THERE
+
+@cython.locals(kept_inode=INode, kept_main=MainNode)
+cdef int help_pending(Root root, Borrowed inode, Borrowed main) except -1
+@cython.locals(lev=int, node=Borrowed, main=Borrowed, bitmap=uint64_t, flag=uint64_t)
+cdef Borrowed _end_of_path(Rooted trie, uint64_t hash) except NULL
+@cython.locals(sn=SNode, ln=LNode, tn=TNode)
+cdef SNode _compared(object end, object key, uint64_t hash, object equal)
+@cython.locals(end=Borrowed)
 cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
+@cython.locals(end=Borrowed, sn=SNode)
 cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default)
-cdef bint put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value) except -1
+
+
+@cython.locals(
+    nodes=Borrowed[16], places=Py_ssize_t[16], top=Borrowed, left=Py_ssize_t, i=Py_ssize_t, lev=int
+)
+cdef int warm(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
+
+
+cdef inline bint same_without_python(Borrowed stored, object key, object equal) noexcept:
+    return stored == <PyObject *>key or (
+        equal is None
+        and (
+            (PyUnicode_CheckExact(key) and PyUnicode_CheckExact(<object>stored))
+            or (PyLong_CheckExact(key) and PyLong_CheckExact(<object>stored))
+        )
+        and same_by_their_type(stored, <PyObject *>key)
+    )
+
+
+@cython.locals(
+    node=Borrowed, gen=Borrowed, main=Borrowed, child=Borrowed, lev=int, bitmap=uint64_t, flag=uint64_t,
+    pos=Py_ssize_t, same=bint, inode=INode, cn=CNode, changed=CNode
+)
+cdef int put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value, bint only_new) except -1
+@cython.locals(there=Pair, both=INode)
+cdef CNode _with_pair(
+    CNode cn, Gen gen, uint64_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
+)

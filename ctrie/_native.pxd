@@ -25,6 +25,9 @@ cdef extern from *:
     Py_ssize_t PyTuple_GET_SIZE_PTR "PyTuple_GET_SIZE" (PyObject *array) nogil
 
 
+ctypedef PyObject *Borrowed
+
+
 cdef class Slot:
     # Touched only through the functions of slot.h; declared as an object for the sake of the garbage collector.
     cdef object value
@@ -74,24 +77,14 @@ cdef inline object borrowed(PyObject *thing):
     return <object>thing
 
 
+cdef inline Borrowed peek(Borrowed slot) noexcept nogil:
+    return slot_read(CTRIE_SLOT(slot))
+
+
+cdef inline bint is_exactly(Borrowed thing, object kind) noexcept:
+    return CTRIE_IS(thing, <PyTypeObject *>kind)
+
+
 cdef inline void initialise(Slot slot, object value):
     # Only before the slot is published: nobody else can see it yet.
     slot.value = value
-
-
-cdef extern from "Python.h":
-    void PyObject_GC_UnTrack(PyObject *o)
-
-
-cdef extern from "untracked.h":
-    void plain_after(object node)
-    object plain_node(object type, object one, object other)
-    void untrack_above(object inode, object main)
-    bint is_out_of_track(object inode, object main)
-    void keep_track(object node)
-
-
-cdef inline void untrack(object node, object one, object other) noexcept:
-    # slot.h says why.
-    if never_tracked(<PyObject *>one) and never_tracked(<PyObject *>other):
-        PyObject_GC_UnTrack(<PyObject *>node)

@@ -1,28 +1,10 @@
 # C types for _nodes.py; what the code means is written there.
 cimport cython
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._cnode cimport CNode, Gen, MainNode
-from ctrie._native cimport CTRIE_IS, CTRIE_SLOT, Slot, pin, slot_read, unpin
-
-cdef extern from *:
-    # Views of nodes for borrowed traversal: no reference is counted, so the caller must be pinned.
-    """
-    #define CTRIE_GEN(inode) ((PyObject *)((struct __pyx_obj_5ctrie_6_nodes_INode *)(inode))->gen)
-    #define CTRIE_ENTRIES(ln) (((struct __pyx_obj_5ctrie_6_nodes_LNode *)(ln))->entries)
-    #define CTRIE_TOMB(tn) ((PyObject *)((struct __pyx_obj_5ctrie_6_nodes_TNode *)(tn))->sn)
-    #define CTRIE_HASH(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->hash)
-    #define CTRIE_KEY(pair) (((struct __pyx_obj_5ctrie_6_nodes_Pair *)(pair))->key)
-    #define CTRIE_VALUE(sn) (((struct __pyx_obj_5ctrie_6_nodes_SNode *)(sn))->value)
-    """
-    PyObject *CTRIE_GEN(PyObject *inode) nogil
-    PyObject *CTRIE_ENTRIES(PyObject *ln) nogil
-    PyObject *CTRIE_TOMB(PyObject *tn) nogil
-    uint64_t CTRIE_HASH(PyObject *sn) nogil
-    PyObject *CTRIE_KEY(PyObject *pair) nogil
-    PyObject *CTRIE_VALUE(PyObject *sn) nogil
-
+from ctrie._native cimport Borrowed, Slot
 
 cdef int HASH_BITS
 cdef uint64_t _MASK64, _MIX_1, _MIX_2
@@ -75,6 +57,35 @@ cdef class Rooted:
     cdef Root _root
 
 
+# Views of borrowed nodes, for whoever is pinned.
+cdef inline Borrowed root_of(Rooted trie) noexcept:
+    return <PyObject *>trie._root
+
+
+cdef inline Borrowed gen_of(Borrowed inode) noexcept nogil:
+    return <PyObject *>(<INode>inode).gen
+
+
+cdef inline uint64_t hash_of(Borrowed sn) noexcept nogil:
+    return (<SNode>sn).hash
+
+
+cdef inline Borrowed key_of(Borrowed pair) noexcept nogil:
+    return <PyObject *>(<Pair>pair).key
+
+
+cdef inline Borrowed value_of(Borrowed sn) noexcept nogil:
+    return <PyObject *>(<SNode>sn).value
+
+
+cdef inline Borrowed entries_of(Borrowed ln) noexcept nogil:
+    return <PyObject *>(<LNode>ln).entries
+
+
+cdef inline Borrowed entombed_in(Borrowed tn) noexcept nogil:
+    return <PyObject *>(<TNode>tn).sn
+
+
 cdef class RDCSSDescriptor(Slot):
     cdef INode old
     cdef MainNode expected
@@ -95,7 +106,7 @@ cpdef Root empty_root()
 @cython.locals(fn=FailedNode)
 cdef FailedNode _failed(MainNode wrapped)
 
-@cython.locals(main=MainNode)
+cdef bint _may_commit(Root root, INode inode) except -1
 cdef bint gcas(Root root, INode inode, MainNode old, MainNode new) except -1
 @cython.locals(main=MainNode)
 cdef MainNode gcas_read(Root root, INode inode)
@@ -103,17 +114,8 @@ cdef MainNode gcas_read(Root root, INode inode)
 cdef MainNode gcas_complete(Root root, INode inode, MainNode main)
 
 cdef INode rdcss_read_root(Root root, bint abort=*)
-cdef inline bint is_present(Root root, INode inode) except -1:
-    cdef PyObject *top
-    cdef bint same
-    pin()
-    top = slot_read(CTRIE_SLOT(<PyObject *>root))
-    if CTRIE_IS(top, <PyTypeObject *>INode):
-        same = CTRIE_GEN(top) == CTRIE_GEN(<PyObject *>inode)
-        unpin()
-        return same
-    unpin()
-    return rdcss_read_root(root, True).gen is inode.gen
+@cython.locals(top=Borrowed, same=bint)
+cdef bint is_present(Root root, INode inode) except -1
 @cython.locals(descriptor=RDCSSDescriptor, chosen=INode)
 cdef INode _rdcss_complete(Root root, bint abort)
 @cython.locals(descriptor=RDCSSDescriptor)
@@ -139,12 +141,10 @@ cdef MainNode _without_entry(LNode ln, Py_ssize_t pos)
 @cython.locals(tn=TNode, cn=CNode, ln=LNode, main=MainNode)
 cdef tuple branches(Root root, INode inode)
 cdef bint same_key(SNode sn, object key, uint64_t hash, object equal) except -1
-cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
 @cython.locals(inode=INode, lev=int, main=MainNode, flag=uint64_t, cn=CNode)
 cdef SNode find_below(Root root, INode level, object key, uint64_t hash, object equal)
 
 
-cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default)
 cdef bint is_empty(Root root) except -1
 @cython.locals(here=tuple)
 cdef SNode first_snode(Root root)

@@ -51,6 +51,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from ctrie._arrays import groups_of
@@ -68,17 +69,17 @@ if not cython.compiled:
         with_other_branch,
         without_branch,
     )
+    from ctrie._memory import is_out_of_track, keep_track, leaf_after, new_leaf, untrack_above
     from ctrie._slot import (
         Slot,
+        borrow,
         compare_and_set,
         initialise,
-        is_out_of_track,
-        keep_track,
+        is_exactly,
         load,
-        plain_after,
-        plain_node,
-        untrack,
-        untrack_above,
+        peek,
+        pin,
+        unpin,
     )
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
@@ -93,17 +94,17 @@ else:
         with_other_branch,
         without_branch,
     )
+    from cython.cimports.ctrie._memory import is_out_of_track, keep_track, leaf_after, new_leaf, untrack_above
     from cython.cimports.ctrie._native import (
         Slot,
+        borrow,
         compare_and_set,
         initialise,
-        is_out_of_track,
-        keep_track,
+        is_exactly,
         load,
-        plain_after,
-        plain_node,
-        untrack,
-        untrack_above,
+        peek,
+        pin,
+        unpin,
     )
 
 # C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
@@ -171,7 +172,7 @@ class Pair(SNode):
         return bool(self.key == key) if equal is None else bool(equal(self.key, key))
 
 
-plain_after(Pair.__new__(Pair))
+leaf_after(Pair.__new__(Pair))
 
 
 class LNode(MainNode):
@@ -213,6 +214,13 @@ class RDCSSDescriptor(Slot):
     new: INode
 
 
+if not cython.compiled:  # views of borrowed nodes; the compiled ones (_nodes.pxd) count no references
+    root_of = attrgetter("_root")
+    gen_of = attrgetter("gen")
+    hash_of = attrgetter("hash")
+    key_of = attrgetter("key")
+    value_of = attrgetter("value")
+
 UNDECIDED = "undecided"
 COMMITTED = "committed"
 ABORTED = "aborted"
@@ -227,13 +235,10 @@ def new_inode(main: MainNode, gen: Gen) -> INode:
 
 
 def new_pair(key: object, hash: int, value: object) -> Pair:
-    pair: Pair | None = plain_node(Pair, key, value)
-    if pair is None:
-        pair = Pair.__new__(Pair)
+    pair: Pair = new_leaf(Pair, key, value)
     pair.key = key
     pair.hash = hash
     pair.value = value
-    untrack(pair, key, value)
     return pair
 
 
@@ -272,13 +277,24 @@ def _failed(wrapped: MainNode) -> FailedNode:
 def gcas(root: Root, inode: INode, old: MainNode, new: MainNode) -> bool:
     """Replace main `old` of `inode` by `new` if the root is still of the I-node's generation."""
     initialise(new, old)
+    # Order: `new` is put in place before the root is read (in `_may_commit`), as RDCSS puts its descriptor in place
+    # before it reads the main node: of two that meet, one sees the other. All of it is sequentially consistent (slot.h).
     # Success: `new` is in place but pending; whoever meets it will decide it. Failure: another writer changed
     # `inode` first, and `new` was never seen by anybody.
-    if compare_and_set(inode, old, new):
-        gcas_complete(root, inode, new)
-        # Not "is `new` still there": once committed, it may already have been replaced.
-        return load(new) is None
-    return False
+    if not compare_and_set(inode, old, new):
+        return False
+    # Success: the write is committed; it took effect when the root was read. Failure: a helper decided.
+    if _may_commit(root, inode) and compare_and_set(new, old, None):
+        return True
+    gcas_complete(root, inode, new)
+    # Not "is `new` still there": once committed, it may already have been replaced.
+    return load(new) is None
+
+
+def _may_commit(root: Root, inode: INode) -> bool:
+    """Tell whether a GCAS that is pending in `inode` commits: the root, read after the new main was put in place, is
+    of the I-node's generation."""
+    return is_present(root, inode) and not root.readonly
 
 
 def gcas_read(root: Root, inode: INode) -> MainNode:
@@ -303,7 +319,7 @@ def gcas_complete(root: Root, inode: INode, main: MainNode) -> MainNode:
                 return failed.wrapped
             main = load(inode)
             continue
-        if is_present(root, inode) and not root.readonly:
+        if _may_commit(root, inode):
             # Success: the write is committed; it took effect when the root was read. Failure: another helper decided.
             if compare_and_set(main, prev, None):
                 return main
@@ -324,12 +340,17 @@ def rdcss_read_root(root: Root, abort: bool = False) -> INode:
     return _rdcss_complete(root, abort)
 
 
-if not cython.compiled:  # the compiled body (_nodes.pxd) counts no use of the root I-node, to which all would write
-
-    def is_present(root: Root, inode: INode) -> bool:
-        """Tell whether an I-node is of the root's generation. A snapshot in progress is aborted, which keeps GCAS and
-        RDCSS from waiting on each other."""
-        return rdcss_read_root(root, True).gen is inode.gen
+def is_present(root: Root, inode: INode) -> bool:
+    """Tell whether an I-node is of the root's generation. A snapshot in progress is aborted, which keeps GCAS and RDCSS
+    from waiting on each other. No use of the root I-node is counted, to which all writers would write."""
+    pin()
+    top = peek(borrow(root))
+    if is_exactly(top, INode):
+        same = gen_of(top) is gen_of(borrow(inode))
+        unpin()
+        return same
+    unpin()
+    return rdcss_read_root(root, True).gen is inode.gen
 
 
 def _rdcss_complete(root: Root, abort: bool) -> INode:
@@ -359,6 +380,7 @@ def rdcss_root(root: Root, old: INode, expected: MainNode, new: INode) -> bool:
     descriptor.expected = expected
     descriptor.new = new
     initialise(descriptor, UNDECIDED)
+    # Order: the descriptor is put in place before the main of `old` is read (in `_rdcss_complete`); see `gcas`.
     # Success: the proposal is public. Failure: the root was replaced, or another proposal is there.
     if compare_and_set(root, old, descriptor):
         _rdcss_complete(root, False)
@@ -464,16 +486,10 @@ def same_key(sn: SNode, key: object, hash: int, equal: Callable[[Any, Any], Any]
     return sn.hash == hash and sn.is_for(key, equal)
 
 
-def find(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
-    """Return the S-node of `key`, or None. Linearizes at the last main node that it reads, or just before that node
-    was cut off. Lock-free; writes only to help. `_descent.pyx` mirrors this text with borrowed pointers."""
-    return find_below(trie._root, rdcss_read_root(trie._root), key, hash, equal)
-
-
 def find_below(
     root: Root, level: INode, key: object, hash: int, equal: Callable[[Any, Any], Any] | None
 ) -> SNode | None:
-    """`find` in the level that begins at I-node `level`."""
+    """Return the S-node of `key` in the level that begins at I-node `level`, or None. Linearizes as `find`."""
     inode = level
     lev = 0
     while True:
@@ -493,12 +509,6 @@ def find_below(
             if same_key(sn, key, hash, equal):
                 return sn  # type: ignore[no-any-return]
         return None
-
-
-def find_value(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, default: Any) -> Any:
-    """Return the value of `key`, or `default`."""
-    sn = find(trie, key, hash, equal)
-    return default if sn is None else sn.value
 
 
 def is_empty(root: Root) -> bool:
@@ -702,11 +712,6 @@ class Edit:
 DONE = 0
 RESTART = 1
 AGAIN = 2
-
-
-def put_quickly(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, value: object) -> bool:
-    """Store `value` if a short cut suffices, and tell whether it did. There is one in the compiled twin only."""
-    return False
 
 
 def edit_trie(root: Root, edit: Edit, on_its_way: bool = False) -> SNode | None:

@@ -17,6 +17,11 @@ def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
     return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
 
 
+def _of_members(cls: type[CtrieSet], members: Ctrie) -> CtrieSet:
+    """Unpickle. A function by name, since an unpickler that admits only this package would refuse `getattr`."""
+    return cls._of(members)
+
+
 class CtrieSet(MutableSet[Any]):
     """A concurrent set that any number of threads use without locks, with snapshots in constant time.
 
@@ -88,6 +93,14 @@ class CtrieSet(MutableSet[Any]):
 
     def __contains__(self, value: object) -> bool:
         return value in self._members
+
+    def contains_many(self, values: Iterable[Any]) -> list[bool]:
+        """Tell of each of many values whether it is in the set, in their order; see `Ctrie.get_many`.
+
+        >>> CtrieSet("ab").contains_many("bc")
+        [True, False]
+        """
+        return [found is not _NEW for found in self._members.get_many(values, _NEW)]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._members)
@@ -186,7 +199,7 @@ class CtrieSet(MutableSet[Any]):
         return self._with_members(self._members.__copy__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._of, (self._members,), getattr(self, "__dict__", None)
+        return _of_members, (type(self), self._members), getattr(self, "__dict__", None)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""

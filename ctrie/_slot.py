@@ -8,6 +8,7 @@ name. A schedule explorer puts a module of its own in this one's place before it
 import importlib
 import os
 import sys
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 _HELP = (
@@ -48,13 +49,11 @@ __all__ = [
     "compare_and_set",
     "drain",
     "initialise",
-    "is_out_of_track",
-    "keep_track",
+    "is_exactly",
     "load",
-    "plain_after",
-    "plain_node",
-    "untrack",
-    "untrack_above",
+    "peek",
+    "pin",
+    "unpin",
 ]
 
 load = Slot.load
@@ -73,29 +72,19 @@ def borrowed(thing: Any) -> Any:
     return thing
 
 
-def untrack(node: object, one: object, other: object) -> None:
-    """The compiled twin takes a node that leads to `one` and `other` only off the garbage collector's list, if the
-    collector tracks neither. Interpreted nodes have no such choice."""
+def pin() -> None:
+    """From here to `unpin` nothing that `peek` returns is released. In between no Python code runs, nothing is
+    allocated, and no reference dropped. For the compiled twin, as is `unpin`."""
 
 
-def plain_after(node: object) -> None:
-    """Say that `plain_node` may make nodes of this one's type. For the compiled twin."""
+def unpin() -> None:
+    """End what `pin` began."""
 
 
-def plain_node(kind: type, one: object, other: object) -> Any:
-    """Return a node of this type that leads to `one` and `other` only and that the garbage collector never hears of,
-    None where it has to; the compiled twin makes such nodes on free-threaded builds (untracked.h)."""
-    return None
+peek = methodcaller("load")
+"""As `load`, but what it returns is borrowed, and there only for as long as the thread is pinned."""
 
 
-def untrack_above(inode: object, main: object) -> None:
-    """As `untrack`, of an I-node above a main node (untracked.h). For the compiled twin, like the two that follow."""
-
-
-def is_out_of_track(inode: object, main: object) -> bool:
-    """Tell whether the collector would have to track an I-node for `main`, and does not."""
-    return False
-
-
-def keep_track(node: object) -> None:
-    """Have the collector track a node."""
+def is_exactly(thing: Any, kind: type) -> bool:
+    """Tell whether something borrowed is of this very type."""
+    return type(thing) is kind

@@ -13,6 +13,11 @@ class Doer:
         self._process = os.getpid()
         self._thread = threading.get_ident()
 
+    @property
+    def thread(self) -> tuple[int, int]:
+        """A name for it, which no thread of another process has."""
+        return self._process, self._thread
+
     def is_this_thread(self) -> bool:
         return self._thread == threading.get_ident()
 

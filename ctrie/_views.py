@@ -47,6 +47,12 @@ def pairs_of(mapping_or_pairs: Any) -> Iterable[tuple[Any, Any]]:
     return mapping_or_pairs  # type: ignore[no-any-return]
 
 
+def not_a_pair(item: Any, number: int, refusal: Exception) -> Exception:
+    """Return what to raise where item `number` of what was to be stored could not be taken apart into key and value."""
+    what = "a pair has two parts, key and value" if isinstance(refusal, ValueError) else "not a (key, value) pair"
+    return type(refusal)(f"item {number} of what a Ctrie is to hold is {item!r:.60}: {what}")
+
+
 @recursive_repr("Ctrie({...})")
 def mapping_repr(mapping: Any) -> str:
     inside = ", ".join(f"{key!r}: {value!r}" for key, value in mapping.items())

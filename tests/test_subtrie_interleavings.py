@@ -337,8 +337,8 @@ FAULTS = [
         Fault(
             "a commit does not look at the root's generation",
             NODES,
-            "        if is_present(root, inode) and not root.readonly:",
-            "        if True:",
+            "    return is_present(root, inode) and not root.readonly",
+            "    return True",
         ),
         "one filter",
     ),

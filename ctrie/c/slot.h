@@ -29,10 +29,14 @@ static inline int slot_compare_and_set(PyObject **slot, PyObject *expected, PyOb
 
 typedef _Atomic(PyObject *) atomic_object;
 
-/* Acquire: the fields of the node that the pointer leads to were written before it was published. */
+/* Sequentially consistent, as every compare-and-set is. To see the fields of a node that were written before it was
+ * published, acquire would do. But GCAS puts a main node in place and then reads the root, RDCSS puts a descriptor into the
+ * root and then reads the main node, and one of two that meet must see the other: no store may be passed by the load after
+ * it, wherever pins stand. On x86 such a load is like any other; on ARM it is the acquire load that follows a release in
+ * order. */
 static inline PyObject *slot_read(PyObject **slot)
 {
-    return atomic_load_explicit((atomic_object *)slot, memory_order_acquire);
+    return atomic_load_explicit((atomic_object *)slot, memory_order_seq_cst);
 }
 
 /* Here compare-and-set retires what it displaces: epoch.h has it, and _native exports it. */

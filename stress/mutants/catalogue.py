@@ -44,6 +44,8 @@ def find(name: str) -> Mutant:
 
 _NODES: Final = "ctrie._nodes"
 _CTRIE: Final = "ctrie._ctrie"
+_DESCENT: Final = "ctrie._descent"
+_EDITING: Final = "subtrie._trie.editing"
 _BRANCH: Final = "subtrie._trie.branch"
 _CACHE: Final = "subtrie._trie.match.answer_cache"
 _TEXT_NODE: Final = "subtrie._trie.packed_key"
@@ -54,16 +56,15 @@ _A_TORN_MATCH: Final = (
     "a wildcard beside words that meet",
     ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")), ("subscribe", ("*.y1", "y")))),
 )
-_LOOK_IN_CACHE: Final = """\
-    known = load(root.cache)
-    if known is not None and known[0] is gcas_read(root, level) and known[1] == key:
+_CACHE_OF_LOOKUPS: Final = """\
+    known = trie._root.cache.load()
+    top = rdcss_read_root(trie._root).load()
+    if known is not None and known[0] is top and known[1] == key:
         return known[2]
-    inode = level
-"""
-_FILL_CACHE: Final = """\
-            found = child if same_key(child, key, hash, equal) else None
-            initialise(root.cache, (gcas_read(root, level), key, found))
-            return found
+    found = find(trie, key, hash, equal)
+    answer = default if found is None else found.value
+    trie._root.cache.initialise((top, key, answer))
+    return answer
 """
 RENEWAL: Final = """\
         changed = _with_other(main, pos, copy if above is None else above.with_level(copy))
@@ -95,19 +96,19 @@ def _of_subscriptions(name: str, module: str, text: str, instead: str, **needs: 
 _GCAS: Final = (
     _of_map(
         "GCAS without a look at the generation",
-        "if is_present(root, inode) and not root.readonly:",
-        "if not root.readonly:",
+        "return is_present(root, inode) and not root.readonly",
+        "return not root.readonly",
     ),
     _of_map(
         "GCAS commits in a read-only snapshot",
-        "if is_present(root, inode) and not root.readonly:",
-        "if is_present(root, inode):",
+        "return is_present(root, inode) and not root.readonly",
+        "return is_present(root, inode)",
         starts=("left with a pending tomb",),
     ),
     _of_map(
         "GCAS judges its success by what is there now",
-        "        return load(new) is None\n",
-        "        return load(inode) is new\n",
+        "    return load(new) is None\n",
+        "    return load(inode) is new\n",
     ),
     _of_map(
         "a failed GCAS counts as done",
@@ -118,6 +119,21 @@ _GCAS: Final = (
         "a read does not help",
         "    if load(main) is None:\n        return main\n    return gcas_complete(",
         "    return main\n    return gcas_complete(",
+    ),
+    _of_map(
+        "a GCAS commits before it looks at the root",
+        "    if _may_commit(root, inode) and compare_and_set(new, old, None):\n",
+        "    if compare_and_set(new, old, None):\n",
+    ),
+    _of_map(
+        "a GCAS that a helper decided counts as done",
+        "    if _may_commit(root, inode) and compare_and_set(new, old, None):\n        return True\n",
+        "    if _may_commit(root, inode) and (compare_and_set(new, old, None) or True):\n        return True\n",
+    ),
+    _of_map(
+        "the look at the root takes a descriptor for the root",
+        "    if is_exactly(top, INode):\n        same",
+        "    if True:\n        top = top if is_exactly(top, INode) else top.old\n        same",
     ),
     _of_map(
         "an aborted write puts back too much",
@@ -280,6 +296,44 @@ _MAPPING: Final = (
         _CTRIE,
         shown_by=("empty", ((("get_or_create", ("a", 1)),), (("get_or_create", ("a", 2)),))),
     ),
+    _of_map(
+        "a lookup reads past a pending write",
+        "            if peek(main) is not borrow(None):\n                break\n",
+        "",
+        _DESCENT,
+        shown_by=("mixed generations", ((("__setitem__", ("y3", 1001)),), (("snapshot", ()), ("get", ("y3",))))),
+    ),
+    _of_map(
+        "a plain store writes past a pending write",
+        "        if peek(main) is not borrow(None) or not is_exactly(main, CNode):\n",
+        "        if not is_exactly(main, CNode):\n",
+        _DESCENT,
+    ),
+    _of_map(
+        "a plain store takes any GCAS for done",
+        "return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) else UNDONE",
+        "return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) or True else UNDONE",
+        _DESCENT,
+    ),
+    _of_map(
+        "a plain store takes the place of another key",
+        "            if hash_of(child) != hash:\n                break\n",
+        "            if hash_of(child) != hash:\n                hash = hash_of(child)\n                break\n",
+        _DESCENT,
+    ),
+    _of_map(
+        "a plain store lets one key stand for all of its hash",
+        "            unpin()\n            return THERE if same else UNDONE\n",
+        "            break\n",
+        _DESCENT,
+        starts=_COLLISIONS,
+    ),
+    _of_map(
+        "put_if_absent stores over a value",
+        "            if same and not only_new:\n",
+        "            if same:\n",
+        _DESCENT,
+    ),
     Mutant(
         "a stale cache of lookups",
         "map",
@@ -290,13 +344,41 @@ _MAPPING: Final = (
                 "    root.readonly = readonly\n    return root\n",
                 "    root.readonly = readonly\n    root.cache = Slot()\n    return root\n",
             ),
-            (_NODES, "    inode = level\n", _LOOK_IN_CACHE),
-            (_NODES, "            return child if same_key(child, key, hash, equal) else None\n", _FILL_CACHE),
+            (
+                _DESCENT,
+                "    if end is borrow(None):\n        unpin()\n        return default\n",
+                _CACHE_OF_LOOKUPS,
+            ),
         ),
         shown_by=(
             "about to tomb",
             ((("get", ("a2",)), ("get", ("a2",))), (("__setitem__", ("a2", 1001)),)),
         ),
+    ),
+)
+
+_APPROACH: Final = (
+    _of_subscriptions(
+        "a change approaches past a pending write",
+        _EDITING,
+        "        if not is_exactly(main, CNode) or peek(main) is not borrow(None):\n",
+        "        if not is_exactly(main, CNode):\n",
+        shown_by=(
+            "words about to meet",
+            ((("subscribe", ("y1.c", "x")),), (("subscribe", ("y1.d", "y")), ("snapshot", ()))),
+        ),
+    ),
+    _of_subscriptions(
+        "a change approaches along a branch of another word",
+        _EDITING,
+        "        if taken <= 0 or depth + taken >= len(words):\n            break\n",
+        "        if depth + abs(taken) >= len(words):\n            break\n        taken = abs(taken)\n",
+    ),
+    _of_subscriptions(
+        "a change does not know the parent of where it stands",
+        _EDITING,
+        "    edit.parent = parent_here\n",
+        "    edit.parent = here\n",
     ),
 )
 
@@ -589,6 +671,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *_SNAPSHOTS,
     *_TOMBS,
     *_MAPPING,
+    *_APPROACH,
     *_SUBSCRIPTIONS,
     *_CHECKER,
     *_RECLAIMER,

@@ -4,19 +4,10 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport Gen
+from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Edit, INode, SNode
 from subtrie._trie.subscribers cimport Entry
 from subtrie._trie.packed_key cimport TextNode
-
-cdef extern from *:
-    # For borrowed traversal; see ctrie/_nodes.pxd.
-    """
-    #define SUBTRIE_ALONE(b) (((struct __pyx_obj_7subtrie_5_trie_6branch_Branch *)(b))->alone)
-    #define SUBTRIE_NEXT(b) ((PyObject *)((struct __pyx_obj_7subtrie_5_trie_6branch_Branch *)(b))->next)
-    """
-    uint64_t SUBTRIE_ALONE(PyObject *branch) nogil
-    PyObject *SUBTRIE_NEXT(PyObject *branch) nogil
-
 
 cdef class Branch(TextNode):
     cdef readonly INode next
@@ -31,7 +22,16 @@ cdef class Chain(Branch):
     pass
 
 
-@cython.locals(branch=Branch, entry=Entry)
+# Views of borrowed branches, for whoever is pinned; see ctrie/_nodes.pxd.
+cdef inline uint64_t sole_hash_of(Borrowed branch) noexcept nogil:
+    return (<Branch>branch).alone
+
+
+cdef inline Borrowed next_of(Borrowed branch) noexcept nogil:
+    return <PyObject *>(<Branch>branch).next
+
+
+@cython.locals(kind=object, entry=Entry)
 cdef Branch _blank(bint long, object subscribers, INode next)
 @cython.locals(entry=Entry)
 cdef Branch _filled(Branch branch, uint64_t hash, object subscribers, INode next)

@@ -34,20 +34,23 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
+from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import flag_at
     from ctrie._cnode import Gen, new_cnode
+    from ctrie._memory import leaf_after, new_leaf
     from ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
-    from ctrie._slot import borrow, borrowed, plain_after, plain_node, untrack
+    from ctrie._slot import borrow, borrowed
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.packed_key import TextNode, copy_key, drop_texts, key_begins, set_key, words_followed
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
 else:
     from cython.cimports.ctrie._arrays import flag_at
     from cython.cimports.ctrie._cnode import Gen, new_cnode
-    from cython.cimports.ctrie._native import borrow, borrowed, plain_after, plain_node, untrack
+    from cython.cimports.ctrie._memory import leaf_after, new_leaf
+    from cython.cimports.ctrie._native import borrow, borrowed
     from cython.cimports.ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
     from cython.cimports.subtrie._trie.groups import members_of, with_members
     from cython.cimports.subtrie._trie.packed_key import (
@@ -92,21 +95,24 @@ class Chain(Branch):
     __slots__ = ()
 
 
-plain_after(Branch.__new__(Branch))
-plain_after(Chain.__new__(Chain))
+leaf_after(Branch.__new__(Branch))
+leaf_after(Chain.__new__(Chain))
 drop_texts(Branch)
 drop_texts(Chain)
 
 
+if not cython.compiled:  # views of borrowed branches; the compiled ones (branch.pxd) count no references
+    sole_hash_of = attrgetter("alone")
+    next_of = attrgetter("next")
+
+
 def _blank(long: bool, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of one word or, `long`, of more, to be filled with the same."""
-    branch: Branch | None = None
+    kind = Chain if long else Branch
     if next is None and isinstance(subscribers, Entry):
         entry: Entry = subscribers
-        branch = plain_node(Chain if long else Branch, entry.subscriber, entry.options)
-    if branch is None:
-        branch = Chain.__new__(Chain) if long else Branch.__new__(Branch)
-    return branch
+        return new_leaf(kind, entry.subscriber, entry.options)  # type: ignore[no-any-return]
+    return new_leaf(kind, subscribers, next)  # type: ignore[no-any-return]
 
 
 def _filled(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> Branch:
@@ -119,8 +125,6 @@ def _filled(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> 
         if entry.options is None and entry.hash != 0:
             branch.value = entry.subscriber
             branch.alone = entry.hash
-        if next is None:
-            untrack(branch, entry.subscriber, entry.options)
     return branch
 
 
@@ -193,6 +197,7 @@ class FilterEdit(Edit):
         self.words = words
         self.hashes = hashes
         self.group = group
+        self.settled = False
         self.attempts = 0
         self.crossed = False
 

@@ -15,18 +15,22 @@ cdef extern from "packed_key.h" nogil:
     characters packed_characters(const packed_text *text)
     bint packed_is_here(const packed_text *text)
 
-cdef extern from *:
-    # For borrowed traversal; see ctrie/_nodes.pxd.
-    """
-    #define SUBTRIE_TEXT(node) (&((struct __pyx_obj_7subtrie_5_trie_10packed_key_TextNode *)(node))->text)
-    """
-    packed_text *SUBTRIE_TEXT(PyObject *node) nogil
-
+cdef extern from "packed_key.h":
+    Py_ssize_t packed_followed(const packed_text *text, tuple words, Py_ssize_t start, str separator)
 
 cdef class TextNode(SNode):
     cdef packed_text text
 
     cdef bint is_for(self, object key, object equal) except -1
+
+
+cdef inline packed_text *text_of(PyObject *node) noexcept nogil:
+    return &(<TextNode>node).text
+
+
+# As words_followed, of a borrowed node.
+cdef inline Py_ssize_t words_followed_in(PyObject *node, tuple words, Py_ssize_t start, str separator) noexcept:
+    return packed_followed(text_of(node), words, start, separator)
 
 
 cdef drop_texts(type kind)

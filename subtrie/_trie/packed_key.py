@@ -23,7 +23,7 @@ class TextNode(SNode):
 
 
 def drop_texts(kind: type[TextNode]) -> None:
-    """Let nodes of this type, some of them plain (untracked.h), be dropped with their texts. For the compiled twin."""
+    """Let nodes of this type, which are leaves, be dropped with their texts. For the compiled twin."""
 
 
 def set_key(node: TextNode, key: str) -> None:
@@ -46,6 +46,11 @@ def words_followed(node: TextNode, words: tuple[str | None, ...], start: int, se
             break
         taken += 1
     return taken if taken == len(own) else -taken
+
+
+def words_followed_in(node: Any, words: tuple[str, ...], start: int, separator: str) -> int:
+    """As `words_followed`, of a borrowed node."""
+    return words_followed(node, words, start, separator)
 
 
 def key_begins(node: TextNode, word: str, separator: str) -> bool:

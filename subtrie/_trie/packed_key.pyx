@@ -2,18 +2,13 @@
 
 from cpython.object cimport PyObject, PyTypeObject, destructor
 
-from ctrie._native cimport SLOT_NEEDS_PIN
 from ctrie._nodes cimport SNode
-
-cdef extern from "untracked.h":
-    void plain_drop(PyObject *node) noexcept
 
 cdef extern from "packed_key.h":
     int packed_set(packed_text *text, str string) except -1
     int packed_copy(packed_text *text, const packed_text *other) except -1
     void packed_free(packed_text *text)
     str packed_string(const packed_text *text)
-    Py_ssize_t packed_followed(const packed_text *text, tuple words, Py_ssize_t start, str separator)
     bint packed_begins(const packed_text *text, str word, str separator)
 
 
@@ -32,14 +27,18 @@ cdef class TextNode(SNode):
         return text == key if equal is None else equal(text, key)
 
 
+cdef destructor _drop_leaf = NULL      # of all kinds, which one module makes
+
+
 cdef void _drop(PyObject *node) noexcept:
-    packed_free(SUBTRIE_TEXT(node))
-    plain_drop(node)
+    packed_free(text_of(node))
+    _drop_leaf(node)
 
 
 cdef drop_texts(type kind):
-    if SLOT_NEEDS_PIN:
-        (<PyTypeObject *>kind).tp_dealloc = _drop
+    global _drop_leaf
+    _drop_leaf = (<PyTypeObject *>kind).tp_dealloc
+    (<PyTypeObject *>kind).tp_dealloc = <destructor>_drop
 
 
 cdef int set_key(TextNode node, str key) except -1:

@@ -36,12 +36,15 @@ from operator import is_
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, find, freeze_root, new_pair
-    from ctrie._slot import Slot, compare_and_set, initialise, load, untrack
+    from ctrie._descent import find
+    from ctrie._memory import untrack
+    from ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair
+    from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 else:
     from cython.cimports.ctrie._descent import find
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load, untrack
+    from cython.cimports.ctrie._memory import untrack
+    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
     from cython.cimports.ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 

@@ -5,17 +5,6 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._nodes cimport Edit
 
-cdef extern from *:
-    # Views for borrowed traversal; see ctrie/_nodes.pxd.
-    """
-    #define SUBTRIE_SUBSCRIBER(e) (((struct __pyx_obj_7subtrie_5_trie_11subscribers_Entry *)(e))->subscriber)
-    #define SUBTRIE_ENTRY_HASH(e) (((struct __pyx_obj_7subtrie_5_trie_11subscribers_Entry *)(e))->hash)
-    #define SUBTRIE_SET_ARRAY(s) (((struct __pyx_obj_7subtrie_5_trie_11subscribers_SetNode *)(s))->array)
-    """
-    PyObject *SUBTRIE_SUBSCRIBER(PyObject *entry) nogil
-    uint64_t SUBTRIE_ENTRY_HASH(PyObject *entry) nogil
-    PyObject *SUBTRIE_SET_ARRAY(PyObject *node) nogil
-
 cdef int INLINE, _BITS, _HASH_BITS
 cdef uint32_t _MASK
 
@@ -30,6 +19,19 @@ cdef class SetNode:
     cdef uint32_t bitmap
     cdef tuple array
     cdef Py_ssize_t size
+
+
+# Views for borrowed traversal; see ctrie/_nodes.pxd.
+cdef inline PyObject *SUBTRIE_SUBSCRIBER(PyObject *entry) noexcept nogil:
+    return <PyObject *>(<Entry>entry).subscriber
+
+
+cdef inline uint64_t SUBTRIE_ENTRY_HASH(PyObject *entry) noexcept nogil:
+    return (<Entry>entry).hash
+
+
+cdef inline PyObject *SUBTRIE_SET_ARRAY(PyObject *node) noexcept nogil:
+    return <PyObject *>(<SetNode>node).array
 
 
 @cython.locals(entry=Entry)

@@ -29,11 +29,11 @@ from ctrie._arrays import groups_of
 
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced, settle
+    from ctrie._memory import leaf_after, new_leaf
     from ctrie._nodes import Edit, mix
-    from ctrie._slot import plain_after, plain_node, untrack
 else:
     from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced, settle
-    from cython.cimports.ctrie._native import plain_after, plain_node, untrack
+    from cython.cimports.ctrie._memory import leaf_after, new_leaf
     from cython.cimports.ctrie._nodes import Edit, mix
 
 from subtrie._trie.weak_subscribers import Held, HeldMethod
@@ -53,7 +53,7 @@ class Entry:
     options: dict[str, Any] | None
 
 
-plain_after(Entry.__new__(Entry))
+leaf_after(Entry.__new__(Entry))
 
 
 class SetNode:
@@ -66,13 +66,10 @@ class SetNode:
 
 
 def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None) -> Entry:
-    entry: Entry | None = plain_node(Entry, subscriber, options)
-    if entry is None:
-        entry = Entry.__new__(Entry)
+    entry: Entry = new_leaf(Entry, subscriber, options)
     entry.subscriber = subscriber
     entry.hash = hash
     entry.options = options
-    untrack(entry, subscriber, options)
     return entry
 
 

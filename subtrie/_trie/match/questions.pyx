@@ -23,8 +23,8 @@ from ctrie._descent cimport help_pending
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
-from ctrie._nodes cimport CTRIE_HASH, CTRIE_VALUE, INode, Root, freeze_root, rdcss_read_root
-from subtrie._trie.branch cimport SUBTRIE_ALONE, Chain
+from ctrie._nodes cimport INode, Root, freeze_root, rdcss_read_root, hash_of as CTRIE_HASH, value_of as CTRIE_VALUE
+from subtrie._trie.branch cimport Chain, sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.answer_cache cimport (
     ANSWER, DELIVERIES, FIRST, MOST_SEEN, ROOT, SUBSCRIBERS, TOPIC, Table, own_table, remember, wanted_place
@@ -40,7 +40,7 @@ from subtrie._trie.match.traversal cimport (
     ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, ROOM, THROUGH, UNSPLIT, Step, Trails, Traversal,
     estimated_size, prefetch, prefetch_to_count, still_holds, traverse, warm
 )
-from subtrie._trie.packed_key cimport SUBTRIE_TEXT, characters, characters_of
+from subtrie._trie.packed_key cimport characters, characters_of, text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport (
     MANY_WORDS, MARKED, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
 )

@@ -10,10 +10,11 @@ from libc.stdint cimport uint64_t
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode
 from ctrie._native cimport CTRIE_IS, CTRIE_SLOT, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, slot_read
-from ctrie._nodes cimport CTRIE_ENTRIES, CTRIE_HASH, CTRIE_TOMB, CTRIE_VALUE, INode, LNode
-from subtrie._trie.branch cimport SUBTRIE_ALONE, SUBTRIE_NEXT, Chain
+from ctrie._nodes cimport INode, LNode
+from ctrie._nodes cimport entombed_in as CTRIE_TOMB, entries_of as CTRIE_ENTRIES, hash_of as CTRIE_HASH, value_of as CTRIE_VALUE
+from subtrie._trie.branch cimport Chain, next_of as SUBTRIE_NEXT, sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer_push, buffer_room_for
-from subtrie._trie.packed_key cimport SUBTRIE_TEXT, characters, packed_characters, packed_is_here, packed_text
+from subtrie._trie.packed_key cimport characters, packed_characters, packed_is_here, packed_text, text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport (
     MANY_WORDS, MARKED, ONE_WORD, character_at, word, word_begins, word_end, word_is_part, word_is_word
 )

@@ -6,9 +6,9 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t
 from libc.string cimport memchr, memcmp
 
-from ctrie._nodes cimport CTRIE_HASH
+from ctrie._nodes cimport hash_of as CTRIE_HASH
 from subtrie._trie.branch cimport Branch
-from subtrie._trie.packed_key cimport SUBTRIE_TEXT, characters, packed_characters
+from subtrie._trie.packed_key cimport characters, packed_characters, text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport MARKED
 
 from collections import namedtuple

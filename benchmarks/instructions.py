@@ -1,0 +1,211 @@
+"""How many instructions an operation takes, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
+
+Times on a busy machine say little about a change of a few per cent; instructions are the same in every run. They do not
+see what an operation waits for (memory, other threads): that is for the benchmarks. A count is of one call from Python,
+its loop taken off, at one size of the trie. Two checkouts are compared by `--against`, a file that `--keep` wrote.
+
+It needs valgrind (Debian: apt-get install valgrind) and the compiled twin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+CALLS = 2000
+WARM_UP = 10
+SIZES = "1000,100000"
+OPERATIONS = (
+    "get",
+    "get absent",
+    "get integer",
+    "set present",
+    "set new",
+    "put_if_absent new",
+    "delete",
+    "subscribe",
+    "unsubscribe",
+    "match",
+    "match cached",
+)
+
+Work = Callable[[Any], object]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Count, and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__)
+    parser.add_argument("operations", nargs="*", metavar="operation", help=f"of: {', '.join(OPERATIONS)} (all)")
+    parser.add_argument("--sizes", default=SIZES, help="keys or filters beforehand, with commas (%(default)s)")
+    parser.add_argument("--keep", type=Path, help="write the counts to this file")
+    parser.add_argument("--against", type=Path, help="compare with the counts in this file")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    wanted = options.operations or list(OPERATIONS)
+    unknown = [name for name in wanted if name not in OPERATIONS]
+    if unknown:
+        parser.error(f"no operation is called {unknown[0]!r}; there are: {', '.join(OPERATIONS)}")
+    if options.child:
+        _run_marked(wanted, int(options.child))
+        return 0
+    if shutil.which("valgrind") is None:
+        print("valgrind is missing: install it (Debian and Ubuntu: apt-get install valgrind)", file=sys.stderr)
+        return 2
+    counts = {size: counted(wanted, int(size)) for size in options.sizes.split(",")}
+    if options.keep is not None:
+        options.keep.write_text(json.dumps(counts, indent=1) + "\n")
+    _print(counts, json.loads(options.against.read_text()) if options.against else {})
+    return 0
+
+
+def counted(operations: list[str], size: int) -> dict[str, float]:
+    """Return the instructions of one call of each operation, in one run under callgrind."""
+    with TemporaryDirectory() as folder:
+        profile = Path(folder, "counts")
+        subprocess.run(
+            [
+                "valgrind",
+                "--tool=callgrind",
+                "--dump-before=getppid",  # each call of it ends one count and begins the next
+                f"--callgrind-out-file={profile}",
+                sys.executable,
+                "-m",
+                "benchmarks.instructions",
+                *operations,
+                f"--child={size}",
+            ],
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": "1", "CTRIE_TWIN": "compiled"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        totals = [_total(part) for part in sorted(Path(folder).glob("counts.*"), key=lambda part: int(part.suffix[1:]))]
+    # Before the first mark: building. Then a count of work and one of the loop alone, by turns.
+    work, loop = totals[1::2], totals[2::2]
+    return {name: (work[i] - loop[i]) / CALLS for i, name in enumerate(operations)}
+
+
+def _total(part: Path) -> int:
+    found = re.search(r"^totals: (\d+)", part.read_text(), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{part} is no profile of callgrind's")
+    return int(found[1])
+
+
+def _run_marked(operations: list[str], size: int) -> None:
+    """What callgrind counts, between calls of `os.getppid`."""
+    gc.disable()
+    prepared = [_prepared(name, size) for name in operations]
+    for work, arguments in prepared:
+        for argument in arguments[:WARM_UP]:
+            work(argument)
+        rest = arguments[WARM_UP:]
+        os.getppid()
+        for argument in rest:
+            work(argument)
+        os.getppid()
+        for _ in rest:
+            pass
+    os.getppid()
+
+
+def _prepared(name: str, size: int) -> tuple[Work, list[Any]]:
+    chance = random.Random(f"{name} {size}")
+    return (_of_map if name in OPERATIONS[:7] else _of_trie)(name, size, chance)
+
+
+def _of_map(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
+    trie, keys = _map(size, name == "get integer")
+    present = [chance.choice(keys) for _ in range(CALLS + WARM_UP)]
+    new = [f"{name} {i}" for i in range(CALLS + WARM_UP)]
+    if name == "delete":
+        for key in new:
+            trie[key] = 0
+        return trie.__delitem__, new
+    works: dict[str, tuple[Work, list[Any]]] = {
+        "get": (trie.get, present),
+        "get absent": (trie.get, new),
+        "get integer": (trie.get, present),
+        "set present": (lambda key: trie.__setitem__(key, 1), present),
+        "set new": (lambda key: trie.__setitem__(key, 1), new),
+        "put_if_absent new": (lambda key: trie.put_if_absent(key, 1), new),
+    }
+    return works[name]
+
+
+@cache
+def _map(size: int, integers: bool) -> tuple[Any, list[Any]]:
+    from ctrie import Ctrie
+
+    keys: list[Any] = list(range(size)) if integers else [f"key {i}" for i in range(size)]
+    trie: Ctrie = Ctrie()
+    for key in keys:
+        trie[key] = key
+    return trie, keys
+
+
+def _of_trie(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
+    trie, filters = _subscriptions(size, name == "match cached")
+    new = [*_filters(CALLS + WARM_UP, chance)]
+    topics = [chance.choice(filters).replace("*", "w7").replace("#", "w8.w9") for _ in range(CALLS + WARM_UP)]
+    if name == "subscribe":
+        return lambda pattern: trie.subscribe(pattern, "new"), new
+    if name == "unsubscribe":
+        for pattern in new:
+            trie.subscribe(pattern, "new")
+        return lambda pattern: trie.unsubscribe(pattern, "new"), new
+    if name == "match cached":
+        for topic in (*topics, *topics):
+            trie.match(topic)
+    return trie.match, topics
+
+
+@cache
+def _subscriptions(size: int, remembers: bool) -> tuple[Any, list[str]]:
+    from subtrie import SubscriptionTrie
+
+    filters = [*_filters(size, random.Random(size))]
+    trie: SubscriptionTrie = SubscriptionTrie(cache=4 * CALLS if remembers else 0)
+    for number, pattern in enumerate(filters):
+        trie.subscribe(pattern, number)
+    return trie, filters
+
+
+def _filters(count: int, chance: random.Random) -> Iterator[str]:
+    """Yield filters of one to five words out of a thousand, one word in sixteen a wildcard."""
+    for _ in range(count):
+        words = [f"w{chance.randrange(1000)}" if chance.random() < 0.9375 else "*" for _ in range(chance.randint(3, 6))]
+        yield ".".join(words) if chance.random() < 0.9 else ".".join([*words, "#"])
+
+
+def _print(counts: dict[str, dict[str, float]], before: dict[str, dict[str, float]]) -> None:
+    table = Table(title="Instructions a call")
+    table.add_column("operation")
+    for size in counts:
+        table.add_column(f"{int(size):,}", justify="right")
+    for name in next(iter(counts.values())):
+        table.add_row(name, *[_cell(counts[size][name], before.get(size, {}).get(name)) for size in counts])
+    Console().print(table)
+
+
+def _cell(count: float, before: float | None) -> str:
+    return f"{count:,.0f}" if before is None else f"{count:,.0f} ({count / before:.3f})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

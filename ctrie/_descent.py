@@ -1,0 +1,297 @@
+"""Lookups and plain stores: the descents that most calls take, with borrowed references.
+
+On free-threaded builds a reader that counted references on its way down would write to the very nodes that all readers
+share. These descents count nothing until they have arrived; a pin keeps what they pass alive (`c/epoch.h`). While
+pinned they run no Python code, allocate nothing and drop no reference: to compare keys by `__eq__` they take a
+reference, unpin, and compare. In the interpreted twin a borrowed reference is like any other, and pins do nothing.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Callable
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import W, flag_at, popcount
+    from ctrie._cnode import CNode, Gen, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
+    from ctrie._memory import is_out_of_track
+    from ctrie._nodes import (
+        INode,
+        LNode,
+        Pair,
+        Root,
+        Rooted,
+        SNode,
+        TNode,
+        gcas,
+        gcas_complete,
+        gen_of,
+        hash_of,
+        key_of,
+        new_inode,
+        new_pair,
+        rdcss_read_root,
+        root_of,
+        same_key,
+        two_snodes,
+        value_of,
+    )
+    from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
+else:
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
+    from cython.cimports.ctrie._cnode import (
+        CNode,
+        Gen,
+        MainNode,
+        bitmap_of,
+        branch_at,
+        child_at,
+        with_branch,
+        with_other_branch,
+    )
+    from cython.cimports.ctrie._memory import is_out_of_track
+    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
+    from cython.cimports.ctrie._nodes import (
+        INode,
+        LNode,
+        Pair,
+        Root,
+        Rooted,
+        SNode,
+        TNode,
+        gcas,
+        gcas_complete,
+        gen_of,
+        hash_of,
+        key_of,
+        new_inode,
+        new_pair,
+        rdcss_read_root,
+        root_of,
+        same_key,
+        two_snodes,
+        value_of,
+    )
+
+if not cython.compiled:  # in _descent.pxd, a size of C arrays
+    GROUP = 16  # keys that `warm` walks together: more would not wait less
+
+UNDONE = 0
+STORED = 1
+THERE = 2
+
+
+def help_pending(root: Root, inode: Any, main: Any) -> None:
+    """Decide the GCAS that is pending in `inode`; both are borrowed and pinned, and the pin is gone afterwards. A
+    function of its own, since its references are dropped at its end, and must not be dropped while pinned."""
+    kept_inode: INode = borrowed(inode)
+    kept_main: MainNode = borrowed(main)
+    unpin()
+    gcas_complete(root, kept_inode, kept_main)
+
+
+def _end_of_path(trie: Rooted, hash: int) -> Any:
+    """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, None if there is
+    none. Progress: it begins again only after it has helped a write or a snapshot of another thread to its end."""
+    while True:
+        pin()
+        lev = 0
+        node = peek(root_of(trie))
+        if not is_exactly(node, INode):
+            unpin()
+            rdcss_read_root(trie._root)
+            continue
+        while True:
+            main = peek(node)
+            if peek(main) is not borrow(None):
+                break
+            if not is_exactly(main, CNode):
+                return main
+            bitmap = bitmap_of(main)
+            flag = flag_at(hash, lev)
+            if not bitmap & flag:
+                return borrow(None)
+            node = child_at(main, popcount(bitmap & (flag - 1)))
+            if not is_exactly(node, INode):
+                return node
+            lev += W
+        # A GCAS is pending here: decide it, and begin again.
+        help_pending(trie._root, node, main)
+
+
+def _compared(end: Any, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
+    """Return the S-node of `key` among those that `end` holds."""
+    if isinstance(end, SNode):
+        sn: SNode = end
+        return sn if same_key(sn, key, hash, equal) else None
+    if isinstance(end, LNode):
+        ln: LNode = end
+        for entry in ln.entries:
+            if same_key(entry, key, hash, equal):
+                return entry  # type: ignore[no-any-return]
+        return None
+    tn: TNode = end
+    return tn.sn if tn.sn is not None and same_key(tn.sn, key, hash, equal) else None
+
+
+def find(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
+    """Return the S-node of `key`, or None. Linearizes at the last main node that it reads, or just before that node
+    was cut off. Lock-free; writes only to help."""
+    end = _end_of_path(trie, hash)
+    if end is borrow(None):
+        unpin()
+        return None
+    kept = borrowed(end)
+    unpin()
+    return _compared(kept, key, hash, equal)
+
+
+def find_value(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, default: Any) -> Any:
+    """Return the value of `key`, or `default`; otherwise as `find`."""
+    end = _end_of_path(trie, hash)
+    if end is borrow(None):
+        unpin()
+        return default
+    if is_exactly(end, Pair):
+        if hash_of(end) != hash:
+            unpin()
+            return default
+        if same_without_python(key_of(end), key, equal):
+            value = borrowed(value_of(end))
+            unpin()
+            return value
+    kept = borrowed(end)
+    unpin()
+    sn = _compared(kept, key, hash, equal)
+    return default if sn is None else sn.value
+
+
+if not cython.compiled:  # the compiled bodies (prefetch.h) ask the processor to fetch memory into its caches
+
+    def prefetch_node(node: Any) -> None:
+        """Have the head of a node fetched."""
+
+    def prefetch_child(cn: Any, pos: int) -> None:
+        """Have a C-node's branch number `pos` fetched."""
+
+    def prefetch_text(key: Any) -> None:
+        """Have a key fetched with what it is compared by."""
+
+
+def warm(trie: Rooted, hashes: Any, count: int) -> None:
+    """Have what `find_value` is going to read fetched into the processor's caches, for up to GROUP hashes.
+
+    The descents of all go on together, step by step: while one waits for memory, so do the others, and not one after
+    the other. It decides nothing and answers nothing; whatever it meets that is not at rest it leaves to `find_value`.
+    """
+    if not cython.compiled:
+        nodes: list[Any] = [None] * GROUP
+        places = [0] * GROUP
+    pin()
+    top = peek(root_of(trie))
+    left = count if is_exactly(top, INode) else 0
+    for i in range(left):
+        nodes[i] = peek(top)
+    lev = 0
+    while left:
+        for i in range(count):
+            if nodes[i] is not borrow(None):
+                if is_exactly(nodes[i], CNode) and bitmap_of(nodes[i]) & flag_at(hashes[i], lev):
+                    places[i] = popcount(bitmap_of(nodes[i]) & (flag_at(hashes[i], lev) - 1))
+                    prefetch_child(nodes[i], places[i])
+                else:
+                    nodes[i] = borrow(None)
+        for i in range(count):
+            if nodes[i] is not borrow(None):
+                nodes[i] = child_at(nodes[i], places[i])
+                prefetch_node(nodes[i])
+        left = 0
+        for i in range(count):
+            if nodes[i] is borrow(None):
+                continue
+            if is_exactly(nodes[i], INode):
+                nodes[i] = peek(nodes[i])
+                prefetch_node(nodes[i])
+                left += 1
+            else:
+                if is_exactly(nodes[i], Pair) and hash_of(nodes[i]) == hashes[i]:
+                    prefetch_text(key_of(nodes[i]))
+                    prefetch_node(value_of(nodes[i]))
+                nodes[i] = borrow(None)
+        lev += W
+    unpin()
+
+
+if not cython.compiled:  # the compiled body (_descent.pxd) calls the comparison of their type, which cannot fail
+
+    def same_without_python(stored: Any, key: object, equal: Callable[[Any, Any], Any] | None) -> bool:
+        """Tell whether the keys are the same as far as that can be told without running Python code: identical, or two
+        exact strings or integers that are equal."""
+        if stored is key:
+            return True
+        kind = type(key)
+        return equal is None and type(stored) is kind and (kind is str or kind is int) and bool(stored == key)
+
+
+def put_quickly(
+    trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, value: object, only_new: bool
+) -> int:
+    """Store `value` where that takes one GCAS at most, all on the path being of the root's generation and at rest.
+
+    STORED: the key was there and has the value now, or its branch was free, or was another key's with another hash.
+    THERE: the key was there and, with `only_new`, keeps its value. UNDONE: nothing was done, and `edit_trie` has to do
+    it; it would make the same GCAS, but by way of an Edit. Linearizes as `edit_trie`. Never waits, never repeats."""
+    pin()
+    node = peek(root_of(trie))
+    if not is_exactly(node, INode):
+        unpin()
+        return UNDONE
+    gen = gen_of(node)
+    lev = 0
+    while True:
+        main = peek(node)
+        if peek(main) is not borrow(None) or not is_exactly(main, CNode):
+            unpin()
+            return UNDONE
+        bitmap = bitmap_of(main)
+        flag = flag_at(hash, lev)
+        pos = popcount(bitmap & (flag - 1))
+        if not bitmap & flag:
+            break
+        child = child_at(main, pos)
+        if not is_exactly(child, INode):
+            if hash_of(child) != hash:
+                break
+            same = same_without_python(key_of(child), key, equal)
+            if same and not only_new:
+                break
+            unpin()
+            return THERE if same else UNDONE
+        if gen_of(child) is not gen:  # asked only to save a GCAS which would fail
+            unpin()
+            return UNDONE
+        node = child
+        lev += W
+    inode: INode = borrowed(node)
+    cn: CNode = borrowed(main)
+    unpin()
+    changed = _with_pair(cn, inode.gen, flag, pos, lev, key, hash, value)
+    if is_out_of_track(inode, changed):
+        return UNDONE
+    return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) else UNDONE
+
+
+def _with_pair(cn: CNode, gen: Gen, flag: int, pos: int, lev: int, key: object, hash: int, value: object) -> CNode:
+    """Return `cn` with one pair more, or with another value for the one at `pos` if that has the hash."""
+    if not cn.bitmap & flag:
+        return with_branch(cn, flag, pos, new_pair(key, hash, value))
+    there: Pair = branch_at(cn, pos)
+    if there.hash == hash:
+        return with_other_branch(cn, pos, new_pair(there.key, hash, value))  # as in a dict, the first key object stays
+    both = new_inode(two_snodes(there, new_pair(key, hash, value), lev + W, gen), gen)
+    return with_other_branch(cn, pos, both)

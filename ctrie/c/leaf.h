@@ -1,0 +1,143 @@
+/* Leaves: how the nodes are made and dropped that hold a key, or a subscriber. Every write makes one and drops one, so the
+ * general way, which visits the base types of a node one by one, clears what is set next, and has the collector take note
+ * of what it is told to forget at once, is what a write would spend most of its time on.
+ *
+ * A leaf is a copy of its kind's first one, whose references are all to None; and its kind's references are dropped without
+ * asking the type. One that leads to nothing that the collector tracks is not tracked either (slot.h), and on free-threaded
+ * builds not even allocated for the collector (untracked.h). On GIL builds the memory of the last leaves that were dropped
+ * serves the next ones: a write drops the leaf whose place it takes, and asking the allocator would be a twelfth of it.
+ */
+#ifndef CTRIE_LEAF_H
+#define CTRIE_LEAF_H
+
+#include "slot.h"
+#include "untracked.h"
+
+/* A module has so many kinds at most, and a kind so many references. */
+enum { LEAF_KINDS = 2, LEAF_REFERENCES = 4 };
+
+/* Enough for the next writes. Each one may keep a megabyte of CPython's allocator from being given back. */
+enum { LEAVES_KEPT = 2 };
+
+typedef struct {
+    PyTypeObject *type;
+    PyObject *first;
+    int references;
+    Py_ssize_t offsets[LEAF_REFERENCES];
+#ifndef Py_GIL_DISABLED
+    int count;
+    PyObject *kept[LEAVES_KEPT];        /* untracked, with references that have been dropped */
+#endif
+} leaf_kind;
+
+/* C variables, since every use of a Python one would be counted, and in that count all threads would write. */
+static leaf_kind leaf_kinds[LEAF_KINDS];
+
+static inline leaf_kind *leaf_kind_of(PyTypeObject *type)
+{
+    leaf_kind *kind = leaf_kinds;
+    while (kind->type != type) {
+        kind++;
+    }
+    return kind;
+}
+
+#define LEAF_REFERENCE(node, kind, i) (*(PyObject **)((char *)(node) + (kind)->offsets[i]))
+
+#ifdef Py_GIL_DISABLED
+
+static inline void leaf_free(leaf_kind *kind, PyObject *node, int plain)
+{
+    (void)kind;
+    if (plain) {
+        plain_free(node);
+    }
+    else {
+        PyObject_GC_Del(node);
+    }
+}
+
+static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
+{
+    return tracked ? PyObject_GC_New(PyObject, kind->type) : plain_new(kind->type, kind->type->tp_basicsize);
+}
+
+#else
+
+static inline void leaf_free(leaf_kind *kind, PyObject *node, int plain)
+{
+    (void)plain;
+    if (kind->count < LEAVES_KEPT) {
+        kind->kept[kind->count++] = node;
+    }
+    else {
+        PyObject_GC_Del(node);
+    }
+}
+
+static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
+{
+    (void)tracked;
+    if (kind->count == 0) {
+        return PyObject_GC_New(PyObject, kind->type);
+    }
+    PyObject *node = kind->kept[--kind->count];
+    _Py_NewReference(node);
+    return node;
+}
+
+#endif
+
+static void leaf_drop(PyObject *node)
+{
+    leaf_kind *kind = leaf_kind_of(Py_TYPE(node));
+    int plain = is_plain(node);
+    PyObject_GC_UnTrack(node);
+    for (int i = 0; i < kind->references; i++) {
+        Py_DECREF(LEAF_REFERENCE(node, kind, i));
+    }
+    leaf_free(kind, node, plain);
+}
+
+/* From now on there may be leaves of this one's type, all of whose references are to None. */
+static inline int leaf_after(PyObject *first)
+{
+    leaf_kind *kind = leaf_kinds;
+    while (kind->type != NULL) {
+        kind++;
+    }
+    for (Py_ssize_t at = sizeof(PyObject); at < Py_TYPE(first)->tp_basicsize; at += sizeof(PyObject *)) {
+        if (*(PyObject **)((char *)first + at) == Py_None) {
+            if (kind->references == LEAF_REFERENCES) {
+                PyErr_SetString(PyExc_SystemError, "ctrie: a leaf with more references than leaf.h has room for");
+                return -1;
+            }
+            kind->offsets[kind->references++] = at;
+        }
+    }
+    kind->type = Py_TYPE(first);
+    kind->first = Py_NewRef(first);
+    kind->type->tp_dealloc = leaf_drop;
+    return 0;
+}
+
+/* A leaf of this type, to lead to `one` and `other` only. */
+static inline PyObject *new_leaf(PyObject *type, PyObject *one, PyObject *other)
+{
+    leaf_kind *kind = leaf_kind_of((PyTypeObject *)type);
+    int tracked = !never_tracked(one) || !never_tracked(other);
+    PyObject *node = leaf_allocate(kind, tracked);
+    if (node == NULL) {
+        return NULL;
+    }
+    memcpy(node + 1, kind->first + 1, (size_t)kind->type->tp_basicsize - sizeof(PyObject));
+    for (int i = 0; i < kind->references; i++) {
+        Py_INCREF(Py_None);
+    }
+    if (tracked) {
+        PyObject_GC_Track(node);
+    }
+    return node;
+}
+
+#endif /* CTRIE_LEAF_H */
