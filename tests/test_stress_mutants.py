@@ -98,16 +98,18 @@ class TestCommand:
     def test_one_that_survives_is_a_failure(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        harmless = Mutant("harmless", "checker", (("stress.search", "_TRAIL: Final = 64", "_TRAIL: Final = 65"),))
-        monkeypatch.setattr("stress.mutants_command.MUTANTS", (harmless,))
+        harmless = Mutant(
+            "harmless", "checker", (("stress.checker.search", "_TRAIL: Final = 64", "_TRAIL: Final = 65"),)
+        )
+        monkeypatch.setattr("stress.cli.mutants.MUTANTS", (harmless,))
         assert main(["mutants", "harmless", "--processes", "1"]) == 1
         assert "SURVIVED  checker: harmless" in capsys.readouterr().out
 
     def test_a_stale_one_is_a_status_of_its_own(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        stale = Mutant("stale", "checker", (("stress.search", "no such text", ""),))
-        monkeypatch.setattr("stress.mutants_command.MUTANTS", (stale,))
+        stale = Mutant("stale", "checker", (("stress.checker.search", "no such text", ""),))
+        monkeypatch.setattr("stress.cli.mutants.MUTANTS", (stale,))
         assert main(["mutants", "stale", "--processes", "1"]) == 2
         assert "STALE     checker: stale" in capsys.readouterr().out
 

@@ -365,7 +365,7 @@ class TestCounters:
     @pytest.mark.parametrize("atomics", [True, False])
     def test_with_and_without_atomics(self, atomics: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         if not atomics:
-            monkeypatch.setattr("stress.counters.find_spec", lambda name: None)
+            monkeypatch.setattr("stress.recorder.counters.find_spec", lambda name: None)
         counters = Counters()
         try:
             counters.add("operations", 2**40)

@@ -67,7 +67,7 @@ class Failure:
     `elements` are the elements that the part touches (None: the whole history); `projected` says that the
     operations are what the recorded ones say about these alone. `initial` are its possible states at the start, and
     `trail` tells for `segment`, which cannot be crossed, and some segments before it, in which states they can be
-    entered; see `stress.search.Ending`.
+    entered; see `stress.checker.search.Ending`.
     """
 
     operations: tuple[Operation, ...]

@@ -15,8 +15,8 @@ __all__ = ["HISTORIES", "first_difference"]
 
 HISTORIES: Final = 2_000
 _HURRIED: Final = (
-    Change("hurried", "stress.search", "max(_FIRST_SHARE, 16 * len(operations))", "1"),
-    Change("sliced", "stress.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
+    Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, 16 * len(operations))", "1"),
+    Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
 )
 """With a first turn of one step nothing is decided in it, and all that is done for large histories is done for small.
 """
