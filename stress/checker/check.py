@@ -22,7 +22,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Final
 
 from sortedcontainers import SortedKeyList
@@ -32,20 +31,13 @@ from stress.checker.search import Ending, Search, segments
 from stress.checker.unwritten_values import first_without_origin
 from stress.history import History, Operation, until
 from stress.spec import Element, Excerpt, Spec, State
+from stress.verdicts import Verdict
 
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
 
 _PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
 """Of what `getrusage` tells."""
 _PAGES_A_MEGABYTE: Final = 2**20 / resource.getpagesize()
-
-
-class Verdict(Enum):
-    """What the checker found."""
-
-    LINEARIZABLE = "linearizable"
-    ILLEGAL = "NOT linearizable"
-    UNKNOWN = "undecided"
 
 
 @dataclass(frozen=True)
@@ -90,6 +82,11 @@ class Judgement:
     failure: Failure | None = field(default=None, repr=False)
     spent: str = ""
     """What of the budget was used up, if the verdict is `UNKNOWN`."""
+
+    @property
+    def spent_by_clock(self) -> bool:
+        """Whether it was the time that was used up."""
+        return self.spent.endswith("seconds")
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.LINEARIZABLE

@@ -13,7 +13,7 @@ from stress.history import History
 from stress.reports.diagnosis import Diagnosis, diagnose
 from stress.spec import Spec
 
-__all__ = ["Report", "Steps", "report_on"]
+__all__ = ["Report", "Steps", "report_on", "trouble_of"]
 
 
 _ORIGINS: Final = {
@@ -50,6 +50,8 @@ class Report:
     replay: str = ""
     trouble: tuple[str, str] | None = None
     steps: Steps | None = None
+    stacks: str = ""
+    """Where the threads were, if they went no further."""
 
     @property
     def is_bad(self) -> bool:
@@ -95,4 +97,23 @@ def report_on(
         **{label: str(history.header[key]) for key, label in _ORIGINS.items() if key in history.header},
         **(facts or {}),
     }
-    return Report(history, spec, judgement, diagnose(judgement, spec, history.operations), told, replay)
+    trouble = trouble_of(history)
+    stacks = str(history.header.get("stacks", "")) if trouble else ""
+    diagnosis = diagnose(judgement, spec, history.operations)
+    return Report(history, spec, judgement, diagnosis, told, replay, trouble, stacks=stacks)
+
+
+_KINDS: Final = {
+    "hang": "a call that never returns",
+    "invariant": "a broken invariant",
+    "death": "a process that died",
+}
+
+
+def trouble_of(history: History) -> tuple[str, str] | None:
+    """What was wrong when a history was recorded, besides what it shows itself: a name for it, and a sentence."""
+    trouble = history.header.get("trouble")
+    if not trouble:
+        return None
+    name = _KINDS.get(str(history.header.get("kind")), "trouble")
+    return name, f"{str(trouble)[:1].upper()}{str(trouble)[1:]}."
