@@ -27,7 +27,7 @@ from stress.explorer.switch_point import switch_point
 from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
 from stress.read import read_history
 from stress.record import Deferred, Stuck, record
-from stress.spec import EVERYTHING, Excerpt, FrozenMap, PerKey, Spec
+from stress.spec import EVERYTHING, WAITS, Excerpt, FrozenMap, PerKey, Spec, SpecError
 from stress.specs import (
     SPECS,
     Counter,
@@ -46,6 +46,7 @@ __all__ = [
     "EVERYTHING",
     "SPECS",
     "UNSEEN",
+    "WAITS",
     "Budget",
     "Counter",
     "Deferred",
@@ -69,6 +70,7 @@ __all__ = [
     "Register",
     "Set",
     "Spec",
+    "SpecError",
     "Stuck",
     "Subscriptions",
     "Verdict",

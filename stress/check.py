@@ -28,10 +28,11 @@ from typing import Any, Final
 from sortedcontainers import SortedKeyList
 
 from stress.components import Component, components
-from stress.history import History, Operation, until
+from stress.history import History, Operation, refuse_two_at_once, until
 from stress.origins import first_without_origin
 from stress.search import Finding, Search, segments
 from stress.spec import Element, Excerpt, Spec, State
+from stress.spec_check import check_spec
 
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
 
@@ -113,6 +114,10 @@ def check(
     Returns:
         the judgement. It is exact unless it is `UNKNOWN`.
 
+    Raises:
+        HistoryError: a thread is in two calls at once.
+        SpecError: the specification contradicts itself (`spec_check`), or a step of it fails.
+
     Complexity: linear for few overlapping operations a component, exponential in their number at worst.
 
     >>> from stress import Counter, Operation
@@ -122,7 +127,10 @@ def check(
     """
     began = time.monotonic()
     operations = list(history)
-    parts = components(operations, spec, [spec.initial] if starts is None else list(starts))
+    given = None if starts is None else list(starts)
+    check_spec(spec, operations, given)
+    refuse_two_at_once(operations)
+    parts = components(operations, spec, [spec.initial] if given is None else given)
     turns = _Turns(spec, budget or Budget(), began)
     verdict, failure = turns.take([(Search(part.operations, spec, part.starts), part) for part in parts])
     return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure, turns.spent)

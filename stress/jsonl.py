@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, renumbered
+from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, refuse_two_at_once, renumbered
 
 __all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
 
@@ -101,6 +101,10 @@ def parse(text: str, source: str = "<text>") -> History:
             raise HistoryError(f"a second operation of id {operation.id}", source=source, line=number)
         ids.add(operation.id)
         operations.append(operation)
+    try:
+        refuse_two_at_once(operations)
+    except HistoryError as error:
+        raise HistoryError(error.reason, source=source) from None
     return History(renumbered(operations), {**_decoded(header, source, first), "source": source})
 
 

@@ -48,7 +48,7 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
         raise HistoryError("the file does not say what was recorded: name a specification with --spec", source=source)
     model = make_spec(spec, source) if initial is UNSEEN else make_spec(spec, source, initial=initial)
     events = edn_events(text, source) if kind == "edn" else log_events(text, source, _LINES[kind])
-    return pair_events(events, model, source, failed_cas_is_false=kind != "edn")
+    return pair_events(events, model, source, is_log=kind != "edn")
 
 
 def _kind(text: str, source: str) -> str:

@@ -15,8 +15,9 @@ from random import Random
 from typing import Any, Final
 
 from stress.spec import Spec
+from stress.spec_check import as_instance
 
-__all__ = ["Draw", "Workload", "one_of", "unique"]
+__all__ = ["Draw", "Workload", "as_calls", "one_of", "unique"]
 
 Call = tuple[str, tuple[Any, ...]]
 
@@ -39,6 +40,23 @@ unique: Final = Draw(lambda _, fresh: fresh())
 """An integer that no other call of the batch gets. A read of such a value tells which write it saw."""
 
 
+def as_calls(operations: Any) -> tuple[Call, ...]:
+    """Operations as pairs of a name and arguments.
+
+    Raises:
+        ValueError: one of them is none.
+    """
+    calls = []
+    for operation in (operations,) if isinstance(operations, str) else operations:
+        if not isinstance(operation, (tuple, list)) or not operation or not isinstance(operation[0], str):
+            raise ValueError(
+                "an operation is a tuple of a method's name and its arguments, such as ('increment',) or "
+                f"('put', 'a', 1), not {operation!r}"
+            )
+        calls.append((operation[0], tuple(operation[1:])))
+    return tuple(calls)
+
+
 @dataclass(frozen=True)
 class Workload:
     """An object to put under stress.
@@ -56,6 +74,10 @@ class Workload:
     operations: Sequence[tuple[Any, ...]]
     check: Callable[[Any], object] | None = None
     name: str = ""
+
+    def __post_init__(self) -> None:
+        as_instance(self.spec)
+        as_calls(self.operations)
 
     def plans(self, random: Random, threads: int, rounds: int, length: int) -> list[list[list[Call]]]:
         """For each thread its rounds of `length` calls."""
