@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 __all__ = [
     "UNSEEN",
+    "Call",
     "History",
     "HistoryError",
     "Opaque",
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 Time = int | float
+Call = tuple[str, tuple[Any, ...]]
+"""A call that is to be made: the name of a method, and its arguments."""
 
 
 class _Unseen(Enum):

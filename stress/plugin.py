@@ -24,8 +24,8 @@ from typing import Any
 import pytest
 
 from stress.arguments import positive
-from stress.campaign import Outcome, draw_seed, run
-from stress.explorer.own import Explored, explore
+from stress.explorer.explore import Explored, explore
+from stress.recorder.campaign import Outcome, draw_seed, run
 from stress.spec import Spec
 
 __all__ = ["every_schedule", "linearizable"]

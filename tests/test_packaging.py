@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ["ctrie", "subtrie", "snapshot", "stress"]
 
 # Command lines put the rooms together: they may import all rooms, and no library module may import them.
-COMMAND_LINES = re.compile(r"/(__main__|cli(_\w+)?|demo)\.py$")
+COMMAND_LINES = re.compile(r"/(__main__|cli(_\w+)?|demo)(\.py$|/)")
 
 
 def run_python(code: str) -> str:
@@ -124,6 +124,18 @@ class TestRooms:
             if not COMMAND_LINES.search(path.as_posix())
             for line, imported in imports(path)
             if COMMAND_LINES.search(f"/{imported.replace('.', '/')}.py")
+        ]
+        assert wrong == []
+
+    def test_the_general_rooms_of_stress_know_nothing_of_the_tries(self) -> None:
+        wrong = [
+            f"{path.relative_to(ROOT)}:{line} imports {imported}"
+            for path in sources(".py")
+            if path.relative_to(ROOT).parts[0] == "stress"
+            and path.relative_to(ROOT).parts[1] != "tries"
+            and not COMMAND_LINES.search(path.as_posix())
+            for line, imported in imports(path)
+            if imported.startswith(("stress.tries", "subtrie", "snapshot"))
         ]
         assert wrong == []
 

@@ -18,7 +18,7 @@ import stress
 from ctrie import AtomicReference
 from stress import Deferred, Verdict, explore, switch_point
 from stress import Set as SetSpec
-from stress.commands import main
+from stress.cli import main
 from stress.explorer.token import TokenError
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]  # Python that is the same everywhere

@@ -21,11 +21,11 @@ from stress import (
     Raised,
     Verdict,
     check,
-    jsonl,
     read_history,
 )
-from stress.edn import KeyedPair, Keyword, Symbol, Unreadable, read_edn, read_edn_value
-from stress.read import parse_initial
+from stress.formats import jsonl
+from stress.formats.edn import KeyedPair, Keyword, Symbol, Unreadable, read_edn, read_edn_value
+from stress.formats.read import parse_initial
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 

@@ -14,10 +14,10 @@ import pytest
 
 import stress
 from stress import Budget, Counter, Deferred, Map, Outcome, Subscriptions, Verdict, one_of, unique
-from stress.campaign import Settings, run_workloads
-from stress.counters import Counters
-from stress.targets import MapUnderTest, SubscriptionsUnderTest
-from stress.workload import Workload
+from stress.recorder.campaign import Settings, run_workloads
+from stress.recorder.counters import Counters
+from stress.recorder.workload import Workload
+from stress.tries.targets import MapUnderTest, SubscriptionsUnderTest
 
 SEEDS = [1, 2, 3]
 
@@ -365,7 +365,7 @@ class TestCounters:
     @pytest.mark.parametrize("atomics", [True, False])
     def test_with_and_without_atomics(self, atomics: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         if not atomics:
-            monkeypatch.setattr("stress.counters.find_spec", lambda name: None)
+            monkeypatch.setattr("stress.recorder.counters.find_spec", lambda name: None)
         counters = Counters()
         try:
             counters.add("operations", 2**40)
@@ -386,7 +386,7 @@ class TestOurOwn:
     @pytest.mark.parametrize("name", ["map", "subscriptions"])
     @pytest.mark.parametrize("threads", [2, 4])
     def test_they_are_linearizable(self, name: str, threads: int) -> None:
-        from stress.targets import find
+        from stress.tries.targets import find
 
         outcome = run_target(find(name), threads=threads, rounds=60)
 

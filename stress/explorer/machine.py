@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from stress.explorer.crew import MAIN, Abandoned, Crew, new_crew
+from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.slots import LOAD, Seam
 
-__all__ = ["LIVELOCK", "Call", "Drift", "Execution", "Machine", "Strategy", "lowest"]
+__all__ = ["LIVELOCK", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
 
 LIVELOCK: Final = 1_000
 """Steps without any call returning; no scenario needs a third of it without going in circles."""
 
-Call = tuple[Callable[..., Any], tuple[Any, ...]]
+BoundCall = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class Strategy(Protocol):
@@ -109,9 +109,9 @@ class Machine:
     every step before it is made, `namer` names the slots that are made; None where nobody needs to.
     """
 
-    def __init__(self, seam: Seam, crew: Crew | None = None) -> None:
+    def __init__(self, seam: Seam, coroutines: Coroutines | None = None) -> None:
         self.seam = seam
-        self.crew = new_crew() if crew is None else crew
+        self.coroutines = new_coroutines() if coroutines is None else coroutines
         self.step = 0
         self.enabled = 0
         self.execution = Execution()
@@ -120,7 +120,7 @@ class Machine:
         self._made_by: Callable[[int], None] = self.execution.order.append
         self._made_on: Callable[[Any], None] = self.execution.slots.append
         self._could_be: Callable[[int], None] = self.execution.enabled.append
-        self._plans: Sequence[Sequence[Call]] = ()
+        self._plans: Sequence[Sequence[BoundCall]] = ()
         self._current = MAIN
         self._begun: list[int] = []
         self._names: list[int] = []
@@ -131,7 +131,7 @@ class Machine:
         self._escaped: BaseException | None = None
         self._decide: Callable[[int], int] = lambda me: MAIN
 
-    def run(self, plans: Sequence[Sequence[Call]], strategy: Strategy) -> Execution:
+    def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
         """Let one thread for each plan make its calls, as `strategy` decides.
 
         Raises:
@@ -150,7 +150,7 @@ class Machine:
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
         self._decide = strategy.decide
-        self.crew.start(self._body, size)
+        self.coroutines.start(self._body, size)
         self.seam.before, self.seam.scheduler = self._before, self
         try:
             while self.enabled and not execution.trouble:
@@ -158,10 +158,10 @@ class Machine:
                 if to == MAIN:
                     break
                 self._let(to)
-                self.crew.resume(to)
+                self.coroutines.resume(to)
         finally:
             self.seam.before = self.seam.scheduler = None
-            self.crew.abandon()
+            self.coroutines.abandon()
         if self._escaped is not None:
             raise self._escaped
         execution.cut = self.enabled != 0 and not execution.trouble
@@ -230,7 +230,7 @@ class Machine:
             self._current = MAIN
         else:
             self._let(to)
-        self.crew.switch(me, to)
+        self.coroutines.switch(me, to)
 
     # What the seam needs besides.
 

@@ -1,0 +1,112 @@
+"""An object of somebody else's, executed and judged as `experiment` says.
+
+Nobody knows all that such an object consists of, so nothing is put back: every execution has one of its own, fresh from
+the factory. References that the factory makes are named in the order in which it makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import count
+from threading import Lock
+from typing import Any, Final
+
+from stress.explorer.coroutines import Coroutines, new_coroutines
+from stress.explorer.experiment import Experiment, Look
+from stress.explorer.machine import BoundCall, Execution, Machine
+from stress.explorer.names import ObjectNames
+from stress.explorer.patch_class import patched_class
+from stress.explorer.scenario import Scenario
+from stress.explorer.slots import Seam, slot_module
+from stress.explorer.switch_point import switching
+from stress.history import freeze
+from stress.spec import Spec
+
+__all__ = ["ObjectExperiment", "Subject", "explored_references"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is explored: a factory of objects, what such an object must look like, the calls that are made in the end,
+    and what raises then if an invariant does not hold.
+    """
+
+    factory: Callable[[], Any]
+    spec: Spec
+    at_end: tuple[tuple[str, tuple[Any, ...]], ...]
+    check: Callable[[Any], object] | None
+
+
+_one_at_a_time: Final = Lock()
+
+
+@cache
+def _coroutines() -> Coroutines:
+    """One for all explorations: its threads, where they are not greenlets, never end."""
+    return new_coroutines()
+
+
+@contextmanager
+def explored_references() -> Iterator[Machine]:
+    """Within the block, whoever makes a `ctrie.AtomicReference` makes one whose accesses the machine schedules. There
+    is one such block at a time.
+    """
+    seam = Seam(takes_back=False)
+    native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
+    with _one_at_a_time, patched_class(native, explored), switching(seam):
+        yield Machine(seam, _coroutines())
+
+
+class _Maker:
+    """The scheduler while the factory runs: it only gives names, which no thread gives."""
+
+    def __init__(self) -> None:
+        self.name = count(-1, -1).__next__
+
+
+class ObjectExperiment(Experiment):
+    """A scenario on the subject; to be used within `explored_references`."""
+
+    def __init__(self, machine: Machine, subject: Subject, scenario: Scenario) -> None:
+        super().__init__(machine, scenario)
+        self.spec = subject.spec
+        self._subject = subject
+        self._object: Any = None
+
+    def names(self) -> ObjectNames:
+        """As `Experiment.names`."""
+        return ObjectNames(lambda: self._object)
+
+    def _plans(self) -> Sequence[Sequence[BoundCall]]:
+        seam: Any = self.machine.seam
+        seam.scheduler = _Maker()
+        try:
+            made = self._object = self._subject.factory()
+        finally:
+            seam.scheduler = None
+        return [[(getattr(made, op), args) for op, args in calls] for calls in self.scenario.threads]
+
+    def _look(self, execution: Execution) -> Look:
+        calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.at_end])
+        broken = self._broken()
+        return Look((calls, broken), calls, broken)
+
+    def _call(self, op: str, args: tuple[Any, ...]) -> Any:
+        try:
+            answer = getattr(self._object, op)(*args)
+        except Exception as error:  # noqa: BLE001 - an exception is an answer
+            return freeze(error)
+        return self.spec.normalise(op, answer)
+
+    def _broken(self) -> str:
+        if self._subject.check is None:
+            return ""
+        try:
+            self._subject.check(self._object)
+        except Exception as error:  # noqa: BLE001 - what looks at a broken object may raise anything
+            return f"an invariant is broken: {type(error).__name__}: {error}".rstrip(": ")
+        return ""
