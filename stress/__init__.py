@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stress.recorder.campaign import Outcome, run
     from stress.recorder.record import Deferred, Stuck, record
     from stress.recorder.workload import Workload, one_of, unique
-    from stress.spec import EVERYTHING, Excerpt, FrozenMap, PerKey, Spec
+    from stress.spec import EVERYTHING, WAITS, Excerpt, FrozenMap, PerKey, Spec, SpecError
     from stress.specs import (
         SPECS,
         Counter,
@@ -56,7 +56,7 @@ _HOMES = {
     "recorder.campaign": "Outcome run",
     "recorder.record": "Deferred Stuck record",
     "recorder.workload": "Workload one_of unique",
-    "spec": "EVERYTHING Excerpt FrozenMap PerKey Spec",
+    "spec": "EVERYTHING WAITS Excerpt FrozenMap PerKey Spec SpecError",
     "specs": "SPECS Counter KeyValue Map MultiRegister Mutex Queue Register Set Subscriptions",
 }
 _HOME_OF = {name: f"stress.{module}" for module, names in _HOMES.items() for name in names.split()}
@@ -65,6 +65,7 @@ __all__ = [
     "EVERYTHING",
     "SPECS",
     "UNSEEN",
+    "WAITS",
     "Budget",
     "Counter",
     "Deferred",
@@ -88,6 +89,7 @@ __all__ = [
     "Register",
     "Set",
     "Spec",
+    "SpecError",
     "Stuck",
     "Subscriptions",
     "Verdict",

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["changed", "digest_of", "digests"]
+__all__ = ["changed", "digest_of", "digests", "short_path"]
 
 _STANDARD: Final = sysconfig.get_path("stdlib")
 _LARGEST: Final = 4_000_000
@@ -19,7 +19,7 @@ _LARGEST: Final = 4_000_000
 def digests(*written: Any) -> tuple[tuple[str, str], ...]:
     """The source files of classes and functions, each with a digest; those of the standard library are left out."""
     files = dict.fromkeys(file for each in written for file in _files(each))
-    return tuple((_short(file), digest_of(file)) for file in files)
+    return tuple((short_path(file), digest_of(file)) for file in files)
 
 
 def _files(written: Any) -> Iterable[str]:
@@ -33,7 +33,8 @@ def _files(written: Any) -> Iterable[str]:
             yield file
 
 
-def _short(file: str) -> str:
+def short_path(file: str) -> str:
+    """The path of a file, from here if it lies below."""
     path = Path(file).resolve()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 

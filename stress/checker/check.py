@@ -17,7 +17,7 @@ The parts of the method, each sound by itself:
 
 from __future__ import annotations
 
-import resource
+import mmap
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,15 +29,21 @@ from sortedcontainers import SortedKeyList
 from stress.checker.components import Component, components
 from stress.checker.search import Ending, Search, segments
 from stress.checker.unwritten_values import first_without_origin
-from stress.history import History, Operation, until
+from stress.history import History, Operation, refuse_two_at_once, until
 from stress.spec import Element, Excerpt, Spec, State
+from stress.spec_check import check_spec
 from stress.verdicts import Verdict
+
+try:
+    import resource
+except ModuleNotFoundError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
 
 _PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
 """Of what `getrusage` tells."""
-_PAGES_A_MEGABYTE: Final = 2**20 / resource.getpagesize()
+_PAGES_A_MEGABYTE: Final = 2**20 / mmap.PAGESIZE
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Budget:
 
     steps: int = 10_000_000
     seconds: float = 120.0
-    megabytes: float = 1_000.0
+    megabytes: float = 500.0
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,10 @@ def check(
     Returns:
         the judgement. It is exact unless it is `UNKNOWN`.
 
+    Raises:
+        HistoryError: a thread is in two calls at once.
+        SpecError: the specification contradicts itself (`spec_check`), or a step of it fails.
+
     Complexity: linear for few overlapping operations a component, exponential in their number at worst.
 
     >>> from stress import Counter, Operation
@@ -119,7 +129,10 @@ def check(
     """
     began = time.monotonic()
     operations = list(history)
-    parts = components(operations, spec, [spec.initial] if starts is None else list(starts))
+    given = None if starts is None else list(starts)
+    check_spec(spec, operations, given)
+    refuse_two_at_once(operations)
+    parts = components(operations, spec, [spec.initial] if given is None else given)
     turns = _Turns(spec, budget or Budget(), began)
     verdict, failure = turns.take([(Search(part.operations, spec, part.starts), part) for part in parts])
     return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure, turns.spent)
@@ -137,13 +150,17 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
 
 def megabytes_in_use() -> float:
     """The memory that this process has; where the system does not say, the most that it ever had. (Linux does say, and
-    there the most that a process ever had is at first what the one had that began it.)
+    there the most that a process ever had is at first what the one had that began it.) On Windows nothing is known, and
+    no memory is too much.
     """
     try:
         with open("/proc/self/statm", "rb") as sizes:
             return int(sizes.read().split()[1]) / _PAGES_A_MEGABYTE
     except FileNotFoundError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PEAK_UNITS_A_MEGABYTE
+        if resource is None:
+            return 0.0
+        peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / _PEAK_UNITS_A_MEGABYTE
 
 
 class _Turns:

@@ -23,6 +23,7 @@ from stress.explorer.patience import Endless, patience
 from stress.explorer.scenario import Scenario
 from stress.history import UNSEEN, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
+from stress.reference import name_of
 from stress.spec import Spec
 
 __all__ = ["Experiment", "Finding", "Look", "Names"]
@@ -152,7 +153,7 @@ class Experiment:
         self, execution: Execution, kind: str, trouble: str, answers: tuple[Any, ...], look: Look = _UNSEEN
     ) -> Finding:
         operations = renumbered(self._operations(execution, answers, look))
-        header = {"spec": self.spec.name, **self.spec.options(), "threads": len(self.scenario.threads)}
+        header = {"spec": name_of(self.spec), **self.spec.options(), "threads": len(self.scenario.threads)}
         return Finding(self.scenario, tuple(execution.order), kind, trouble, History(operations, header))
 
     def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> list[Operation]:

@@ -30,11 +30,14 @@ from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode
 from stress.explorer.trace import trace
+from stress.history import UNSEEN, Operation
 from stress.recorder.campaign import draw_seed
+from stress.recorder.workload import as_calls
 from stress.reports.html import save as save_page
 from stress.reports.report import Report
 from stress.reports.text import render_outcome
 from stress.spec import Spec
+from stress.spec_check import as_instance, check_spec
 
 __all__ = ["Explored", "explore"]
 
@@ -143,18 +146,16 @@ def explore(
     """
     if preemptions is not None and samples is not None:
         raise ValueError("schedules with few preemptions, or samples: choose one")
-    program = tuple(map(_calls, threads))
+    program = tuple(map(as_calls, threads))
+    calls = [call for calls in (*program, as_calls(at_end)) for call in calls]
+    check_spec(as_instance(spec), [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(calls)])
     if not program or not all(program):
         raise ValueError("there must be a thread, and a call in every thread")
     plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration)
     with explored_references() as machine:
-        subject = Subject(factory, spec, _calls(at_end), check)
+        subject = Subject(factory, spec, as_calls(at_end), check)
         exploration = _Exploration(machine, subject, Scenario(type(factory()).__name__, "", program))
         return exploration.replay(replay) if replay else exploration.run(plan)
-
-
-def _calls(calls: Calls) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    return tuple((op, tuple(args)) for op, *args in calls)
 
 
 @dataclass(frozen=True)

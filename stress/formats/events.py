@@ -14,6 +14,9 @@ that cannot be read matters only where it is needed.
 
 Events tell of several objects by a `:key`, or by values that are pairs of a key and a value, as those of jepsen's
 independent tests are.
+
+A read that completes with nil says nothing in an EDN history (as in Knossos, whose models accept it whatever the state
+is). In a log of jepsen it is a value.
 """
 
 from __future__ import annotations
@@ -140,14 +143,14 @@ def plain(value: Any) -> Any:
     return value
 
 
-def pair_events(events: Iterable[Event], spec: Spec, source: str, *, failed_cas_is_false: bool) -> tuple[History, Spec]:
+def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: bool) -> tuple[History, Spec]:
     """The history that the events tell, and the specification to judge it by: one object for each key, if they
     carry keys.
 
     Raises:
         HistoryError: the events do not fit together, or name operations that `spec` does not have.
     """
-    pairing = _Pairing(spec, source, failed_cas_is_false)
+    pairing = _Pairing(spec, source, is_log)
     about = [event for event in events if not isinstance(event.process, Keyword) or spec.knows(event.f)]
     for time, event in enumerate(_keyed(about, spec)):
         pairing.take(time, event)
@@ -183,8 +186,8 @@ def _have_keys(events: Sequence[Event], spec: Spec) -> bool:
 class _Pairing:
     """Pairs up invocations and completions, process by process."""
 
-    def __init__(self, spec: Spec, source: str, failed_cas_is_false: bool) -> None:
-        self._spec, self._source, self._failed_cas_is_false = spec, source, failed_cas_is_false
+    def __init__(self, spec: Spec, source: str, is_log: bool) -> None:
+        self._spec, self._source, self._is_log = spec, source, is_log
         self._open: dict[Hashable, tuple[int, Event]] = {}
         self._done: list[Operation] = []
         self.keyed: bool | None = None
@@ -218,7 +221,7 @@ class _Pairing:
                 self._add(invoked, called, time, event)
             case "info":
                 self._add(invoked, called, None, None)
-            case "fail" if self._failed_cas_is_false and event.f == "cas" and not event.erred:
+            case "fail" if self._is_log and event.f == "cas" and not event.erred:
                 self._add(invoked, called, time, None, answer=False)  # its value repeats the call, or tells why
 
     def finish(self) -> list[Operation]:
@@ -243,7 +246,10 @@ class _Pairing:
         except (TypeError, LookupError):
             self._complain(event or invoked, f"{invoked.f} of {invoked.value!r} cannot answer {completion!r}")
         thread = invoked.process if isinstance(invoked.process, int) else str(invoked.process)
-        result = result if answer is UNSEEN else answer
+        if answer is not UNSEEN:
+            result = answer
+        elif not self._is_log:
+            result = self._spec.known(op, result)
         operation = Operation(len(self._done), thread, called, returned, op, args, result)
         complaint = self._spec.complaint(operation)
         if complaint is not None:

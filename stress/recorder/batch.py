@@ -19,6 +19,7 @@ from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.call_log import CallLog
 from stress.recorder.record import CLOCKS, Stuck, record
 from stress.recorder.workload import Workload
+from stress.reference import name_of
 from stress.verdicts import Verdict
 
 __all__ = ["COUNTERS", "Batch", "Found", "Settings", "most_calls"]
@@ -180,7 +181,7 @@ class Batch:
             except Exception:  # noqa: BLE001 - an answer that cannot be told is none that is known
                 operations.append(each._replace(result=UNSEEN))
         header = {"clock": self.settings.clock, "threads": self.settings.threads, "seed": self.seed}
-        return self.named(History(tuple(operations), {"spec": spec.name, **spec.options(), **header}))
+        return self.named(History(tuple(operations), {"spec": name_of(spec), **spec.options(), **header}))
 
 
 _SHORT: Final = Budget(steps=1_000_000, seconds=5.0)

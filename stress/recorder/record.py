@@ -42,6 +42,7 @@ from typing import Any, Final
 
 from stress.history import UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show
 from stress.processes import gil_enabled
+from stress.reference import name_of
 from stress.recorder.call_log import CallLog, Keep
 from stress.spec import Spec
 
@@ -263,7 +264,7 @@ def record(
     inside = {number for number, thread in enumerate(threads) if thread.is_alive()}
     stacks = "" if moving else stacks_of(threads)
     header = {
-        "spec": spec.name, **spec.options(), "clock": clock, "threads": len(plans), "seed": seed,
+        "spec": name_of(spec), **spec.options(), "clock": clock, "threads": len(plans), "seed": seed,
         "python": sys.version.split()[0], "gil": gil_enabled(),
     }  # fmt: skip
     history = History(_operations(batch, spec, inside), header)

@@ -17,8 +17,9 @@ from typing import Any, Final
 from stress.history import Call
 from stress.source import digests
 from stress.spec import Spec
+from stress.spec_check import as_instance
 
-__all__ = ["Draw", "Workload", "one_of", "unique"]
+__all__ = ["Draw", "Workload", "as_calls", "one_of", "unique"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,23 @@ def one_of(*values: Any) -> Draw:
 
 unique: Final = Draw(lambda _, fresh: fresh())
 """An integer that no other call of the batch gets. A read of such a value tells which write it saw."""
+
+
+def as_calls(operations: Any) -> tuple[Call, ...]:
+    """Operations as pairs of a name and arguments.
+
+    Raises:
+        ValueError: one of them is none.
+    """
+    calls = []
+    for operation in (operations,) if isinstance(operations, str) else operations:
+        if not isinstance(operation, (tuple, list)) or not operation or not isinstance(operation[0], str):
+            raise ValueError(
+                "an operation is a tuple of a method's name and its arguments, such as ('increment',) or "
+                f"('put', 'a', 1), not {operation!r}"
+            )
+        calls.append((operation[0], tuple(operation[1:])))
+    return tuple(calls)
 
 
 @dataclass(frozen=True)
@@ -73,6 +91,10 @@ class Workload:
         except Exception as error:  # noqa: BLE001 - what looks at a broken object may raise anything
             return f"{type(error).__name__}: {error}".rstrip(": ")
         return "the check answered False" if answer is False else ""
+
+    def __post_init__(self) -> None:
+        as_instance(self.spec)
+        as_calls(self.operations)
 
     def plans(self, random: Random, threads: int, rounds: int, length: int) -> list[list[list[Call]]]:
         """For each thread its rounds of `length` calls."""

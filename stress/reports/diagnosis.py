@@ -16,7 +16,7 @@ from stress.checker.check import Judgement
 from stress.history import UNSEEN, Operation
 from stress.reports.faults import Shape, classify
 from stress.reports.window import Window, crucial_window
-from stress.spec import Spec, State
+from stress.spec import WAITS, Spec, State
 
 __all__ = ["Diagnosis", "Partial", "Step", "diagnose", "explain"]
 
@@ -82,7 +82,8 @@ def _expected(culprit: Operation, partials: Sequence[Partial], spec: Spec) -> li
     for partial in partials:
         if any(operation.id == culprit.id for operation, _ in partial.refused):
             try:
-                answers.append(spec.step(partial.end, culprit.op, culprit.args)[1])
+                found = spec.step(partial.end, culprit.op, culprit.args)
+                answers += [] if found is WAITS else [found[1]]
             except NotImplementedError:
                 return []
     return answers

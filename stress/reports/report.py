@@ -12,8 +12,9 @@ from stress.checker.check import Judgement, Verdict
 from stress.history import History
 from stress.reports.diagnosis import Diagnosis, diagnose
 from stress.spec import Spec
+from stress.verdicts import verdict_of
 
-__all__ = ["Report", "Steps", "report_on", "trouble_of"]
+__all__ = ["Report", "Steps", "report_on", "trouble_of", "verdict_on"]
 
 
 _ORIGINS: Final = {
@@ -63,6 +64,8 @@ class Report:
         """The verdict and the name of what is wrong, if anything is."""
         if self.trouble is not None:
             return f"NOT all right: {self.trouble[0]}"
+        if not self.history.operations:
+            return f"{Verdict.UNKNOWN.value}: it holds no operations"
         shape = f": {self.diagnosis.shape.name}" if self.diagnosis else ""
         return f"{self.judgement.verdict.value}{shape}"
 
@@ -73,6 +76,8 @@ class Report:
             return self.trouble[1]
         if self.diagnosis is not None:
             return self.diagnosis.shape.sentence
+        if not self.history.operations:
+            return "Nothing was recorded: that says nothing, good or bad."
         if self.judgement.verdict is Verdict.UNKNOWN:
             return (
                 f"Not decided within {self.judgement.spent}: that says nothing, good or bad. "
@@ -108,6 +113,17 @@ _KINDS: Final = {
     "invariant": "a broken invariant",
     "death": "a process that died",
 }
+
+
+def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
+    """The verdict on a history from a file, and the reason if it is not what the judgement alone says."""
+    trouble = trouble_of(history)
+    if trouble is not None and judgement.verdict is not Verdict.ILLEGAL:
+        return Verdict.ILLEGAL, f"{trouble[0]}: {history.header['trouble']}"
+    missing = [] if history.operations else ["it holds no operations"]
+    if judgement.verdict is Verdict.UNKNOWN:
+        missing.append(f"not within {judgement.spent}")
+    return verdict_of(found=judgement.verdict is Verdict.ILLEGAL, missing=missing), "; ".join(missing)
 
 
 def trouble_of(history: History) -> tuple[str, str] | None:
