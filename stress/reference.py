@@ -46,7 +46,7 @@ def found_at(reference: str) -> Any:
         found: Any = _run(place) if place.endswith(".py") else import_module(place)
         for name in names.split("."):
             found = getattr(found, name)
-    except Exception as error:  # noqa: BLE001 - what is imported may raise anything
+    except Exception as error:
         raise ValueError(f"{reference}: {type(error).__name__}: {error}") from error
     return found
 

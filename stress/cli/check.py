@@ -82,7 +82,7 @@ def judged(file: str, arguments: argparse.Namespace) -> tuple[History, Spec, Jud
         return history, spec, check(history, spec, budget=Budget(steps=arguments.budget))
     except HistoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - a damaged file may hold what no specification is ready for
+    except Exception as error:
         raise HistoryError(f"it cannot be judged: {type(error).__name__}: {error}", source=file) from error
 
 

@@ -16,8 +16,8 @@ __all__ = ["Undelivered", "be_quiet", "flush", "say", "written"]
 
 
 class Undelivered(Exception):
-    """What was to be said cannot be said. `status` is the exit status that follows, `why` is empty if a reader has gone,
-    who knows.
+    """What was to be said cannot be said. `status` is the exit status that follows; `why` is empty if a
+    reader has gone, who knows.
     """
 
     def __init__(self, status: int, why: str) -> None:

@@ -36,6 +36,7 @@ from stress.recorder.workload import as_calls
 from stress.reports.html import save as save_page
 from stress.reports.report import Report
 from stress.reports.text import render_outcome
+from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance, check_spec
 
@@ -99,6 +100,7 @@ def explore(
     seed: int | None = None,
     duration: float | None = None,
     replay: str = "",
+    target: str = "",
 ) -> Explored:
     """Let a few threads call an object under every schedule, and judge all that they see.
 
@@ -116,7 +118,9 @@ def explore(
             others must come to their ends, one after another if `preemptions` is None.
         seed: decides what `samples` draws; drawn at random if None.
         duration: seconds to explore at most; None: no limit.
-        replay: the token of an earlier call with the same arguments: execute that schedule alone.
+        replay: the token of an earlier call with the same arguments: execute that schedule alone. If nothing is wrong
+            with it, the verdict is `UNKNOWN`, for one schedule is not all.
+        target: where the factory is found, as `module:attribute`, if the token is to know.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it. An execution takes some
@@ -154,7 +158,7 @@ def explore(
     plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration)
     with explored_references() as machine:
         subject = Subject(factory, spec, as_calls(at_end), check)
-        exploration = _Exploration(machine, subject, Scenario(type(factory()).__name__, "", program))
+        exploration = _Exploration(machine, subject, target, Scenario(type(factory()).__name__, "", program))
         return exploration.replay(replay) if replay else exploration.run(plan)
 
 
@@ -184,8 +188,8 @@ _REPLAYED: Final = "the schedule of the token"
 class _Exploration:
     """A subject, the scenario on it, and the machine that they run on."""
 
-    def __init__(self, machine: Machine, subject: Subject, scenario: Scenario) -> None:
-        self._machine, self._subject, self._scenario = machine, subject, scenario
+    def __init__(self, machine: Machine, subject: Subject, target: str, scenario: Scenario) -> None:
+        self._machine, self._subject, self._target, self._scenario = machine, subject, target, scenario
         self._began = time.monotonic()
 
     def _on(self, scenario: Scenario) -> ObjectExperiment:
@@ -231,7 +235,7 @@ class _Exploration:
 
     def replay(self, token: str) -> Explored:
         """Execute the one schedule again that the token holds."""
-        threads, order = decode(self._scenario.threads, token)
+        threads, order, since = decode(self._scenario.threads, token, self._scenario.target)
         try:
             _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
         except Drift as drift:
@@ -240,13 +244,17 @@ class _Exploration:
         if made < len(order):
             raise TokenError(f"the token does not fit (any more): of its {len(order)} steps only {made} are made")
         if finding is None:
-            return self._outcome(_REPLAYED, 1)
-        return self._explained(self._outcome(_REPLAYED, 1, Verdict.ILLEGAL), finding)
+            return self._outcome("; ".join([f"nothing is wrong in {_REPLAYED} alone", *since]), 1, Verdict.UNKNOWN)
+        return self._explained(self._outcome("; ".join([_REPLAYED, *since]), 1, Verdict.ILLEGAL), finding)
 
     def _outcome(self, schedules: str, executions: int, verdict: Verdict = Verdict.LINEARIZABLE) -> Explored:
         return Explored(verdict, schedules, executions, time.monotonic() - self._began)
 
     def _explained(self, outcome: Explored, finding: Finding) -> Explored:
-        token = encode(self._scenario.threads, finding)
-        report = report_on_finding(self._on(finding.scenario), finding, f"stress.explore(..., replay={token!r})")
+        code = digests(self._subject.factory, type(self._subject.spec))
+        token = encode(self._scenario.threads, finding, code, self._target)
+        again = f"stress.explore(..., replay={token!r})"
+        if self._target:
+            again = f"python -m stress explore {self._target} --replay {token}"
+        report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)

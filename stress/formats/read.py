@@ -30,7 +30,8 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
 
     Parameters:
         path: our JSON Lines, a jepsen log, or EDN event maps; the content tells which.
-        spec: the name of a specification, or `module:Class` for one's own; may be None for our own format, whose header names one.
+        spec: the name of a specification, or `module:Class` for one's own; may be None for our own format, whose
+            header names one.
         initial: the state at the start; by default the header's, or the specification's own.
 
     Raises:

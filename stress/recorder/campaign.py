@@ -48,6 +48,7 @@ def run(
     processes: int = 1,
     budget: Budget | None = None,
     patience: float = 30.0,
+    pursuit: float = 5.0,
 ) -> Outcome:
     """Put an object under stress from several threads, and judge all that they see.
 
@@ -72,6 +73,8 @@ def run(
             brings one down, that is a finding. With one, it brings the caller down.
         budget: what judging one batch may cost.
         patience: seconds without any progress after which an operation counts as hung.
+        pursuit: seconds to look for the same fault in fewer calls, and for the schedule that leads to it, if a history
+            was refuted.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it.
@@ -91,7 +94,13 @@ def run(
         threads, length, rounds, duration, draw_seed() if seed is None else seed, clock, yields, processes,
         budget or Budget(), patience,
     )  # fmt: skip
-    return run_workloads([Workload(factory, spec, operations, check)], settings)
+    workloads = [Workload(factory, spec, operations, check)]
+    outcome = run_workloads(workloads, settings)
+    if outcome.judgement is None or not pursuit:
+        return outcome
+    from stress.pursuit import pursue  # only now, for the explorer uses what is here
+
+    return pursue(outcome, workloads, pursuit)
 
 
 def draw_seed() -> int:

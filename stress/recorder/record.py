@@ -42,8 +42,8 @@ from typing import Any, Final
 
 from stress.history import UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show
 from stress.processes import gil_enabled
-from stress.reference import name_of
 from stress.recorder.call_log import CallLog, Keep
+from stress.reference import name_of
 from stress.spec import Spec
 
 __all__ = ["CLOCKS", "Deferred", "Stuck", "record"]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
@@ -135,7 +135,7 @@ class _Worker:
         self._plan, self._number, self._worker, self._tally = plan, worker.number, worker, tally
         self._twin = load_copy()
         self._states = States(self._twin)
-        self._random = Random(f"{plan.seed}/{number}")
+        self._random = Random(f"{plan.seed}/{worker.number}")
         self._until = until
 
     def run(self) -> Finding | None:

@@ -33,8 +33,8 @@ CONTROLS: Final = tuple(Mutant("unmutated", of, ()) for of in ("map", "subscript
 class Trial:
     """What became of a mutant: the `layer` that caught it and how it was seen; no layer if it survived.
 
-    `stale` tells that its text does not occur any more, `untried` why it could not be tried here, `died` how the process
-    ended that tried it.
+    `stale` tells that its text does not occur any more, `untried` why it could not be tried here, `died` how the
+    process ended that tried it.
     """
 
     name: str
