@@ -109,7 +109,8 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
             tell(f"{operations:,} operations, {share}", done)
 
         outcome = run_workloads(named(workloads, name), settings, watch)
-        tell("looking for the same in fewer calls", whole)
+        if outcome.judgement is not None:
+            tell("looking for the same in fewer calls", whole)
         return pursue(outcome, workloads, _SECONDS_OF_PURSUIT)
 
 
