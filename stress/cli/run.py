@@ -100,7 +100,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcome:
     whole = float(settings.rounds or 0) if settings.duration is None else settings.duration
-    with following(f"{name}, seed {settings.seed}", whole) as tell:
+    with following(f"seed {settings.seed}", whole) as tell:
 
         def watch(tally: Tally, seconds: float) -> None:
             operations, overlapping = tally.value("operations"), tally.value("overlapping")

@@ -52,8 +52,8 @@ def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (
 
 
 def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, ...], list[str]]:
-    """The calls of each thread, and the order of steps, that `text` says; and what is not as it was then, in a few words
-    each: the object's name, and the code.
+    """The calls of each thread, and the order of steps, that `text` says; and what is not as it was then, in a few
+    words each: the object's name, and the code.
 
     Raises:
         TokenError: it is no token, or not one of these threads.
