@@ -23,7 +23,7 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift, Machine
 from stress.explorer.minimise import minimise
-from stress.explorer.object_experiment import ObjectExperiment, Subject, explored_references
+from stress.explorer.object_experiment import ObjectExperiment, Subject, explored_references, subject_of
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
@@ -152,8 +152,10 @@ def explore(
     if not program or not all(program):
         raise ValueError("there must be a thread, and a call in every thread")
     plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration)
-    with explored_references() as machine:
-        subject = Subject(factory, spec, as_calls(at_end), check)
+    with (
+        explored_references() as machine,
+        subject_of(machine, factory, spec, as_calls(at_end), check) as subject,
+    ):
         exploration = _Exploration(machine, subject, Scenario(type(factory()).__name__, "", program))
         return exploration.replay(replay) if replay else exploration.run(plan)
 
