@@ -21,7 +21,7 @@ endif
 .PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress races bench test-brokers brokers docs build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
-SOURCES := setup.py $(wildcard $(foreach room,ctrie subtrie,$(room)/*.py $(room)/*.pyx $(room)/*.pxd $(room)/*.h))
+SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 # Only pyspark comes as source (it is pure Python): building pyarrow, pandas or numpy would take half an hour and then fail.
 PIP_INSTALL = pip install --disable-pip-version-check --only-binary :all: --no-binary pyspark \
@@ -115,7 +115,7 @@ races: .venv/built
 		echo "    ./configure --disable-gil --with-thread-sanitizer --prefix=/some/where && make && make install" >&2; exit 1; }
 	@rm -rf $(RACES) && mkdir -p $(RACES)/build
 	@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py ctrie subtrie snapshot stress tests $(RACES)
-	@rm -f $(RACES)/*/*.so
+	@find $(RACES) -name '*.so' -delete
 	@$(QUIETLY) .venv-t/installed FREE_THREADED_PYTHON='$(TSAN_PYTHON)' EXTRAS=stress,test
 	@cp -R build/cython.$(call soabi,.venv/bin/python) $(RACES)/build/cython.$(call soabi,$(TSAN_PYTHON))
 	@$(QUIETLY) .venv-t/built
@@ -141,7 +141,7 @@ build: .venv/built
 clean:
 	rm -rf .venv .venv-t build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf artifacts derby.log metastore_db spark-warehouse
-	rm -f ctrie/*.so subtrie/*.so
+	find ctrie subtrie -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- The environments -------------------------------------------------------------------------------------------------

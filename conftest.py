@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent
+ROOMS = ("ctrie", "subtrie", "snapshot", "stress")
 INTERPRETED = os.environ.get("CTRIE_TWIN") == "interpreted"
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 
@@ -31,7 +32,7 @@ os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 # free-threaded interpreters, and what stands in for a compiled-only module needs interpreted ones around it.
 collect_ignore_glob = [
     *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
-    *([] if INTERPRETED else ["*/_*_interpreted.py"]),
+    *([] if INTERPRETED else ["*/*_interpreted.py"]),
 ]
 
 # Spark's Python workers must run in this environment, not in whichever python3 comes first.
@@ -98,7 +99,11 @@ def pytest_collection_finish() -> None:
 
 def newer_sources(module: ModuleType) -> Iterator[Path]:
     library = Path(getattr(module, "__file__", None) or "")
-    if library.parent.parent == ROOT and library.name.endswith(tuple(EXTENSION_SUFFIXES)):
+    if (
+        library.is_relative_to(ROOT)
+        and library.relative_to(ROOT).parts[0] in ROOMS
+        and library.name.endswith(tuple(EXTENSION_SUFFIXES))
+    ):
         for suffix in (".py", ".pyx", ".pxd"):
             source = library.with_name(library.name.partition(".")[0] + suffix)
             if source.exists() and source.stat().st_mtime > library.stat().st_mtime:
@@ -119,7 +124,7 @@ def spark() -> Iterator[SparkSession]:
     """A small local Spark session."""
     from pyspark.sql import SparkSession
 
-    from subtrie.cli_spark import SHORT_LIVED
+    from subtrie.cli.spark import SHORT_LIVED
 
     settings: dict[str, bool | float | int | str | None] = {
         "spark.driver.extraJavaOptions": SHORT_LIVED,

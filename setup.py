@@ -26,21 +26,23 @@ MODULES = {
     "ctrie._descent": "ctrie/_descent.pyx",
     "ctrie._ctrie": "ctrie/_ctrie.py",
     "ctrie._set": "ctrie/_set.py",
-    "subtrie._subscribers": "subtrie/_subscribers.py",
-    "subtrie._groups": "subtrie/_groups.py",
-    "subtrie._text_node": "subtrie/_text_node.pyx",
-    "subtrie._branch": "subtrie/_branch.py",
-    "subtrie._matching": "subtrie/_matching.py",
-    "subtrie._cache": "subtrie/_cache.py",
-    "subtrie._traversal": "subtrie/_traversal.pyx",
-    "subtrie._distinct": "subtrie/_distinct.pyx",
-    "subtrie._recall": "subtrie/_recall.pyx",
-    "subtrie._match": "subtrie/_match.pyx",
-    "subtrie._editing": "subtrie/_editing.pyx",
-    "subtrie._listing": "subtrie/_listing.py",
-    "subtrie._index": "subtrie/_index.py",
-    "subtrie._trie": "subtrie/_trie.py",
+    "subtrie._trie.subscribers": "subtrie/_trie/subscribers.py",
+    "subtrie._trie.groups": "subtrie/_trie/groups.py",
+    "subtrie._trie.packed_key": "subtrie/_trie/packed_key.pyx",
+    "subtrie._trie.branch": "subtrie/_trie/branch.py",
+    "subtrie._trie.match.reading": "subtrie/_trie/match/reading.py",
+    "subtrie._trie.match.answer_cache": "subtrie/_trie/match/answer_cache.py",
+    "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.pyx",
+    "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.pyx",
+    "subtrie._trie.match.cache_lookup": "subtrie/_trie/match/cache_lookup.pyx",
+    "subtrie._trie.match.questions": "subtrie/_trie/match/questions.pyx",
+    "subtrie._trie.editing": "subtrie/_trie/editing.pyx",
+    "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
+    "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
+    "subtrie._trie.trie": "subtrie/_trie/trie.py",
 }
+
+PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 
 DIRECTIVES = {
     "language_level": 3,
@@ -72,7 +74,7 @@ BANNER = """
 
   The package is installed without them. What follows from that:
   - it runs interpreted: the same answers, many times slower;
-  - it needs the `atomics` package:  pip install 'ctrie[portable]'
+  - it needs the `atomics` package:  pip install 'subtrie[portable]'
   - it does not run at all on a free-threaded interpreter, where only
     the compiled modules are safe.
 
@@ -94,14 +96,13 @@ REQUIRE_EXTENSIONS = switch("CTRIE_REQUIRE_EXTENSIONS")
 
 def extensions() -> list[Extension]:
     """Return the extensions to build; each depends on all headers, and on this file for its flags."""
-    packages = sorted({module.partition(".")[0] for module in MODULES})
-    headers = [str(header) for package in packages for header in sorted(Path(package).glob("*.h"))]
+    headers = sorted(header for package in PACKAGES for header in Path(package).rglob("*.h"))
     return [
         Extension(
             module,
             [source],
-            include_dirs=packages,
-            depends=[*headers, "setup.py"],
+            include_dirs=sorted({str(header.parent) for header in headers}),
+            depends=[*map(str, headers), "setup.py"],
             extra_compile_args=COMPILER_FLAGS,
         )
         for module, source in MODULES.items()
@@ -150,9 +151,9 @@ class BuildExtensions(build_ext):
     def remove_in_place(self, keep: set[str]) -> None:
         """Remove this interpreter's extensions from beside the sources, all but `keep`."""
         suffix = Path(self.get_ext_filename("module")).name.removeprefix("module")
-        for package in {module.partition(".")[0] for module in MODULES}:
-            for library in Path(package).glob(f"*{suffix}"):
-                if f"{package}.{library.name.removesuffix(suffix)}" not in keep:
+        for package in PACKAGES:
+            for library in Path(package).rglob(f"*{suffix}"):
+                if ".".join((*library.parts[:-1], library.name.removesuffix(suffix))) not in keep:
                     library.unlink()
 
 

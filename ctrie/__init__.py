@@ -5,15 +5,15 @@
 CTRIE_TWIN=interpreted asks for the latter, for debugging and coverage.
 """
 
-from ctrie import _twin
+from ctrie import _build_choice
 
-_twin.choose()
+_build_choice.choose()
 
 from ctrie._ctrie import COMPILED, Ctrie  # noqa: E402
 from ctrie._set import CtrieSet  # noqa: E402
 from ctrie._slot import AtomicReference, drain  # noqa: E402
 
 twin = "compiled" if COMPILED else "interpreted"
-_twin.confirm(twin)
+_build_choice.confirm(twin)
 
 __all__ = ["AtomicReference", "Ctrie", "CtrieSet", "drain", "twin"]

@@ -1,8 +1,8 @@
 """The compiled body of _cnode.py, which is the text to read; cnode.h says where a node's branches are.
 
-A node whose branches the garbage collector does not track is not tracked either (native.h says why). An S-node is off the
+A node whose branches the garbage collector does not track is not tracked either (slot.h says why). An S-node is off the
 collector's list for good or not at all, since nodes never change; where an I-node below comes to be tracked, so does the
-C-node (plain.h).
+C-node (untracked.h).
 """
 
 from cpython.object cimport PyObject, PyTypeObject

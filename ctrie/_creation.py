@@ -2,7 +2,7 @@
 
 import threading
 
-from ctrie._doer import Doer
+from ctrie._thread_owner import Doer
 
 
 class Creation(Doer):

@@ -2,7 +2,7 @@
 the text to read; and, at the end, how nodes are made and dropped (recycle.h).
 
 On free-threaded builds a reader that counted references on its way down would write to the very nodes that all
-readers share. This one counts nothing until it has arrived; a pin keeps what it passes alive (reclaim.h). While pinned
+readers share. This one counts nothing until it has arrived; a pin keeps what it passes alive (epoch.h). While pinned
 it runs no Python code and allocates nothing: to compare keys by `__eq__` it takes a reference, unpins, and compares.
 """
 

@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject, PyTypeObject
 
-cdef extern from "native.h" nogil:
+cdef extern from "slot.h" nogil:
     const bint SLOT_NEEDS_PIN
     # Acquire load of a pointer that the caller may use only while pinned (on GIL builds: while no Python code runs).
     PyObject *slot_read(PyObject **slot)
@@ -26,7 +26,7 @@ cdef extern from *:
 
 
 cdef class Slot:
-    # Touched only through the functions of native.h; declared as an object for the sake of the garbage collector.
+    # Touched only through the functions of slot.h; declared as an object for the sake of the garbage collector.
     cdef object value
 
 
@@ -83,7 +83,7 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *o)
 
 
-cdef extern from "plain.h":
+cdef extern from "untracked.h":
     void plain_after(object node)
     object plain_node(object type, object one, object other)
     void untrack_above(object inode, object main)
@@ -92,6 +92,6 @@ cdef extern from "plain.h":
 
 
 cdef inline void untrack(object node, object one, object other) noexcept:
-    # native.h says why.
+    # slot.h says why.
     if never_tracked(<PyObject *>one) and never_tracked(<PyObject *>other):
         PyObject_GC_UnTrack(<PyObject *>node)

@@ -1,4 +1,4 @@
-"""The native body of the slot (reclaim.h explains it), and `AtomicReference`, which is a slot for users."""
+"""The native body of the slot (epoch.h explains it), and `AtomicReference`, which is a slot for users."""
 
 import atexit
 from types import GenericAlias
@@ -6,7 +6,7 @@ from types import GenericAlias
 cimport cython
 from cpython.object cimport PyObject
 
-cdef extern from "reclaim.h" nogil:
+cdef extern from "epoch.h" nogil:
     bint slot_compare_and_set(PyObject **slot, PyObject *expected, PyObject *desired)
     void reclaim_pin()
     void reclaim_unpin()
@@ -14,7 +14,7 @@ cdef extern from "reclaim.h" nogil:
     Py_ssize_t reclaim_pending()
     int reclaim_start() except -1
 
-cdef extern from "reclaim.h":
+cdef extern from "epoch.h":
     object slot_load(PyObject **slot)
 
 

@@ -11,8 +11,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 _HELP = (
-    "ctrie found no body for its atomic slots. Install with a C compiler present (pip install --no-binary ctrie "
-    "ctrie), or, on an interpreter with a GIL, install the portable one: pip install 'ctrie[portable]'"
+    "ctrie found no body for its atomic slots. Install with a C compiler present (pip install --no-binary subtrie "
+    "subtrie), or, on an interpreter with a GIL, install the portable one: pip install 'subtrie[portable]'"
 )
 
 
@@ -84,12 +84,12 @@ def plain_after(node: object) -> None:
 
 def plain_node(kind: type, one: object, other: object) -> Any:
     """Return a node of this type that leads to `one` and `other` only and that the garbage collector never hears of,
-    None where it has to; the compiled twin makes such nodes on free-threaded builds (plain.h)."""
+    None where it has to; the compiled twin makes such nodes on free-threaded builds (untracked.h)."""
     return None
 
 
 def untrack_above(inode: object, main: object) -> None:
-    """As `untrack`, of an I-node above a main node (plain.h). For the compiled twin, like the two that follow."""
+    """As `untrack`, of an I-node above a main node (untracked.h). For the compiled twin, like the two that follow."""
 
 
 def is_out_of_track(inode: object, main: object) -> bool:

@@ -2,7 +2,7 @@
 
 Every function takes a `SubscriptionTrie` or a snapshot of one; a live trie is snapshotted first, in constant
 time, and goes on being written to while the view is made. Importing this package is cheap: Arrow, pandas and
-Spark are imported by the functions that need them (``pip install ctrie[spark]``).
+Spark are imported by the functions that need them (``pip install subtrie[spark]``).
 
 =================== ================================================================================
 `to_arrow`          the subscription set as a ``pyarrow.Table``

@@ -15,5 +15,5 @@ def extra(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError as missing:
         raise ImportError(
-            f"snapshot needs {module}, which cannot be imported ({missing}): pip install 'ctrie[spark]'"
+            f"snapshot needs {module}, which cannot be imported ({missing}): pip install 'subtrie[spark]'"
         ) from missing

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
 
 if _find_spec("sortedcontainers") is None:
-    raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'ctrie[stress]'")
+    raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'subtrie[stress]'")
 
 _HOMES = {
     "checker.check": "Budget Failure Judgement Verdict check is_linearizable",

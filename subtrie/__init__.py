@@ -5,8 +5,8 @@ a `Dialect` (`AMQP`, `MQTT`, `NATS`, or one of your own). What a dialect refuses
 """
 
 import ctrie  # noqa: F401  first: it chooses the twin for both packages
-from subtrie._listing import Change, Subscription
-from subtrie._trie import SubscriptionTrie
+from subtrie._trie.queries.listing import Change, Subscription
+from subtrie._trie.trie import SubscriptionTrie
 from subtrie.dialects import AMQP, MQTT, NATS, Dialect
 from subtrie.errors import TopicError
 

@@ -1,12 +1,12 @@
 """Deterministic tests of the tries: keys on exact paths, thread switches at exact accesses, and faults put back.
 
-`load_copy()` imports a private copy of the interpreted twin, whatever twin the test process runs, on a slot of its own
+`load_twin()` imports a private copy of the interpreted twin, whatever twin the test process runs, on a slot of its own
 that calls a hook before every access. Since no operation waits for another one, a second thread that runs while the
 first is held at an access is nothing but a call made from that hook: no real thread is needed, nothing is left to
 chance, and a failing schedule is named by the operations and the numbers of accesses. (Only for two operations that
 hold each other in turn, as `hold` lets them, does each need a thread.)
 
-`load_copy(fault)` imports a copy whose source has a fault in it; a test that passes on that copy would be no test.
+`load_twin(fault)` imports a copy whose source has a fault in it; a test that passes on that copy would be no test.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "Watch",
     "hash_of",
     "key",
-    "load_copy",
+    "load_twin",
     "share",
     "unmix",
 ]
@@ -296,9 +296,9 @@ class Twin:
 
 
 @functools.cache
-def load_copy(fault: Fault | None = None, packages: Sequence[str] = ("ctrie",)) -> Twin:
+def load_twin(fault: Fault | None = None, packages: Sequence[str] = ("ctrie",)) -> Twin:
     """Import a private copy of `packages` from their sources, with `fault` in them if one is given."""
     schedule, seam = Schedule(), Seam(takes_back=False)
     seam.before, seam.after = schedule.access, schedule.change
-    ours = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
+    ours = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
     return Twin(import_privately(packages, ours, [] if fault is None else [fault]), schedule)

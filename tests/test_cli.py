@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import snapshot
-from subtrie import cli_lines
+from subtrie.cli import lines as cli_lines
 from subtrie.cli import main
-from subtrie.cli_progress import progress_bars
+from subtrie.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -205,7 +205,7 @@ class TestExport:
     ) -> None:
         monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
         assert main(["export", "--subscriptions", "subscriptions", "--output", "set.parquet"]) == 2
-        assert b"pip install 'ctrie[spark]'" in capfdbinary.readouterr().err
+        assert b"pip install 'subtrie[spark]'" in capfdbinary.readouterr().err
 
 
 class TestMistakes:

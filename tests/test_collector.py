@@ -1,5 +1,5 @@
 """What the garbage collector knows of the nodes of both tries: of those that could be part of a cycle, and of no others
-(ctrie/plain.h)."""
+(ctrie/c/untracked.h)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def out_of_reach(trie: object) -> list[Any]:
 
 
 class TestINodes:
-    """They are tracked when what hangs from them has to be, on GIL builds; see plain.h."""
+    """They are tracked when what hangs from them has to be, on GIL builds; see untracked.h."""
 
     @pytest.mark.skipif(not GIL, reason="all I-nodes are tracked on free-threaded builds")
     def test_of_a_trie_in_which_nothing_could_be_part_of_a_cycle_few_are(self) -> None:

@@ -1,4 +1,4 @@
-"""How a compiled C-node keeps its branches: in the node itself, which is as long as they are (ctrie/cnode.h)."""
+"""How a compiled C-node keeps its branches: in the node itself, which is as long as they are (ctrie/c/cnode.h)."""
 
 from __future__ import annotations
 

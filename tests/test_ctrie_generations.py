@@ -18,7 +18,7 @@ import pytest
 
 from ctrie import Ctrie
 from stress.tries.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
-from tests.schedule import Fault, key, load_copy, unmix
+from tests.schedule import Fault, key, load_twin, unmix
 from tests.threads import LIMIT, finish, start
 
 AS_PUBLISHED = Fault("renewal copies what is of the present generation", "ctrie._nodes", RENEWAL, RENEWAL_OF_ALL)
@@ -114,7 +114,7 @@ def test_a_write_survives_that_others_renew_around_it(bump: str, change: str, he
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("bump", [bump for bump in BUMPS if bump != "clear and refill"])
 def test_the_published_renewal_is_noticed(bump: str, change: str, held_name: str) -> None:
-    make = load_copy(AS_PUBLISHED).Ctrie
+    make = load_twin(AS_PUBLISHED).Ctrie
     with pytest.raises(AssertionError):
         write_while_another_renews(make, BUMPS[bump], CHANGES[change], held_name)
 
@@ -124,7 +124,7 @@ class TestRenewal:
 
     @pytest.fixture
     def twin(self) -> Any:
-        return load_copy()
+        return load_twin()
 
     @pytest.fixture
     def trie(self, twin: Any) -> Any:
@@ -164,7 +164,7 @@ class TestRenewal:
         trie.check()
 
     def test_generations_have_no_content_but_their_identity(self) -> None:
-        gen = load_copy().nodes.Gen
+        gen = load_twin().nodes.Gen
         assert gen.__slots__ == ()
         assert gen() is not gen()
         assert gen() != gen()

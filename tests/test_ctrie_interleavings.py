@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.schedule import LIVELOCK, Key, Twin, Watch, hash_of, key, load_copy, share
+from tests.schedule import LIVELOCK, Key, Twin, Watch, hash_of, key, load_twin, share
 
 pytestmark = pytest.mark.once  # the same interpreted source, in one thread, whatever twin the tests run
 
@@ -431,7 +431,7 @@ def pairs(start: str, first: str) -> list[Case]:
 @pytest.mark.parametrize("first", OPERATIONS)
 @pytest.mark.parametrize("start", STARTS)
 def test_two_operations(start: str, first: str) -> None:
-    twin = load_copy()
+    twin = load_twin()
     chosen = share(pairs(start, first))
     assert sum(explore(twin, case) for case in chosen) >= len(chosen) > 0
 
@@ -451,7 +451,7 @@ def suspended_pairs(start: str, first: str) -> list[Case]:
 @pytest.mark.parametrize("first", CORE)
 @pytest.mark.parametrize("start", STARTS)
 def test_an_operation_beside_a_thread_that_stops_for_ever(start: str, first: str) -> None:
-    twin = load_copy()
+    twin = load_twin()
     for case in share(suspended_pairs(start, first)):
         explore(twin, case)
 
@@ -487,7 +487,7 @@ def burst(texts: list[str], x: Key, y: Key) -> Burst:
 @pytest.mark.parametrize("first", [*CORE, "len"])
 @pytest.mark.parametrize("start", STARTS)
 def test_an_operation_against_scripts(start: str, first: str) -> None:
-    twin = load_copy()
+    twin = load_twin()
     for case in share(scripted(start, first)):
         explore(twin, case)
 
@@ -495,7 +495,7 @@ def test_an_operation_against_scripts(start: str, first: str) -> None:
 @pytest.mark.parametrize(("start", "first"), [("empty", "set"), ("about to tomb", "pop"), ("after a snapshot", "set")])
 @pytest.mark.parametrize("second", ["set", "readonly_snapshot", "clear"])
 def test_two_operations_that_hold_each_other(start: str, first: str, second: str) -> None:
-    twin = load_copy()
+    twin = load_twin()
     x, y = STARTS[start].keys[1]
     explore_held(twin, Case(start, (first, x), (Burst(((second, y),)),)))
 

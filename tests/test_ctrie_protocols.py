@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ctrie._arrays import W, flag_at
-from tests.schedule import Fault, Key, Twin, Watch, hash_of, key, load_copy
+from tests.schedule import Fault, Key, Twin, Watch, hash_of, key, load_twin
 
 A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3), key("b", 2)
 T1, T2, T3 = (Key(name, 0xFEDC_BA98_7654_3210) for name in ("t1", "t2", "t3"))
@@ -29,7 +29,7 @@ BUMPS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.fixture
 def twin() -> Twin:
-    return load_copy()
+    return load_twin()
 
 
 def filled(twin: Twin, *keys: Key) -> Any:
@@ -381,4 +381,4 @@ NODES = "ctrie._nodes"
 )
 def test_the_fault_is_noticed(fault: Fault, test: Callable[[Twin], None]) -> None:
     with pytest.raises((AssertionError, AttributeError, KeyError, RecursionError)):
-        test(load_copy(fault))
+        test(load_twin(fault))

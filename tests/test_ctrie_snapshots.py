@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie, CtrieSet
-from tests.schedule import Fault, Key, hash_of, key, load_copy
+from tests.schedule import Fault, Key, hash_of, key, load_twin
 
 READ_ONLY = "read-only snapshot"
 
@@ -303,7 +303,7 @@ class TestDiff:
 
     def test_it_looks_only_where_something_was_changed(self) -> None:
         """Counted in accesses of slots on the interpreted twin."""
-        twin = load_copy()
+        twin = load_twin()
         trie = twin.Ctrie(dict.fromkeys(range(3000)))
         before = trie.readonly_snapshot()
         for k in range(0, 3000, 1000):
@@ -504,6 +504,6 @@ def snapshots_are_apart(make: Callable[..., Any]) -> None:
     ids=lambda fault: fault.name,
 )  # fmt: skip
 def test_the_fault_is_noticed(fault: Fault) -> None:
-    snapshots_are_apart(load_copy().Ctrie)
+    snapshots_are_apart(load_twin().Ctrie)
     with pytest.raises((AssertionError, KeyError)):
-        load_copy(fault).schedule.count(lambda: snapshots_are_apart(load_copy(fault).Ctrie))
+        load_twin(fault).schedule.count(lambda: snapshots_are_apart(load_twin(fault).Ctrie))

@@ -11,7 +11,7 @@ import pytest
 
 from ctrie import Ctrie
 from ctrie._arrays import GROUPS, W
-from tests.schedule import Fault, Key, hash_of, key, load_copy, unmix
+from tests.schedule import Fault, Key, hash_of, key, load_twin, unmix
 
 HASH_BITS = 64
 
@@ -46,7 +46,7 @@ def depth(shape: tuple[Any, ...]) -> int:
 
 class TestPlaces:
     def test_unmix_is_the_inverse_of_mix(self) -> None:
-        mix = load_copy().nodes.mix
+        mix = load_twin().nodes.mix
         for mixed in (0, 1, GROUPS - 1, 1 << 63, (1 << 64) - 1, 0x0123_4567_89AB_CDEF):
             assert mix(unmix(mixed)) == mixed
 
@@ -368,27 +368,27 @@ class TestCheck:
 
     @pytest.fixture
     def nodes(self) -> Any:
-        return load_copy().nodes
+        return load_twin().nodes
 
     def broken(self, *keys: Key, path: Sequence[int], main: Callable[[Any], Any]) -> Any:
         """A trie of `keys` in which the I-node at the end of `path` (the places of branches) holds `main` of what it
         held."""
-        trie = trie_of(*keys, make=load_copy().Ctrie)
+        trie = trie_of(*keys, make=load_twin().Ctrie)
         trie.check()
         inode = self.inode(trie, path)
-        nodes = load_copy().nodes
+        nodes = load_twin().nodes
         nodes.initialise(inode, main(nodes.load(inode)))
         return trie
 
     def inode(self, trie: Any, path: Sequence[int]) -> Any:
-        nodes = load_copy().nodes
+        nodes = load_twin().nodes
         inode = nodes.load(trie._root)
         for pos in path:
             inode = nodes.load(inode).array[pos]
         return inode
 
     def test_an_i_node_of_the_present_generation_below_an_older_one(self, nodes: Any) -> None:
-        trie = trie_of(self.A, self.A2, self.A3, make=load_copy().Ctrie)
+        trie = trie_of(self.A, self.A2, self.A3, make=load_twin().Ctrie)
         self.inode(trie, [0]).gen = nodes.Gen()
         with pytest.raises(AssertionError, match="I3"):
             trie.check()
@@ -497,6 +497,6 @@ def shape_notices(make: Callable[..., Any]) -> None:
     ids=lambda fault: fault.name,
 )  # fmt: skip
 def test_the_fault_is_noticed(fault: Fault) -> None:
-    shape_notices(load_copy().Ctrie)
+    shape_notices(load_twin().Ctrie)
     with pytest.raises((AssertionError, AttributeError, KeyError, IndexError)):
-        shape_notices(load_copy(fault).Ctrie)
+        shape_notices(load_twin(fault).Ctrie)

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 import snapshot
 from subtrie import AMQP, SubscriptionTrie, cli
-from subtrie.cli_crew import Crew
-from subtrie.cli_cut import NOTHING, Holding, faults, holdings_in_spark, standing_faults, step_key
-from subtrie.cli_export import Exporter
-from subtrie.cli_feed import Feed
-from subtrie.cli_lines import BadLines, LineFile
-from subtrie.cli_publish import MessagePublisher
-from subtrie.cli_report import report
-from subtrie.cli_steps import Writer, held_after, operations_behind, writers_for
-from subtrie.cli_workload import openamq
-from subtrie.demo import run_files, run_workload
+from subtrie.cli.crew import Crew
+from subtrie.cli.cut import NOTHING, Holding, faults, holdings_in_spark, standing_faults, step_key
+from subtrie.cli.demo import run_files, run_workload
+from subtrie.cli.export import Exporter
+from subtrie.cli.feed import Feed
+from subtrie.cli.lines import BadLines, LineFile
+from subtrie.cli.publish import MessagePublisher
+from subtrie.cli.report import report
+from subtrie.cli.steps import Writer, held_after, operations_behind, writers_for
+from subtrie.cli.workload import openamq
 
 pytestmark = pytest.mark.slow  # Spark starts, and processes; the twin is of no account
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from ctrie import AtomicReference, Ctrie, CtrieSet, drain, twin
-from tests.schedule import Key, Twin, hash_of, key, load_copy
+from tests.schedule import Key, Twin, hash_of, key, load_twin
 from tests.threads import LIMIT, meanwhile, run_together
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
@@ -207,7 +207,7 @@ class TestUndecidedOrAborted:
 
     @pytest.fixture
     def twin(self) -> Twin:
-        return load_copy()
+        return load_twin()
 
     def filled(self, twin: Twin) -> Any:
         trie = twin.Ctrie(hash=hash_of)

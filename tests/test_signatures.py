@@ -11,7 +11,7 @@ import pytest
 
 import ctrie
 import subtrie
-from tests.schedule import load_copy
+from tests.schedule import load_twin
 
 pytestmark = pytest.mark.compiled
 
@@ -35,7 +35,7 @@ def parameters(function: Any) -> list[str]:
 
 @pytest.mark.parametrize(("kind", "name"), list(methods()))
 def test_a_compiled_method_has_the_parameters_of_the_source(kind: type, name: str) -> None:
-    source = load_copy(None, ("ctrie", "subtrie")).modules[kind.__module__.partition(".")[0]]
+    source = load_twin(None, ("ctrie", "subtrie")).modules[kind.__module__.partition(".")[0]]
     interpreted = getattr(getattr(source, kind.__name__), name)
 
     assert parameters(getattr(kind, name)) == parameters(interpreted)

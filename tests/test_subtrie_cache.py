@@ -258,16 +258,18 @@ WRITES: dict[str, Callable[[Any], Any]] = {
     "a snapshot and then a write": lambda t: (t.snapshot(), t.unsubscribe("a.b", "anna")),
     "match": lambda t: t.match("a.b"),
 }
-STALE = Fault("an answer is recalled whatever has changed", "subtrie._cache", "and _still_hold(found)", "")
+STALE = Fault(
+    "an answer is recalled whatever has changed", "subtrie._trie.match.answer_cache", "and _still_hold(found)", ""
+)
 FIRST_LEVEL_ONLY = Fault(
     "only the first level is watched",
-    "subtrie._match_interpreted",
+    "subtrie._trie.match.questions_interpreted",
     "trie._root, reading.seen[0], *reading.seen)",
     "trie._root, reading.seen[0], *reading.seen[:2])",
 )
 ANY_ROOT = Fault(
     "another root is taken for the same one",
-    "subtrie._cache",
+    "subtrie._trie.match.answer_cache",
     "isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]",
     "True",
 )

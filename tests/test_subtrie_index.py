@@ -289,14 +289,14 @@ def moved(twin: Twin) -> int:
 
 # ------------------------------------------------------------------------------------------------ the steps, interleaved
 
-# The steps of _put_filed and _withdraw in _trie.py, on a real index and, for a trie, a set.
+# The steps of _put_filed and _withdraw in trie.py, on a real index and, for a trie, a set.
 
 SUBSCRIBER, HASH, KEY = "x", 1, "a.b"
 
 
 class Steps:
     def __init__(self, twin: Twin, here: bool) -> None:
-        self.index: Any = twin.modules["subtrie._index"].new_index()
+        self.index: Any = twin.modules["subtrie._trie.reverse_index"].new_index()
         self.trie: set[str] = set()
         self.put_by: object = None
         self.returned: set[object] = set()
@@ -380,8 +380,8 @@ def test_orders_of_the_steps_of_several_threads(seed: int) -> None:
 
 # ------------------------------------------------------------------------------------------------- faults put back
 
-INDEX = "subtrie._index"
-TRIE = "subtrie._trie"
+INDEX = "subtrie._trie.reverse_index"
+TRIE = "subtrie._trie.trie"
 FAULTS = [
     Fault(
         "whoever unsubscribes strikes a filing whose owner is not through",

@@ -168,7 +168,7 @@ def test_a_snapshot_amid_a_prune_is_sound() -> None:
 
 
 NODES = "ctrie._nodes"
-BRANCH = "subtrie._branch"
+BRANCH = "subtrie._trie.branch"
 
 # Each with the start that shows it.
 FAULTS = [
@@ -269,7 +269,7 @@ FAULTS = [
     (
         Fault(
             "of a tomb with a branch, a match sees nothing",
-            "subtrie._matching",
+            "subtrie._trie.match.reading",
             "    return new_cnode(0, ()) if sn is None else",
             "    return new_cnode(0, ()) if True else",
         ),

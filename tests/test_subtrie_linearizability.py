@@ -96,7 +96,7 @@ class TestMovingFromFilterToFilter:
             assert missed(subscription_twin(), QUESTIONS[question], old, new) == [], f"from {old} to {new}"
 
 
-MATCHING = "subtrie._matching"
+MATCHING = "subtrie._trie.match.reading"
 NO_SECOND_PASS = Fault("branches are read at different moments", MATCHING, "or reading.still_holds(first)", "or True")
 BLIND_SECOND_PASS = Fault(
     "the second pass looks at the root only", MATCHING, "if load(seen[i]) is not seen[i + 1]:", "if False:"

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subtrie import SubscriptionTrie
-from subtrie._subscribers import (
+from subtrie._trie.subscribers import (
     changed_entries,
     check_set,
     find_entry,

@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
-from tests.schedule import load_copy
+from tests.schedule import load_twin
 
 pytestmark = pytest.mark.compiled
 
 
 def interpreted(dialect: Dialect, exact: bool) -> Any:
-    subtrie = load_copy(None, ("ctrie", "subtrie")).modules["subtrie"]
+    subtrie = load_twin(None, ("ctrie", "subtrie")).modules["subtrie"]
     rules = {rule.name: getattr(dialect, rule.name) for rule in fields(Dialect)}
     return subtrie.SubscriptionTrie(subtrie.Dialect(**rules), exact=exact)  # type: ignore[attr-defined]
 

@@ -9,7 +9,7 @@ from benchmarks.matchers import INVERTED, LOCKED, OPTIMISED, PAHO, TRIE, Entrant
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from benchmarks.suite.throughput import call_each
 from subtrie import SubscriptionTrie
-from subtrie.cli_workload import Workload, openamq
+from subtrie.cli.workload import Workload, openamq
 
 FILTERS = 2_000
 SEED = 1

@@ -17,12 +17,11 @@ The parts of the method, each sound by itself:
 
 from __future__ import annotations
 
-import resource
+import mmap
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Final
 
 from sortedcontainers import SortedKeyList
@@ -33,20 +32,18 @@ from stress.checker.unwritten_values import first_without_origin
 from stress.history import History, Operation, refuse_two_at_once, until
 from stress.spec import Element, Excerpt, Spec, State
 from stress.spec_check import check_spec
+from stress.verdicts import Verdict
+
+try:
+    import resource
+except ModuleNotFoundError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
 
 _PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
 """Of what `getrusage` tells."""
-_PAGES_A_MEGABYTE: Final = 2**20 / resource.getpagesize()
-
-
-class Verdict(Enum):
-    """What the checker found."""
-
-    LINEARIZABLE = "linearizable"
-    ILLEGAL = "NOT linearizable"
-    UNKNOWN = "undecided"
+_PAGES_A_MEGABYTE: Final = 2**20 / mmap.PAGESIZE
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class Budget:
 
     steps: int = 10_000_000
     seconds: float = 120.0
-    megabytes: float = 1_000.0
+    megabytes: float = 500.0
 
 
 @dataclass(frozen=True)
@@ -91,6 +88,11 @@ class Judgement:
     failure: Failure | None = field(default=None, repr=False)
     spent: str = ""
     """What of the budget was used up, if the verdict is `UNKNOWN`."""
+
+    @property
+    def spent_by_clock(self) -> bool:
+        """Whether it was the time that was used up."""
+        return self.spent.endswith("seconds")
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.LINEARIZABLE
@@ -148,13 +150,17 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
 
 def megabytes_in_use() -> float:
     """The memory that this process has; where the system does not say, the most that it ever had. (Linux does say, and
-    there the most that a process ever had is at first what the one had that began it.)
+    there the most that a process ever had is at first what the one had that began it.) On Windows nothing is known, and
+    no memory is too much.
     """
     try:
         with open("/proc/self/statm", "rb") as sizes:
             return int(sizes.read().split()[1]) / _PAGES_A_MEGABYTE
     except FileNotFoundError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PEAK_UNITS_A_MEGABYTE
+        if resource is None:
+            return 0.0
+        peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / _PEAK_UNITS_A_MEGABYTE
 
 
 class _Turns:

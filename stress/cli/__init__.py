@@ -1,21 +1,27 @@
 """The command line: `python -m stress run | explore | check | replay | mutants`.
 
 Each command has a module here, which is imported when the command is used, with `add_arguments(parser)` and
-`main(arguments) -> int`. That returns the exit status: 0 all is well, 1 something is wrong, 2 something could not be
-decided, or the command was not understood. The status is that of a program that SIGPIPE ended if whoever read the
-output has gone before its end.
+`main(arguments) -> int`. That returns the exit status:
+
+* 0: all is judged, and right;
+* 1: something is wrong;
+* 2: nothing can be said: it was not finished, interrupted, empty, not overlapping or not decided, the command was not
+  understood, could not be carried out, or its word could not be delivered.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import select
-import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
+
+from stress.cli import output
+from stress.history import HistoryError
+from stress.processes import WorkFailed
+from stress.spec import SpecError
 
 __all__ = ["COMMANDS", "main"]
 
@@ -30,23 +36,26 @@ COMMANDS: Final = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; returns the exit status."""
+    output.begin()
     try:
-        try:
-            return _run(sys.argv[1:] if argv is None else list(argv))
-        finally:
-            sys.stdout.flush()  # so that a reader who has gone shows here, and not when the interpreter ends
-    except BrokenPipeError:
-        if not _reader_has_gone():
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would be written on exit
-        return 128 + signal.SIGPIPE
-
-
-def _reader_has_gone() -> bool:
-    """Whether nobody reads standard output; other pipes may break as well."""
-    output = select.poll()
-    output.register(sys.stdout, 0)
-    return bool(output.poll(0))
+        status = _run(sys.argv[1:] if argv is None else list(argv))
+        output.flush()
+    except output.Undelivered as undelivered:
+        output.be_quiet()
+        if undelivered.why:
+            print(undelivered.why, file=sys.stderr)
+        return undelivered.status
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 2
+    except (WorkFailed, SpecError, HistoryError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except Exception:  # noqa: BLE001 - status 1 would say that the object is wrong
+        traceback.print_exc()
+        print("The command failed, which says nothing about what it was to judge.", file=sys.stderr)
+        return 2
+    return status
 
 
 def _run(argv: list[str]) -> int:

@@ -1,7 +1,7 @@
 """`python -m stress check`: judge recorded histories.
 
 Exit status 0: all are linearizable. 1: some are not. 2: none is known not to be, but some could not be
-decided within the budget, or not be read.
+decided within the budget, hold nothing, or could not be read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ import sys
 from typing import Any
 
 from stress.arguments import positive
-from stress.checker.check import Budget, Judgement, Verdict, check
-from stress.cli.progress import each
+from stress.checker.check import Budget, Judgement, check
+from stress.cli.output import say
+from stress.cli.progress import following
 from stress.formats.read import parse_initial, read_history
-from stress.history import UNSEEN, HistoryError
+from stress.history import UNSEEN, History, HistoryError
+from stress.reports.report import verdict_on
+from stress.spec import Spec
 from stress.specs import SPECS
+from stress.verdicts import EXIT_STATUS, Verdict, status_of
 
-__all__ = ["add_arguments", "main"]
-
-_STATUS = {Verdict.LINEARIZABLE: 0, Verdict.ILLEGAL: 1, Verdict.UNKNOWN: 2}
+__all__ = ["add_arguments", "add_judging", "judged", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
     """The arguments that say how a history in a file is judged."""
-    parser.add_argument("--spec", choices=sorted(SPECS), metavar="NAME", help=f"what was recorded: {', '.join(SPECS)}")
+    parser.add_argument(
+        "--spec",
+        metavar="NAME",
+        help=f"what was recorded: {', '.join(SPECS)}, or module:Class for a specification of your own",
+    )
     parser.add_argument(
         "--initial",
         metavar="VALUE",
@@ -49,44 +55,57 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def initial_of(arguments: argparse.Namespace) -> Any:
-    """The start state that was named, or `UNSEEN`."""
-    return UNSEEN if arguments.initial is None else parse_initial(arguments.initial)
-
-
 def main(arguments: argparse.Namespace) -> int:
     """Judge every file; the verdicts go to standard output, what could not be read to standard error."""
-    statuses = set()
+    statuses: list[int] = []
+    files = arguments.files
     try:
-        initial = initial_of(arguments)
-        for file in each(arguments.files, "checking"):
-            statuses.add(_judge(file, arguments, initial))
-    except HistoryError as error:
-        print(error, file=sys.stderr)
-        return 2
+        with following("checking", len(files), live=len(files) > 1 and not sys.stdout.isatty()) as tell:
+            for file in files:
+                statuses.append(_judge(file, arguments))
+                tell(f"{len(statuses)} of {len(files)} files", len(statuses))
     except KeyboardInterrupt:
-        print(f"interrupted after {len(statuses)} files", file=sys.stderr)
-        statuses.add(2)
-    return 1 if 1 in statuses else 2 if 2 in statuses else 0
+        print(f"interrupted after {len(statuses)} of {len(files)} files", file=sys.stderr)
+        statuses.append(2)
+    return status_of(statuses)
 
 
-def _judge(file: str, arguments: argparse.Namespace, initial: Any) -> int:
+def judged(file: str, arguments: argparse.Namespace) -> tuple[History, Spec, Judgement]:
+    """The history in a file, and a judgement of it.
+
+    Raises:
+        HistoryError: it cannot be read, or not be judged by this specification.
+    """
+    initial: Any = UNSEEN if arguments.initial is None else parse_initial(arguments.initial)
     try:
         history, spec = read_history(file, arguments.spec, initial)
+        return history, spec, check(history, spec, budget=Budget(steps=arguments.budget))
+    except HistoryError:
+        raise
+    except Exception as error:
+        raise HistoryError(f"it cannot be judged: {type(error).__name__}: {error}", source=file) from error
+
+
+def _judge(file: str, arguments: argparse.Namespace) -> int:
+    try:
+        history, _, judgement = judged(file, arguments)
     except HistoryError as error:
         print(error, file=sys.stderr)
         return 2
-    judgement = check(history, spec, budget=Budget(steps=arguments.budget))
-    print(_as_json(file, judgement) if arguments.json else _as_text(file, judgement), flush=True)
-    return _STATUS[judgement.verdict]
+    verdict, reason = verdict_on(history, judgement)
+    status = EXIT_STATUS[verdict]
+    tell = _as_json if arguments.json else _as_text
+    say(tell(file, judgement, verdict, reason), status)
+    return status
 
 
-def _as_text(file: str, judgement: Judgement) -> str:
-    return f"{file}: {judgement.verdict.value} ({judgement.operations:,} operations, {judgement.seconds:.2f} s)"
+def _as_text(file: str, judgement: Judgement, verdict: Verdict, reason: str) -> str:
+    why = f", {reason}" if reason else ""
+    return f"{file}: {verdict.value}{why} ({judgement.operations:,} operations, {judgement.seconds:.2f} s)"
 
 
-def _as_json(file: str, judgement: Judgement) -> str:
+def _as_json(file: str, judgement: Judgement, verdict: Verdict, reason: str) -> str:
     return json.dumps({
-        "file": file, "verdict": judgement.verdict.name.lower(), "operations": judgement.operations,
+        "file": file, "verdict": verdict.name.lower(), "reason": reason, "operations": judgement.operations,
         "components": judgement.components, "steps": judgement.steps, "seconds": round(judgement.seconds, 3),
     })  # fmt: skip

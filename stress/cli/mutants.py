@@ -10,10 +10,13 @@ from collections import Counter
 from dataclasses import asdict
 
 from stress.arguments import positive
-from stress.cli.progress import each_of
-from stress.recorder.campaign import default_processes, draw_seed
+from stress.cli.output import say
+from stress.cli.progress import following
+from stress.processes import default_processes
+from stress.recorder.campaign import draw_seed
 from stress.tries.mutants.catalogue import MUTANTS, Mutant
 from stress.tries.mutants.suite import CONTROLS, Trial, run_suite
+from stress.verdicts import status_of
 
 __all__ = ["add_arguments", "main"]
 
@@ -34,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Try them; the exit status is 1 if one survives or the unmutated code is accused, 2 if one has gone stale, or a
-    word is in no name.
+    """Try them; the exit status is 1 if one survives, the unmutated code is accused or a process dies, 2 if one has
+    gone stale, not all were tried, or a word is in no name.
     """
     words, known = arguments.words, (*CONTROLS, *MUTANTS)
     unknown = [word for word in words if not any(word in mutant.name for mutant in known)]
@@ -51,23 +54,38 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _try(wanted: list[Mutant], arguments: argparse.Namespace) -> int:
     seed = draw_seed() if arguments.seed is None else arguments.seed
-    processes = arguments.processes or default_processes(1)
-    began, trials, interrupted = time.monotonic(), [], False
+    processes = min(arguments.processes or default_processes(1), len(wanted))
+    trials: list[Trial] = []
+    began, interrupted = time.monotonic(), False
     try:
-        for trial in each_of(run_suite(seed, arguments.duration, processes, wanted), len(wanted), "mutants"):
-            trials.append(trial)
-            print(json.dumps(asdict(trial)) if arguments.json else _as_text(trial), flush=True)
+        with following("mutants", len(wanted), live=not sys.stdout.isatty()) as tell:
+            for trial in run_suite(seed, arguments.duration, processes, wanted):
+                if trial is not None:
+                    trials.append(trial)
+                    say(json.dumps(asdict(trial)) if arguments.json else _as_text(trial), _status_of(trial))
+                tell(f"{len(trials)} of {len(wanted)} tried", len(trials))
     except KeyboardInterrupt:
         interrupted = True
-    summary = _summary(trials, len(wanted), seed, time.monotonic() - began, interrupted)
-    print(summary, file=sys.stderr if arguments.json else sys.stdout)
-    if any(not trial.is_well and not trial.stale for trial in trials):
-        return 1
-    return 2 if interrupted or any(trial.stale for trial in trials) else 0
+    missing = [*["it was interrupted"] * interrupted]
+    if len(trials) < len(wanted):
+        missing.append(f"{len(trials)} of {len(wanted)} were tried")
+    summary = _summary(trials, seed, time.monotonic() - began, missing)
+    status = status_of([*map(_status_of, trials), 2 if missing else 0])
+    if arguments.json:
+        print(summary, file=sys.stderr)
+    else:
+        say(summary, status)
+    return status
+
+
+def _status_of(trial: Trial) -> int:
+    return 2 if trial.stale else 0 if trial.is_well else 1
 
 
 def _as_text(trial: Trial) -> str:
     name = f"{trial.of}: {trial.name}"
+    if trial.died:
+        return f"{'DIED':9} {name}: the process that tried it was {trial.died}"
     if trial.stale or trial.untried:
         return f"{'STALE' if trial.stale else 'untried':9} {name}: {trial.stale or trial.untried}"
     told = f"{name} ({trial.attempts:,} attempts, {trial.seconds:.1f} s)"
@@ -76,13 +94,15 @@ def _as_text(trial: Trial) -> str:
     return f"{trial.layer or 'SURVIVED':9} {told}"
 
 
-def _summary(trials: list[Trial], wanted: int, seed: int, seconds: float, interrupted: bool) -> str:
-    tried = [trial for trial in trials if not trial.is_control and not trial.untried]
+def _summary(trials: list[Trial], seed: int, seconds: float, missing: list[str]) -> str:
+    tried = [trial for trial in trials if not (trial.is_control or trial.untried or trial.died)]
     layers = Counter(trial.layer for trial in tried if trial.layer)
     by_layer = ", ".join(f"{count} by {layer}" for layer, count in sorted(layers.items()))
     accused = sum(trial.is_control and bool(trial.layer) for trial in trials)
-    stopped = f", interrupted after {len(trials)} of {wanted}" if interrupted else ""
+    died = sum(bool(trial.died) for trial in trials)
+    deaths = f"{died} processes died; " if died else ""
+    stopped = f" (unfinished: {'; '.join(missing)})" if missing else ""
     return (
         f"{sum(layers.values())} of {len(tried)} mutants caught ({by_layer}); "
-        f"unmutated code accused {accused} times; {seconds:.1f} s, seed {seed}{stopped}"
+        f"unmutated code accused {accused} times; {deaths}{seconds:.1f} s, seed {seed}{stopped}"
     )

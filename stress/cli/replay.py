@@ -1,7 +1,7 @@
 """`python -m stress replay`: show again what is wrong with a history, or run an explorer's schedule again.
 
 A history recorded from real threads cannot be made to happen again; what can be shown again is why it is
-wrong. What is no file is taken for a token of the explorer.
+wrong. What is no file is taken for a token of the explorer. If the code has changed since, that is said.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ import argparse
 import os
 import sys
 
-from stress.checker.check import Budget, Verdict, check
 from stress.cli import explore
-from stress.cli.check import add_judging, initial_of
-from stress.formats.read import read_history
+from stress.cli.check import add_judging, judged
+from stress.cli.output import say, written
 from stress.history import HistoryError
 from stress.reports import html, text
-from stress.reports.report import report_on
+from stress.reports.report import report_on, verdict_on
+from stress.source import changed
+from stress.verdicts import EXIT_STATUS
 
 __all__ = ["add_arguments", "main"]
-
-_STATUS = {Verdict.LINEARIZABLE: 0, Verdict.ILLEGAL: 1, Verdict.UNKNOWN: 2}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,13 +34,15 @@ def main(arguments: argparse.Namespace) -> int:
     if not os.path.exists(arguments.what):
         return explore.replay(arguments)
     try:
-        history, spec = read_history(arguments.what, arguments.spec, initial_of(arguments))
+        history, spec, judgement = judged(arguments.what, arguments)
     except HistoryError as error:
         print(error, file=sys.stderr)
         return 2
-    judgement = check(history, spec, budget=Budget(steps=arguments.budget))
     report = report_on(history, spec, judgement)
     if arguments.report:
-        html.save(report, arguments.report)
-    print(text.render(report), end="")
-    return _STATUS[judgement.verdict]
+        written(lambda path: html.save(report, path), arguments.report)
+    for told in changed(history.header.get("code")):
+        print(f"{told}: the history is of what it was.", file=sys.stderr)
+    status = EXIT_STATUS[verdict_on(history, judgement)[0]]
+    say(text.render(report).rstrip(), status)
+    return status

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
 from stress.checker.check import is_linearizable
+from stress.checker.waiting import wait_as_they_should
 from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
 from stress.explorer.patience import Endless, patience
 from stress.explorer.scenario import Scenario, describe
 from stress.history import UNSEEN, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
+from stress.reference import name_of
 from stress.spec import Spec
 
 __all__ = ["Experiment", "Finding", "Look", "Names"]
@@ -111,7 +113,7 @@ class Experiment:
 
     def _judge(self, execution: Execution) -> Finding | None:
         if execution.trouble:
-            return self._finding(execution, execution.trouble, self._unending(execution), ())
+            return None if self._wait_as_they_should(execution) else self._stuck(execution)
         look = self._look(execution)
         try:
             answers = execution.answers = self._answers(execution)
@@ -123,6 +125,21 @@ class Experiment:
         if verdict is None:
             verdict = self._verdicts[key] = self._verdict(execution, answers, look)
         return self._finding(execution, *verdict, answers, look) if verdict[0] else None
+
+    def _wait_as_they_should(self, execution: Execution) -> bool:
+        """Whether nobody goes on, and the specification says that nobody can."""
+        if execution.trouble != "deadlock":
+            return False
+        answers = execution.answers = self._answers(execution)
+        operations = self._operations(execution, answers, _UNSEEN)
+        key = (execution.precedence(), answers, "all wait")
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = ("" if wait_as_they_should(operations, self.spec) else "deadlock", "")
+        return not verdict[0]
+
+    def _stuck(self, execution: Execution) -> Finding:
+        return self._finding(execution, execution.trouble, self._unending(execution), execution.answers)
 
     def _unending(self, execution: Execution) -> str:
         told = _UNENDING[execution.trouble]
@@ -160,7 +177,7 @@ class Experiment:
         self, execution: Execution, kind: str, trouble: str, answers: tuple[Any, ...], look: Look = _UNSEEN
     ) -> Finding:
         operations = renumbered(self._operations(execution, answers, look))
-        header = {"spec": self.spec.name, **self.spec.options(), "threads": len(self.scenario.threads)}
+        header = {"spec": name_of(self.spec), **self.spec.options(), "threads": len(self.scenario.threads)}
         return Finding(self.scenario, tuple(execution.order), kind, trouble, History(operations, header))
 
     def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> list[Operation]:

@@ -88,6 +88,13 @@ class Drift(BaseException):
     def __init__(self, thread: int, step: int) -> None:
         super().__init__(f"thread {thread} has no step number {step} to make")
 
+    @classmethod
+    def told(cls, what: str) -> Drift:
+        """One that was seen otherwise."""
+        drift = cls(0, 0)
+        drift.args = (what,)
+        return drift
+
 
 class _Livelock(BaseException):
     """For more steps than anybody needs, no call has returned."""

@@ -17,35 +17,45 @@ from typing import Any, Final
 
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
-from stress.explorer.machine import BoundCall, Execution, Machine
+from stress.explorer.machine import BoundCall, Drift, Execution, Machine
 from stress.explorer.names import ObjectNames
-from stress.explorer.plain_state import PlainState
+from stress.explorer.patience import patience
+from stress.explorer.plain_state import CONTAINERS, PlainState
 from stress.explorer.scenario import Scenario
 from stress.explorer.slots import Seam, slot_module
 from stress.explorer.substitution import exchanged, substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import Explored, explored_threading
-from stress.history import freeze
+from stress.history import Call, Operation, freeze
 from stress.spec import Spec
 
-__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "subject_of"]
+__all__ = ["Around", "ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
+
+
+@dataclass(frozen=True)
+class Around:
+    """The calls that are made before any thread runs, and when none runs any more."""
+
+    at_start: tuple[Call, ...] = ()
+    at_end: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is explored: a factory of objects, what such an object must look like, the calls that are made in the end,
-    and what raises then if an invariant does not hold.
+    """What is explored: a factory of objects, what such an object must look like, the calls that are made before and in
+    the end, and what raises then if an invariant does not hold.
     """
 
     factory: Callable[[], Any]
     spec: Spec
-    at_end: tuple[tuple[str, tuple[Any, ...]], ...]
+    around: Around
     check: Callable[[Any], object] | None
     plain: PlainState
     outliving: Sequence[Any] = ()
     """Primitives in variables of modules and attributes of classes."""
 
 
+_MOST_OF_A_VALUE: Final = 10_000
 _one_at_a_time: Final = Lock()
 
 
@@ -101,7 +111,7 @@ def subject_of(
     machine: ObjectMachine,
     factory: Callable[[], Any],
     spec: Spec,
-    at_end: tuple[tuple[str, tuple[Any, ...]], ...],
+    around: Around,
     check: Callable[[Any], object] | None,
 ) -> Iterator[Subject]:
     """What is explored, for as long as the block lasts: its plain state, too, and primitives that were made before."""
@@ -115,7 +125,35 @@ def subject_of(
             outliving.append(new)
             instead.append((owner, name, new))
     with exchanged(instead), plain.stepping():
-        yield Subject(factory, spec, at_end, check, plain, outliving)
+        yield Subject(factory, spec, around, check, plain, outliving)
+
+
+class Outliving:
+    """What outlives an execution, and must not tell one from the next: variables of modules, attributes of classes."""
+
+    def __init__(self, plain: PlainState) -> None:
+        self._plain = plain
+        self._before = self._values()
+
+    def _values(self) -> dict[str, str]:
+        found = {}
+        for owner, name, value in self._plain.outliving():
+            if isinstance(value, (*CONTAINERS, int, float, str, bytes, frozenset, tuple, type(None))):
+                where = owner.__qualname__ if isinstance(owner, type) else owner.get("__name__", "")
+                found[f"{where}.{name}"] = repr(value)[:_MOST_OF_A_VALUE]
+        return found
+
+    def compare(self) -> None:
+        """Look whether an execution has left anything behind.
+
+        Raises:
+            Drift: one has.
+        """
+        for name, value in self._values().items():
+            if self._before.get(name, value) != value:
+                raise Drift.told(
+                    f"{name} outlives an execution, and the calls change it; it must be made by the factory"
+                )
 
 
 class ObjectExperiment(Experiment):
@@ -136,10 +174,17 @@ class ObjectExperiment(Experiment):
             primitive.reset()
         made = self._object = _made(self.machine.seam, self._subject.factory)
         self._subject.plain.note(made)
+        calls = self._subject.around.at_start
+        if calls:
+            with patience(self.machine.seam):
+                self.before = tuple(
+                    Operation(at, "main", time, time + 1, op, args, self._call(op, args))
+                    for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))
+                )
         return [[(getattr(made, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _look(self, execution: Execution) -> Look:
-        calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.at_end])
+        calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
         broken = self._broken()
         return Look((calls, broken), calls, broken)
 

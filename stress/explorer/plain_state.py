@@ -30,9 +30,9 @@ from typing import Any, Final
 from stress.explorer.slots import Seam
 from stress.explorer.substitution import is_foreign
 
-__all__ = ["Place", "PlainState"]
+__all__ = ["CONTAINERS", "Place", "PlainState"]
 
-_CONTAINERS: Final = (list, dict, set, deque, bytearray)
+CONTAINERS: Final = (list, dict, set, deque, bytearray)
 _READERS: Final = frozenset({
     "len", "list", "tuple", "sorted", "set", "frozenset", "dict", "sum", "min", "max", "any", "all", "iter",
     "enumerate", "zip", "reversed", "bool", "repr", "str", "next", "map", "filter", "deque", "hash",
@@ -100,6 +100,12 @@ class PlainState:
         """Whether there is anything to see."""
         return bool(self._instead)
 
+    def missing(self) -> list[str]:
+        """Why what was explored is not all."""
+        if not self.unseen:
+            return []
+        return [f"the source of {', '.join(self.unseen)} cannot be read, so what it changes was not seen"]
+
     def outliving(self) -> Iterator[tuple[Any, str, Any]]:
         """What outlives an execution: the variables of modules that the functions name, as (dictionary, name, value),
         and the attributes of classes, as (class, name, value).
@@ -165,19 +171,19 @@ class PlainState:
 
     def items(self, container: Any) -> Any:
         """A container whose items are accessed step by step."""
-        if self._seam.before is None or not isinstance(container, _CONTAINERS):
+        if self._seam.before is None or not isinstance(container, CONTAINERS):
             return container
         return _Items(self, container)
 
     def read(self, container: Any) -> Any:
         """A container that is about to be read as a whole."""
-        if isinstance(container, _CONTAINERS):
+        if isinstance(container, CONTAINERS):
             self.step(container, None, False)
         return container
 
     def write(self, container: Any) -> Any:
         """A container that is about to be changed as a whole."""
-        if isinstance(container, _CONTAINERS):
+        if isinstance(container, CONTAINERS):
             self.step(container, None, True)
         return container
 
@@ -215,7 +221,7 @@ class _Stepping:
 
     def __getattribute__(self, name: str) -> Any:
         of, state = object.__getattribute__(self, "_of"), object.__getattribute__(self, "_state")
-        if isinstance(of, _CONTAINERS) and hasattr(of, name):
+        if isinstance(of, CONTAINERS) and hasattr(of, name):
             return _Method(state, of, name) if name in _CHANGING or name in _READING else getattr(of, name)
         if name in state.attributes:
             state.step(of, name, False)
@@ -290,7 +296,7 @@ def _held(made: Any, most: int = 500) -> Iterator[tuple[Any, str]]:
             continue
         seen[id(each)] = each
         is_ours = not is_foreign(type(each).__module__)
-        if is_ours or isinstance(each, _CONTAINERS):
+        if is_ours or isinstance(each, CONTAINERS):
             yield each, where
         if isinstance(each, dict):
             waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()))
@@ -310,7 +316,7 @@ def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
     for base in type(each).__mro__:  # what all objects of a class share
         if not is_foreign(base.__module__):
             for name, item in list(vars(base).items()):
-                if isinstance(item, _CONTAINERS):
+                if isinstance(item, CONTAINERS):
                     yield f"__class__.{name}", item
 
 

@@ -15,8 +15,20 @@ from typing import Any, Final
 
 from stress.explorer.experiment import Finding
 from stress.explorer.scenario import Program
+from stress.source import changed
 
-__all__ = ["DAMAGED", "OBJECT_PREFIX", "TokenError", "decode", "encode", "order_of", "pack", "runs_of", "unpack"]
+__all__ = [
+    "DAMAGED",
+    "OBJECT_PREFIX",
+    "TokenError",
+    "decode",
+    "encode",
+    "order_of",
+    "pack",
+    "runs_of",
+    "target_of",
+    "unpack",
+]
 
 OBJECT_PREFIX: Final = "o1."
 DAMAGED: Final = "the token is damaged: it must be copied as a whole"
@@ -26,18 +38,22 @@ class TokenError(ValueError):
     """A text that is no token."""
 
 
-def encode(threads: Program, finding: Finding) -> str:
-    """A token for a finding in some of the calls of `threads`."""
+def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (), target: str = "") -> str:
+    """A token for a finding in some of the calls of `threads`. It knows the object by name, the `code` that it and its
+    specification are written in (`stress.source.digests`), and where it is found, if that is known.
+    """
     calls = list(chain.from_iterable(threads))
     kept = [
         [next(number for number, each in enumerate(calls) if each is call) for call in left]
         for left in finding.scenario.threads
     ]
-    return pack(OBJECT_PREFIX, [len(calls), kept, runs_of(finding.order)])
+    about = [finding.scenario.target, [list(each) for each in code], target]
+    return pack(OBJECT_PREFIX, [len(calls), kept, runs_of(finding.order), *about])
 
 
-def decode(threads: Program, text: str) -> tuple[Program, tuple[int, ...]]:
-    """The calls of each thread, and the order of steps, that `text` says.
+def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, ...], list[str]]:
+    """The calls of each thread, and the order of steps, that `text` says of an object of this name; and what has become
+    of its code since, in a few words for each file that is not what it was.
 
     Raises:
         TokenError: it is no token, or not one of these threads.
@@ -46,14 +62,27 @@ def decode(threads: Program, text: str) -> tuple[Program, tuple[int, ...]]:
         raise TokenError(f"no token of an object of one's own, which begins with {OBJECT_PREFIX}: {text!r}")
     calls = list(chain.from_iterable(threads))
     try:
-        size, kept, runs = unpack(OBJECT_PREFIX, text)
+        size, kept, runs, of, code, _ = unpack(OBJECT_PREFIX, text)
         order = order_of(runs)
         left = tuple(tuple(calls[number] for number in numbers) for numbers in kept) if size == len(calls) else ()
     except (ValueError, TypeError, LookupError):
         raise TokenError(DAMAGED) from None
     if not left:
         raise TokenError(f"the token is of {size} calls, and these are {len(calls)}: give the threads it was made with")
-    return left, order
+    if of != name:
+        raise TokenError(f"the token is of {of}, and this is {name}")
+    return left, order, changed(code)
+
+
+def target_of(text: str) -> str:
+    """Where the object is found that a token is of, as `module:attribute`; empty if the token does not say."""
+    if not text.startswith(OBJECT_PREFIX):
+        return ""
+    try:
+        target = unpack(OBJECT_PREFIX, text)[5]
+    except (ValueError, TypeError, LookupError):
+        return ""
+    return target if isinstance(target, str) else ""
 
 
 def pack(prefix: str, said: Any) -> str:

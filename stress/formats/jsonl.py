@@ -20,6 +20,8 @@ from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Rai
 __all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
 
 FORMAT: Final = 1
+DEEPEST: Final = 100
+"""Levels of lists and sets in a value: what compares, sorts and prints values goes down them one by one."""
 
 
 def encode(value: Any) -> Any:
@@ -42,7 +44,7 @@ def encode(value: Any) -> Any:
 
 
 _DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
-    "set": lambda members: frozenset(map(decode, members)),
+    "set": frozenset,
     "raised": lambda name: Raised(str(name)),
     "unseen": lambda _: UNSEEN,
     "bytes": bytes.fromhex,
@@ -50,20 +52,24 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
 }
 
 
-def decode(value: Any) -> Hashable:
+def decode(value: Any, levels: int = DEEPEST) -> Hashable:
     """The value that `encode` made `value` from.
 
     >>> decode(encode((1, frozenset({2}), Raised("KeyError"))))
     (1, frozenset({2}), raised KeyError)
     """
+    if levels < 0:
+        raise ValueError(f"a value is nested more than {DEEPEST} levels deep")
     if isinstance(value, list):
-        return tuple(map(decode, value))
+        return tuple([decode(item, levels - 1) for item in value])
     if isinstance(value, dict):
         kind = next((name for name in _DECODERS if name in value), None)
         if kind is None:
             raise ValueError(f"an object of one of the keys {', '.join(_DECODERS)} is expected, not {value!r}")
         if kind == "raised":
             return Raised(str(value[kind]), str(value.get("message", "")))
+        if kind == "set":
+            return frozenset([decode(item, levels - 1) for item in value[kind]])
         return _DECODERS[kind](value[kind])
     return value  # type: ignore[no-any-return]
 
@@ -134,14 +140,14 @@ def _operation(row: Any) -> Operation:
         raise ValueError(f"the thread must be an integer or a string, not {thread!r}")
     if type(call) not in (int, float) or type(returned) not in (int, float, type(None)):
         raise ValueError(f"call and return must be numbers (return may be null), not {call!r} and {returned!r}")
-    if not math.isfinite(call) or not math.isfinite(returned or 0):
+    if any(isinstance(time, float) and not math.isfinite(time) for time in (call, returned)):
         raise ValueError(f"call and return must be finite, not {call!r} and {returned!r}")
     if returned is not None and returned < call:
         raise ValueError(f"it returns at {returned}, before it is called at {call}")
     if not isinstance(op, str) or not isinstance(args, list):
         raise ValueError(f"op must be a string and args an array, not {op!r} and {args!r}")
     answer = UNSEEN if returned is None else decode(result)
-    return Operation(number, thread, call, returned, op, tuple(map(decode, args)), answer)
+    return Operation(number, thread, call, returned, op, tuple([decode(each) for each in args]), answer)
 
 
 def save(history: History, path: str | Path) -> None:

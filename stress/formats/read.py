@@ -11,6 +11,7 @@ from stress.formats.edn import read_edn_value
 from stress.formats.events import HISTORY_LINE, LOG_LINE, edn_events, log_events, pair_events, plain
 from stress.formats.jsonl import parse
 from stress.history import UNSEEN, History, HistoryError
+from stress.reference import spec_at
 from stress.spec import Spec
 from stress.specs import SPECS
 
@@ -29,7 +30,8 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
 
     Parameters:
         path: our JSON Lines, a jepsen log, or EDN event maps; the content tells which.
-        spec: the name of a specification; may be None for our own format, whose header names one.
+        spec: the name of a specification, or `module:Class` for one's own; may be None for our own format, whose
+            header names one.
         initial: the state at the start; by default the header's, or the specification's own.
 
     Raises:
@@ -85,8 +87,10 @@ def _is_log(text: str) -> bool:
 def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple[History, Spec]:
     history = parse(text, source)
     name = spec or history.header.get("spec")
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not name:
         raise HistoryError("the header names no specification: name one with --spec", source=source, line=1)
+    if spec is None and ":" in name:  # a file decides about no code that is run
+        raise HistoryError(f"it was judged by {name}: say --spec {name}, if that is yours", source=source, line=1)
     options = {key: history.header[key] for key in ("initial", "dialect") if key in history.header}
     if initial is not UNSEEN:
         options["initial"] = initial
@@ -101,9 +105,15 @@ def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple
 
 def make_spec(name: str, source: str = "--spec", **options: Any) -> Spec:
     """The specification of that name, made with the options given; `initial` is its start state."""
+    if ":" in name:
+        try:
+            return spec_at(name, options)
+        except ValueError as error:
+            raise HistoryError(str(error), source=source) from None
     build: Callable[..., Spec] | None = SPECS.get(name)
     if build is None:
-        raise HistoryError(f"there is no specification {name!r}: there are {', '.join(SPECS)}", source=source)
+        there_are = f"there are {', '.join(SPECS)}, and module:Class for your own"
+        raise HistoryError(f"there is no specification {name!r}: {there_are}", source=source)
     try:
         return build(**options)
     except (TypeError, ValueError) as error:

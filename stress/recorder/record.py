@@ -32,7 +32,8 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -40,6 +41,9 @@ from types import FrameType
 from typing import Any, Final
 
 from stress.history import UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show
+from stress.processes import gil_enabled
+from stress.recorder.call_log import CallLog, Keep
+from stress.reference import name_of
 from stress.spec import Spec
 
 __all__ = ["CLOCKS", "Deferred", "Stuck", "record"]
@@ -48,6 +52,9 @@ Plan = Sequence[Sequence[Call]]
 """The calls of one thread, round by round."""
 
 _Entry = tuple[int, int, Any]
+
+_LOOK: Final = 0.05
+"""Seconds between two looks at the clock, and whether anything moves."""
 
 _SPINS: Final = 1000
 """How often a thread looks for the others before it begins to give way: longer than a thread takes to wake
@@ -87,12 +94,18 @@ class Deferred:
 
 
 class Stuck(Exception):
-    """Some thread has been inside one operation for too long; `history` holds what happened until then."""
+    """Some thread has been inside one operation for too long; `history` holds what happened until then, `stacks` where
+    every thread was.
+    """
 
-    def __init__(self, history: History, seconds: float) -> None:
-        self.history = history
-        calls = ", ".join(f"thread {each.thread} in {each.describe()}" for each in history if each.pending)
-        super().__init__(f"nothing has moved for {seconds:.0f} s: {calls}")
+    def __init__(self, history: History, seconds: float, stacks: str = "") -> None:
+        self.history, self.stacks = history, stacks
+        super().__init__(f"nothing has moved for {seconds:g} s: {pending_calls(history)}")
+
+
+def pending_calls(history: Iterable[Operation]) -> str:
+    """Which thread is in which call, of those that never returned."""
+    return ", ".join(f"thread {each.thread} in {each.describe()}" for each in history if each.pending)
 
 
 @dataclass
@@ -102,10 +115,14 @@ class _Recording:
     plans: Sequence[Plan]
     now: Callable[[], int]
     subject: Any
+    until: float | None = None
+    call_log: CallLog | None = None
+    stop: list[bool] = field(default_factory=list)
     logs: list[list[_Entry]] = field(default_factory=list)
     deferred: list[Deferred] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)
     awake: list[int] = field(default_factory=list)
+    over: bool = False
 
     def __post_init__(self) -> None:
         self.logs = [[] for _ in self.plans]
@@ -114,7 +131,10 @@ class _Recording:
         self.barrier = threading.Barrier(len(self.plans), action=self.read_deferred)
 
     def read_deferred(self) -> None:
-        """Between two rounds: read the deferred answers of the round that is over for the first time."""
+        """Between two rounds: read the deferred answers of the round that is over for the first time.
+        Then time may be up.
+        """
+        self.over = bool(self.stop) or (self.until is not None and time.monotonic() >= self.until)
         for number, log in enumerate(self.logs):
             for _, _, result in log[self.seen[number] :]:
                 if type(result) is Deferred:
@@ -127,12 +147,18 @@ class _Recording:
         methods = {op: getattr(self.subject, op) for calls in self.plans[number] for op, _ in calls}
         rounds = [[(methods[op], args) for op, args in calls] for calls in self.plans[number]]
         log = self.logs[number].append
+        keep = None if self.call_log is None else self.call_log.writer(number)
         try:
             for round_number, calls in enumerate(rounds, start=1):
                 self.barrier.wait()
+                if self.over:
+                    return
                 self.meet(number, round_number)
                 sys.settrace(tracer)
-                _perform(calls, self.now, log)
+                if keep is None:
+                    _perform(calls, self.now, log, self.stop)
+                else:
+                    _perform_and_keep(calls, self.now, log, self.stop, keep)
                 sys.settrace(None)
             self.barrier.wait()
         except threading.BrokenBarrierError:
@@ -153,14 +179,38 @@ def _perform(
     calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
     now: Callable[[], int],
     log: Callable[[_Entry], None],
+    stop: list[bool],
 ) -> None:
     for method, args in calls:
+        if stop:
+            return
         call = now()
         try:
             result = method(*args)
         except BaseException as error:  # noqa: BLE001 - an exception is an answer
             result = error
         log((call, now(), result))
+
+
+def _perform_and_keep(
+    calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
+    now: Callable[[], int],
+    log: Callable[[_Entry], None],
+    stop: list[bool],
+    keep: Keep,
+) -> None:
+    """The same, with a copy of all that is seen in the log that outlives this process."""
+    for method, args in calls:
+        if stop:
+            return
+        call = now()
+        try:
+            result = method(*args)
+        except BaseException as error:  # noqa: BLE001 - an exception is an answer
+            result = error
+        returned = now()
+        log((call, returned, result))
+        keep(call, returned, result)
 
 
 def record(
@@ -172,7 +222,9 @@ def record(
     yields: float = 0.0,
     seed: int | str = 0,
     collect: bool = False,
-    patience: float = 60.0,
+    patience: float = 30.0,
+    until: float | None = None,
+    call_log: CallLog | None = None,
 ) -> History:
     """Let one thread for each plan work on `subject`, and return what they saw.
 
@@ -187,6 +239,8 @@ def record(
         seed: decides when they give way.
         collect: whether the garbage collector may run.
         patience: seconds without any progress after which the batch is given up.
+        until: when to stop, as `time.monotonic` has it: no more calls are made then.
+        call_log: where to note what is seen in case that the process dies.
 
     Returns:
         the history. An operation costs it about 0.2 microseconds.
@@ -197,7 +251,7 @@ def record(
     """
     for op in {op for plan in plans for calls in plan for op, _ in calls}:
         getattr(subject, op)  # a missing method is the caller's mistake, not an answer
-    batch = _Recording(plans, CLOCKS[clock](), subject)
+    batch = _Recording(plans, CLOCKS[clock](), subject, until, call_log)
     tracers = [_yielder(yields, Random(f"{seed}/{number}")) if yields else None for number in range(len(plans))]
     threads = [
         threading.Thread(target=batch.work, args=(number, tracer), name=f"stress-{number}", daemon=True)
@@ -207,19 +261,26 @@ def record(
         for thread in threads:
             thread.start()
         moving = _join(threads, batch, patience)
+    inside = {number for number, thread in enumerate(threads) if thread.is_alive()}
+    stacks = "" if moving else stacks_of(threads)
     header = {
-        "spec": spec.name, **spec.options(), "clock": clock, "threads": len(plans), "seed": seed,
+        "spec": name_of(spec), **spec.options(), "clock": clock, "threads": len(plans), "seed": seed,
         "python": sys.version.split()[0], "gil": gil_enabled(),
     }  # fmt: skip
-    history = History(_operations(batch, spec), header)
+    history = History(_operations(batch, spec, inside), header)
     if not moving:
-        raise Stuck(history, patience)
+        raise Stuck(history, patience, stacks)
     return history
 
 
-def gil_enabled() -> bool:
-    """Whether threads of this interpreter take turns under a global lock."""
-    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+def stacks_of(threads: Iterable[threading.Thread]) -> str:
+    """Where threads are now, each with the latest call last."""
+    frames = sys._current_frames()
+    return "\n".join(
+        f"{thread.name}\n{''.join(traceback.format_stack(frames[thread.ident]))}".rstrip()
+        for thread in threads
+        if thread.ident in frames
+    )
 
 
 @contextmanager
@@ -245,12 +306,16 @@ def _join(threads: Sequence[threading.Thread], batch: _Recording, patience: floa
     try:
         for thread in threads:
             while thread.is_alive():
-                thread.join(0.1)
+                thread.join(_LOOK)
+                if batch.until is not None and time.monotonic() >= batch.until and not batch.stop:
+                    batch.stop.append(True)
                 moved = sum(map(len, batch.logs))
                 if moved != done:
                     done, since = moved, time.monotonic()
                 elif time.monotonic() - since > patience:
                     batch.barrier.abort()
+                    for other in threads:  # those who only waited for the others end here
+                        other.join(_LOOK)
                     return False
     except KeyboardInterrupt:
         batch.barrier.abort()
@@ -258,14 +323,15 @@ def _join(threads: Sequence[threading.Thread], batch: _Recording, patience: floa
     return True
 
 
-def _operations(batch: _Recording, spec: Spec) -> tuple[Operation, ...]:
+def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple[Operation, ...]:
+    """What the threads saw. Those that are `inside` a call have called it at some moment after their last return."""
     operations = []
     for thread, (plan, log) in enumerate(zip(batch.plans, batch.logs, strict=True)):
         calls = [call for calls in plan for call in calls]
         for (op, args), (called, returned, result) in zip(calls, log, strict=False):
             answer = result.answer() if type(result) is Deferred else result
             operations.append(Operation(0, thread, called, returned, op, args, spec.normalise(op, answer)))
-        if len(log) < len(calls):  # called at some moment after the last return
+        if thread in inside and len(log) < len(calls):
             op, args = calls[len(log)]
             operations.append(Operation(0, thread, log[-1][1] if log else -1, None, op, args, UNSEEN))
     return renumbered(operations)

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final
 
 from stress.history import Call
+from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance
 
@@ -64,7 +65,8 @@ class Workload:
         factory: makes a fresh object, whose state is `spec.initial`.
         spec: the sequential object that it must look like.
         operations: what threads may call; write one twice to have it called twice as often.
-        check: raises if an invariant of the object does not hold; called when no operation is running.
+        check: raises, or answers False, if an invariant of the object does not hold; called when no operation is
+            running.
         name: what reports call it.
     """
 
@@ -73,6 +75,22 @@ class Workload:
     operations: Sequence[tuple[Any, ...]]
     check: Callable[[Any], object] | None = None
     name: str = ""
+    target: str = ""
+    """Where it is found, as `module:attribute`, if it is known."""
+
+    def code(self) -> tuple[tuple[str, str], ...]:
+        """The files that it is written in, with a digest of each."""
+        return digests(self.factory, type(self.spec))
+
+    def broken(self, subject: Any) -> str:
+        """Which invariant of an object is broken, now that nobody calls it; empty if none is."""
+        if self.check is None:
+            return ""
+        try:
+            answer = self.check(subject)
+        except Exception as error:  # noqa: BLE001 - what looks at a broken object may raise anything
+            return f"{type(error).__name__}: {error}".rstrip(": ")
+        return "the check answered False" if answer is False else ""
 
     def __post_init__(self) -> None:
         as_instance(self.spec)

@@ -12,8 +12,9 @@ from stress.checker.check import Judgement, Verdict
 from stress.history import History
 from stress.reports.diagnosis import Diagnosis, diagnose
 from stress.spec import Spec
+from stress.verdicts import verdict_of
 
-__all__ = ["Report", "Steps", "report_on"]
+__all__ = ["Report", "Steps", "report_on", "trouble_of", "verdict_on"]
 
 
 _ORIGINS: Final = {
@@ -50,6 +51,8 @@ class Report:
     replay: str = ""
     trouble: tuple[str, str] | None = None
     steps: Steps | None = None
+    stacks: str = ""
+    """Where the threads were, if they went no further."""
 
     @property
     def is_bad(self) -> bool:
@@ -61,6 +64,8 @@ class Report:
         """The verdict and the name of what is wrong, if anything is."""
         if self.trouble is not None:
             return f"NOT all right: {self.trouble[0]}"
+        if not self.history.operations:
+            return f"{Verdict.UNKNOWN.value}: it holds no operations"
         shape = f": {self.diagnosis.shape.name}" if self.diagnosis else ""
         return f"{self.judgement.verdict.value}{shape}"
 
@@ -71,6 +76,8 @@ class Report:
             return self.trouble[1]
         if self.diagnosis is not None:
             return self.diagnosis.shape.sentence
+        if not self.history.operations:
+            return "Nothing was recorded: that says nothing, good or bad."
         if self.judgement.verdict is Verdict.UNKNOWN:
             return (
                 f"Not decided within {self.judgement.spent}: that says nothing, good or bad. "
@@ -95,4 +102,34 @@ def report_on(
         **{label: str(history.header[key]) for key, label in _ORIGINS.items() if key in history.header},
         **(facts or {}),
     }
-    return Report(history, spec, judgement, diagnose(judgement, spec, history.operations), told, replay)
+    trouble = trouble_of(history)
+    stacks = str(history.header.get("stacks", "")) if trouble else ""
+    diagnosis = diagnose(judgement, spec, history.operations)
+    return Report(history, spec, judgement, diagnosis, told, replay, trouble, stacks=stacks)
+
+
+_KINDS: Final = {
+    "hang": "a call that never returns",
+    "invariant": "a broken invariant",
+    "death": "a process that died",
+}
+
+
+def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
+    """The verdict on a history from a file, and the reason if it is not what the judgement alone says."""
+    trouble = trouble_of(history)
+    if trouble is not None and judgement.verdict is not Verdict.ILLEGAL:
+        return Verdict.ILLEGAL, f"{trouble[0]}: {history.header['trouble']}"
+    missing = [] if history.operations else ["it holds no operations"]
+    if judgement.verdict is Verdict.UNKNOWN:
+        missing.append(f"not within {judgement.spent}")
+    return verdict_of(found=judgement.verdict is Verdict.ILLEGAL, missing=missing), "; ".join(missing)
+
+
+def trouble_of(history: History) -> tuple[str, str] | None:
+    """What was wrong when a history was recorded, besides what it shows itself: a name for it, and a sentence."""
+    trouble = history.header.get("trouble")
+    if not trouble:
+        return None
+    name = _KINDS.get(str(history.header.get("kind")), "trouble")
+    return name, f"{str(trouble)[:1].upper()}{str(trouble)[1:]}."

@@ -16,6 +16,7 @@ __all__ = ["enumerated", "render", "render_outcome", "render_window"]
 
 _MOST_ROWS = 60
 _MOST_PARTIALS = 3
+_MOST_STACK_LINES = 80
 _WIDEST = 60
 _WIDEST_TABLE = 150
 
@@ -28,15 +29,27 @@ def render(report: Report) -> str:
         lines += _partials(report.diagnosis, report.spec)
     if report.steps is not None:
         lines += _steps(report.steps)
+    if report.stacks:
+        lines += ["Where the threads were", *_indented(report.stacks), ""]
     lines += [f"  {label}: {value}" for label, value in report.facts.items()]
     if report.replay:
         lines += ["", f"To see it again: {report.replay}"]
     return "\n".join(lines) + "\n"
 
 
-def render_outcome(summary: str, report: Report | None) -> str:
-    """The summary of a search, and under it the report on what it found, if it found anything."""
-    return summary + "\n" + ("" if report is None else "\n" + render(report))
+def render_outcome(summary: str, report: Report | None, smaller: Report | None = None) -> str:
+    """The summary of a search, and under it the report on what it found, if it found anything; and on the same in fewer
+    calls, if it was found again so.
+    """
+    told = summary + "\n" + ("" if report is None else "\n" + render(report))
+    return told + ("" if smaller is None else f"\nThe same in fewer calls: {render(smaller)}")
+
+
+def _indented(text: str) -> Iterator[str]:
+    lines = text.splitlines()
+    yield from (f"  {line}" for line in lines[:_MOST_STACK_LINES])
+    if len(lines) > _MOST_STACK_LINES:
+        yield f"  ... and {len(lines) - _MOST_STACK_LINES} more lines"
 
 
 def _window(report: Report, diagnosis: Diagnosis) -> Iterator[str]:

@@ -18,19 +18,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
-from stress.processes import messages
-from stress.recorder.counters import Counters
+from stress.processes import Died, Tally, Team, Worker
 from stress.tries.experiment import Finding, TrieExperiment
 from stress.tries.scenarios import STARTS, pairs, random_scenario, stops, triples
 from stress.tries.states import States
 from stress.tries.trie_copy import load_copy
+from stress.verdicts import Verdict, verdict_of
 
 __all__ = ["PARTS", "Exploration", "Plan", "explore_matrix", "matrix"]
 
@@ -68,6 +68,8 @@ class Exploration:
     executions: dict[str, int]
     seconds: float
     interrupted: bool = False
+    died: str = ""
+    """How a process of the team died, and at which scenario."""
 
     @property
     def total(self) -> int:
@@ -75,15 +77,30 @@ class Exploration:
         return sum(self.executions.values())
 
     @property
+    def missing(self) -> list[str]:
+        """Why nothing can be said, if nothing wrong was found."""
+        done, size = sum(self.done[part] for part in self.sizes), sum(self.sizes.values())
+        missing = ["it was interrupted"] if self.interrupted else []
+        if done < size:
+            missing.append(f"{done:,} of the {size:,} scenarios of the matrix were explored")
+        return missing
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all of the matrix was explored, and nothing found."""
+        return verdict_of(found=self.finding is not None or bool(self.died), missing=self.missing)
+
+    @property
     def summary(self) -> str:
         """One line: what was explored, and how it went."""
-        found = f"NOT all right: {self.finding.trouble}" if self.finding else "nothing wrong"
+        trouble = self.finding.trouble if self.finding else self.died
+        verdict = self.verdict
+        if verdict is Verdict.ILLEGAL:
+            found = f"NOT all right: {trouble}"
+        else:
+            found = "nothing wrong" if verdict is Verdict.LINEARIZABLE else f"undecided ({'; '.join(self.missing)})"
         rate = self.total / self.seconds if self.seconds else 0.0
-        stopped = ", interrupted" if self.interrupted else ""
-        return (
-            f"{found}; {self.total:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s), "
-            f"seed {self.plan.seed}{stopped}"
-        )
+        return f"{found}; {self.total:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s), seed {self.plan.seed}"
 
     @property
     def lines(self) -> list[str]:
@@ -114,22 +131,23 @@ def matrix(targets: Sequence[str]) -> dict[str, list[Scenario]]:
 class _Worker:
     """One process's share of a campaign."""
 
-    def __init__(self, plan: Plan, number: int, counters: Counters) -> None:
-        self._plan, self._number, self._counters = plan, number, counters
+    def __init__(self, plan: Plan, worker: Worker, tally: Tally, until: float | None) -> None:
+        self._plan, self._number, self._worker, self._tally = plan, worker.number, worker, tally
         self._twin = load_copy()
         self._states = States(self._twin)
-        self._random = Random(f"{plan.seed}/{number}")
-        self._until = None if plan.duration is None else time.monotonic() + plan.duration
+        self._random = Random(f"{plan.seed}/{worker.number}")
+        self._until = until
 
     def run(self) -> Finding | None:
         """Explore until all is done, time is up, or something is found."""
         for part, scenario in self._agenda():
+            self._worker.note(f"{part}: {scenario}")
             finding = self._explore(part, scenario)
             if finding is not None:
                 return finding
             if self._is_over():
                 return None
-            self._counters.add(part, 1)
+            self._tally.add(self._number, part)
         return None
 
     def _agenda(self) -> Iterator[tuple[str, Scenario]]:
@@ -158,12 +176,12 @@ class _Worker:
                 if finding is not None:
                     return finding
                 if count == _BATCH:
-                    self._counters.add(f"{part} executions", count)
+                    self._tally.add(self._number, f"{part} executions", count)
                     count = 0
                     if self._is_over():
                         return None
         finally:
-            self._counters.add(f"{part} executions", count)
+            self._tally.add(self._number, f"{part} executions", count)
         return None
 
     def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
@@ -179,40 +197,44 @@ class _Worker:
         return self._until is not None and time.monotonic() > self._until
 
 
-Watch = Callable[[Counters, float], None]
+Watch = Callable[[Tally, float], None]
 """Called several times a second with the counters and the seconds gone."""
 
 
 def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
     """Run a campaign. Ctrl-C ends it early, with what was found until then."""
-    counters = Counters(_COUNTS)
+    tally = Tally(_COUNTS, plan.processes)
     began = time.monotonic()
-    finding, interrupted = None, False
+    until = None if plan.duration is None else began + plan.duration
+    finding, died, interrupted = None, "", False
     try:
-        for finding in messages(plan.processes, _work, plan, counters):
-            if finding is not None:
-                break
-            if watch is not None:
-                watch(counters, time.monotonic() - began)
+        with Team(plan.processes, _work, plan, tally, until) as team:
+            for message in team.messages():
+                if isinstance(message, Died):
+                    died = str(message)
+                    break
+                if message is not None:
+                    finding = message
+                    break
+                if watch is not None:
+                    watch(tally, time.monotonic() - began)
     except KeyboardInterrupt:
         interrupted = True
-    try:
-        return Exploration(
-            plan,
-            finding,
-            {part: counters.value(part) for part in PARTS},
-            {part: len(scenarios) for part, scenarios in matrix(plan.targets).items()},
-            {part: counters.value(f"{part} executions") for part in PARTS},
-            time.monotonic() - began,
-            interrupted,
-        )
-    finally:
-        counters.close()
+    return Exploration(
+        plan,
+        finding,
+        {part: tally.value(part) for part in PARTS},
+        {part: len(scenarios) for part, scenarios in matrix(plan.targets).items()},
+        {part: tally.value(f"{part} executions") for part in PARTS},
+        time.monotonic() - began,
+        interrupted,
+        died,
+    )
 
 
-def _work(number: int, send: Callable[[Any], None], plan: Plan, counters: Counters) -> None:
+def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None) -> None:
     """What a process of the campaign does."""
     gc.freeze()
-    finding = _Worker(plan, number, counters).run()
+    finding = _Worker(plan, worker, tally, until).run()
     if finding is not None:
-        send(finding)
+        worker.send(finding)

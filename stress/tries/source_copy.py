@@ -69,8 +69,8 @@ def import_privately(
 
 
 def interpreted_twin() -> ModuleType:
-    """A module to stand in for `ctrie._twin`: what is imported is the interpreted twin, whatever was asked for."""
-    twin = ModuleType("ctrie._twin")
+    """A module in the place of `ctrie._build_choice`, by which the interpreted twin is imported, whatever was asked."""
+    twin = ModuleType("ctrie._build_choice")
     vars(twin).update(choose=lambda: None, confirm=lambda running: None)
     return twin
 

@@ -14,7 +14,7 @@ from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of, unique
 from stress.specs import Map, Subscriptions
 
-__all__ = ["TARGETS", "MapUnderTest", "SubscriptionsUnderTest", "find"]
+__all__ = ["TARGETS", "MapUnderTest", "SubscriptionsUnderTest"]
 
 
 class MapUnderTest:
@@ -198,27 +198,3 @@ TARGETS: Final[Mapping[str, Callable[[], list[Workload]]]] = {
     "map": _map_workloads,
     "subscriptions": _subscription_workloads,
 }
-
-
-def find(name: str) -> list[Workload]:
-    """The workloads of that name: one of `TARGETS`, or ``module:attribute`` for a `Workload`, or a list of
-    them.
-
-    Raises:
-        ValueError: there are none; the message says what was looked for.
-    """
-    if name in TARGETS:
-        return TARGETS[name]()
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        raise ValueError(
-            f"nothing is called {name!r}: there are {', '.join(TARGETS)}, and module:attribute for your own"
-        )
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"{name}: {error}") from None
-    workloads = [found] if isinstance(found, Workload) else found
-    if not isinstance(workloads, list) or not all(isinstance(each, Workload) for each in workloads):
-        raise ValueError(f"{name} is no Workload, nor a list of them, but a {type(found).__name__}")
-    return workloads

@@ -76,11 +76,11 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     answers in one place.
     """
     seam = Seam()
-    instead = {"ctrie._slot": slot_module(seam), "ctrie._twin": interpreted_twin()}
+    instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
     modules = import_privately(PACKAGES, instead, changes)
     vars(modules["ctrie._nodes"])["HASH_BITS"] = _LEVELS * W
     explored = threading_module(seam)
-    for name in ("ctrie._creation", "ctrie._doer"):
+    for name in ("ctrie._creation", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored
     for module in modules.values():
         if hasattr(module, "stripe_of_thread"):

@@ -44,11 +44,11 @@ def find(name: str) -> Mutant:
 
 _NODES: Final = "ctrie._nodes"
 _CTRIE: Final = "ctrie._ctrie"
-_BRANCH: Final = "subtrie._branch"
-_CACHE: Final = "subtrie._cache"
-_TEXT_NODE: Final = "subtrie._text_node"
-_MATCHING: Final = "subtrie._matching"
-_SUBSCRIBERS: Final = "subtrie._subscribers"
+_BRANCH: Final = "subtrie._trie.branch"
+_CACHE: Final = "subtrie._trie.match.answer_cache"
+_TEXT_NODE: Final = "subtrie._trie.packed_key"
+_MATCHING: Final = "subtrie._trie.match.reading"
+_SUBSCRIBERS: Final = "subtrie._trie.subscribers"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
 _A_TORN_MATCH: Final = (
     "a wildcard beside words that meet",
@@ -557,7 +557,7 @@ _CHECKER: Final = (
 
 
 def _of_reclaimer(name: str, text: str, instead: str) -> Mutant:
-    return Mutant(name, "reclaimer", (("reclaim.h", text, instead),))
+    return Mutant(name, "reclaimer", (("epoch.h", text, instead),))
 
 
 _RECLAIMER: Final = (

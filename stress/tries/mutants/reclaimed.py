@@ -1,6 +1,6 @@
 """The layer that is to catch mutants of the reclaimer: real threads, on the C text itself.
 
-`ctrie/reclaim.h` is compiled by itself, with `reclaimer/harness.c`, so that neither a free-threaded interpreter nor a
+`ctrie/c/epoch.h` is compiled by itself, with `reclaimer/harness.c`, so that neither a free-threaded interpreter nor a
 build of the package is needed: a C compiler is all.
 """
 
@@ -21,7 +21,7 @@ from stress.tries.source_copy import Change, source_of
 __all__ = ["compiler", "processors", "trouble_of"]
 
 _SECONDS: Final = 60
-_HEADERS: Final = ("reclaim.h", "native.h")
+_HEADERS: Final = ("epoch.h", "slot.h")
 
 
 @cache
@@ -43,7 +43,7 @@ def trouble_of(changes: Sequence[Change]) -> str:
     """
     with tempfile.TemporaryDirectory() as folder, as_file(files(__package__).joinpath("reclaimer")) as harness:
         for name in _HEADERS:
-            text = (source_of("ctrie").parent / name).read_text(encoding="utf-8")
+            text = (source_of("ctrie").parent / "c" / name).read_text(encoding="utf-8")
             for change in changes:
                 if change.module == name:
                     text = change.put_into(text)

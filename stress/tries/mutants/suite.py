@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stress.processes import messages
+from stress.processes import Died, Team, Worker
 from stress.tries.mutants.catalogue import MUTANTS, Mutant
 from stress.tries.mutants.checked import first_difference
 from stress.tries.mutants.layers import catch
@@ -19,8 +19,11 @@ from stress.tries.mutants.reclaimed import compiler, processors, trouble_of
 from stress.tries.report import replay_command
 from stress.tries.source_copy import StaleChange
 from stress.tries.trie_copy import load_copy
+from stress.verdicts import end_of_process
 
 __all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant"]
+
+_MOST_SECONDS_IN_LOCK: Final = 5.0
 
 CONTROLS: Final = tuple(Mutant("unmutated", of, ()) for of in ("map", "subscriptions", "checker", "reclaimer"))
 """What must not be accused."""
@@ -30,7 +33,8 @@ CONTROLS: Final = tuple(Mutant("unmutated", of, ()) for of in ("map", "subscript
 class Trial:
     """What became of a mutant: the `layer` that caught it and how it was seen; no layer if it survived.
 
-    `stale` tells that its text does not occur any more, `untried` why it could not be tried here.
+    `stale` tells that its text does not occur any more, `untried` why it could not be tried here, `died` how the
+    process ended that tried it.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Trial:
     replay: str = ""
     stale: str = ""
     untried: str = ""
+    died: str = ""
 
     @property
     def is_control(self) -> bool:
@@ -51,7 +56,7 @@ class Trial:
     @property
     def is_well(self) -> bool:
         """A mutant is to be caught, the unmutated code is not."""
-        return not self.stale and (bool(self.untried) or bool(self.layer) != self.is_control)
+        return not self.stale and not self.died and (bool(self.untried) or bool(self.layer) != self.is_control)
 
 
 def try_mutant(mutant: Mutant, seed: int, seconds: float) -> Trial:
@@ -103,21 +108,35 @@ _TRIES: Final[dict[str, Callable[[Mutant, int, float], dict[str, Any]]]] = {
 
 def run_suite(
     seed: int, seconds: float, processes: int, mutants: Sequence[Mutant] = (*CONTROLS, *MUTANTS)
-) -> Iterator[Trial]:
-    """Try all of them, each for `seconds` at most; the trials as they end."""
-    context: Any = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
-    turn = context.Value("i", 0)
-    return (trial for trial in messages(processes, _work, mutants, turn, seed, seconds) if trial is not None)
+) -> Iterator[Trial | None]:
+    """Try all of them, each for `seconds` at most; the trials as they end, and None several times a second. Of a mutant
+    whose process dies it is told how; the others go on.
+    """
+    turn = multiprocessing.Value("i", 0)
+    left = processes
+    while left:
+        with Team(left, _work, mutants, turn, seed, seconds) as team:
+            left = 0
+            for message in team.messages():
+                if isinstance(message, Died):
+                    left += 1
+                    if message.note:
+                        at = int(message.note)
+                        yield Trial(mutants[at].name, mutants[at].of, 0.0, died=end_of_process(message.exitcode))
+                else:
+                    yield message
 
 
-def _work(
-    number: int, send: Callable[[Trial], None], mutants: Sequence[Mutant], turn: Any, seed: int, seconds: float
-) -> None:
+def _work(worker: Worker, mutants: Sequence[Mutant], turn: Any, seed: int, seconds: float) -> None:
     """What a process does: whoever is free takes the next mutant."""
     while True:
-        with turn.get_lock():
-            at = turn.value
-            turn.value += 1
+        lock = turn.get_lock()
+        is_mine = lock.acquire(timeout=_MOST_SECONDS_IN_LOCK)  # if not, whoever held it has died
+        at = turn.value
+        turn.value += 1
+        if is_mine:
+            lock.release()
         if at >= len(mutants):
             return
-        send(try_mutant(mutants[at], seed, seconds))
+        worker.note(str(at))
+        worker.send(try_mutant(mutants[at], seed, seconds))

@@ -4,7 +4,7 @@
  * crash an interpreter. At the end, all values but the last must have been released, once. Exit status 0: all is well;
  * 1: something is not, and standard output says what.
  */
-#include "reclaim.h"
+#include "epoch.h"
 
 #include <stdio.h>
 

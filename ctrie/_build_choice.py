@@ -1,0 +1,43 @@
+"""Which twin runs: the compiled modules, or the .py files that they were compiled from.
+
+An extension module lies beside its source, and Python prefers the extension. CTRIE_TWIN=interpreted turns that round
+for `ctrie` and `subtrie`; CTRIE_TWIN=compiled makes it an error if the extensions are missing.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+
+_ROOMS = ("ctrie.", "subtrie.")
+
+
+class InterpretedFinder:
+    """Finds the .py of a module that was compiled as well; modules without one (the native slot) are left alone."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        if not name.startswith(_ROOMS) or not path:
+            return None
+        source = Path(path[0], name.rpartition(".")[2] + ".py")
+        return spec_from_file_location(name, source) if source.exists() else None
+
+
+def choose() -> None:
+    """Before any other module of ours is imported."""
+    if os.environ.get("CTRIE_TWIN") == "interpreted" and InterpretedFinder not in sys.meta_path:
+        sys.meta_path.insert(0, InterpretedFinder)
+
+
+def confirm(running: str) -> None:
+    """Raise ImportError if the twin that runs is not the one that was asked for."""
+    wanted = os.environ.get("CTRIE_TWIN", "")
+    if wanted not in ("", "compiled", "interpreted"):
+        raise ImportError(f"CTRIE_TWIN={wanted!r}: choose compiled or interpreted")
+    if wanted not in ("", running):
+        raise ImportError(
+            f"CTRIE_TWIN={wanted}, but the {running} twin is running. "
+            "Build the extensions: CTRIE_REQUIRE_EXTENSIONS=1 pip install subtrie"
+        )

@@ -1,0 +1,108 @@
+/* A C-node with its branches in the node itself: to read one takes one access to memory less than through an array of
+ * its own, and that is most of what a lookup in a trie of millions waits for. The array's head is saved, too.
+ *
+ * CPython keeps the number of items of such an object right behind its head. Here that number is the bitmap's bits, and
+ * what stands there is `prev`: it is set as soon as the node is allocated, and only `__sizeof__` would ask for the number.
+ */
+#ifndef CTRIE_CNODE_H
+#define CTRIE_CNODE_H
+
+#include "arrays.h"
+#include "untracked.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *prev;             /* the slot */
+    uint64_t bitmap;
+    PyObject *branches[];
+} ctrie_cnode;
+
+#define CTRIE_BITMAP(cn) (((ctrie_cnode *)(cn))->bitmap)
+#define CTRIE_CHILD(cn, i) (((ctrie_cnode *)(cn))->branches[i])
+
+static inline ctrie_cnode *cnode_allocate(PyTypeObject *type, Py_ssize_t branches, int tracked)
+{
+#ifdef Py_GIL_DISABLED
+    if (!tracked) {
+        return (ctrie_cnode *)plain_new(type, type->tp_basicsize + branches * type->tp_itemsize);
+    }
+#endif
+    return (ctrie_cnode *)PyObject_GC_NewVar(PyVarObject, type, branches);
+}
+
+/* A node that leads to `part`, which has as many items as `bitmap` has bits. */
+static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, int tracked)
+{
+    ctrie_cnode *cn = cnode_allocate(type, part_size(&part), tracked);
+    if (cn != NULL) {
+        cn->prev = Py_NewRef(Py_None);
+        cn->bitmap = bitmap;
+        part_copy(cn->branches, &part);
+        if (tracked) {
+            PyObject_GC_Track((PyObject *)cn);
+        }
+    }
+    return (PyObject *)cn;
+}
+
+static inline int cnode_size(const PyObject *cn) { return ctrie_popcount(CTRIE_BITMAP(cn)); }
+
+static inline array_part cnode_part(PyObject *cn, Py_ssize_t kept, Py_ssize_t skipped, PyObject *branch)
+{
+    return (array_part){((ctrie_cnode *)cn)->branches, cnode_size(cn), kept, skipped, branch};
+}
+
+static inline Py_ssize_t cnode_bytes(const PyObject *cn)
+{
+    return offsetof(ctrie_cnode, branches) + cnode_size(cn) * (Py_ssize_t)sizeof(PyObject *);
+}
+
+static int cnode_traverse(PyObject *node, visitproc visit, void *arg)
+{
+    ctrie_cnode *cn = (ctrie_cnode *)node;
+    Py_VISIT(cn->prev);
+    for (int i = cnode_size(node) - 1; i >= 0; i--) {
+        Py_VISIT(cn->branches[i]);
+    }
+    return 0;
+}
+
+static inline void cnode_clear(ctrie_cnode *cn)
+{
+    for (int i = cnode_size((PyObject *)cn) - 1; i >= 0; i--) {
+        Py_DECREF(cn->branches[i]);
+    }
+}
+
+static void cnode_drop(PyObject *node)
+{
+    ctrie_cnode *cn = (ctrie_cnode *)node;
+    int returns = cn->prev == NULL;         /* from the trashcan, and untracked for that */
+    if (!returns && is_plain(node)) {       /* such a node leads to no other C-node */
+        Py_DECREF(cn->prev);
+        cnode_clear(cn);
+        plain_free(node);
+        return;
+    }
+    PyObject_GC_UnTrack(node);
+    Py_CLEAR(cn->prev);
+    Py_TRASHCAN_BEGIN(node, cnode_drop)     /* levels within levels are dropped without one of the C stack for each */
+    cnode_clear(cn);
+    Py_TYPE(node)->tp_free(node);
+    Py_TRASHCAN_END
+}
+
+/* Make C-nodes of a type that Cython has made for the same fields but the branches. */
+static inline int cnode_prepare(PyTypeObject *type)
+{
+    if (type->tp_basicsize != offsetof(ctrie_cnode, branches)) {
+        PyErr_SetString(PyExc_SystemError, "ctrie: a C-node is not laid out as cnode.h has it");
+        return -1;
+    }
+    type->tp_itemsize = sizeof(PyObject *);
+    type->tp_traverse = cnode_traverse;
+    type->tp_dealloc = cnode_drop;
+    return 0;
+}
+
+#endif /* CTRIE_CNODE_H */

@@ -1,2 +1,0 @@
-# C types for _listing.py.
-from ctrie._nodes cimport Root

@@ -1,0 +1,105 @@
+# C types for branch.py.
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from ctrie._cnode cimport Gen
+from ctrie._nodes cimport Edit, INode, SNode
+from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.packed_key cimport TextNode
+
+cdef extern from *:
+    # For borrowed traversal; see ctrie/_nodes.pxd.
+    """
+    #define SUBTRIE_ALONE(b) (((struct __pyx_obj_7subtrie_5_trie_6branch_Branch *)(b))->alone)
+    #define SUBTRIE_NEXT(b) ((PyObject *)((struct __pyx_obj_7subtrie_5_trie_6branch_Branch *)(b))->next)
+    """
+    uint64_t SUBTRIE_ALONE(PyObject *branch) nogil
+    PyObject *SUBTRIE_NEXT(PyObject *branch) nogil
+
+
+cdef class Branch(TextNode):
+    cdef readonly INode next
+    cdef readonly uint64_t alone
+
+    cdef SNode with_level(self, INode level)
+    @cython.locals(filter_edit=FilterEdit, branch=Branch, chain=Branch)
+    cdef SNode without_level(self, Edit edit, SNode last)
+
+
+cdef class Chain(Branch):
+    pass
+
+
+@cython.locals(branch=Branch, entry=Entry)
+cdef Branch _blank(bint long, object subscribers, INode next)
+@cython.locals(entry=Entry)
+cdef Branch _filled(Branch branch, uint64_t hash, object subscribers, INode next)
+@cython.locals(branch=Branch)
+cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
+@cython.locals(copy=Branch)
+cdef Branch changed_branch(Branch branch, object subscribers, INode next)
+cpdef object subscribers_of(Branch branch)
+cpdef bint is_wanted(Branch branch) except -1
+cpdef tuple words_in(Branch branch, str separator)
+
+
+@cython.no_gc
+cdef class FilterEdit(Edit):
+    cdef PyObject *plan
+    cdef str separator
+    cdef tuple words
+    cdef tuple hashes
+    cdef object group
+    cdef Py_ssize_t attempts
+    cdef bint crossed
+    cdef Py_ssize_t depth
+    cdef Py_ssize_t taken
+    cdef bint parts
+    cdef bint bare
+    cdef bint bare_above
+
+    cdef object begin(self, object plan, str separator, tuple words, tuple hashes, object group)
+    cdef object rewind(self)
+    @cython.locals(branch=Branch)
+    cdef bint same(self, SNode sn) except -1
+    @cython.locals(branch=Branch)
+    cdef INode below(self, SNode sn)
+    @cython.locals(followed=Py_ssize_t)
+    cdef object _take(self, Branch branch)
+    cdef object advance(self)
+    cdef bint rolls_up(self) except -1
+    cdef Branch _branch(self, Py_ssize_t start, Py_ssize_t stop, object subscribers, INode next)
+
+
+@cython.no_gc
+cdef class Subscribe(FilterEdit):
+    cdef Entry entry
+    cdef Entry present
+
+    cdef SNode create(self)
+    @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry, audience=object)
+    cdef SNode change(self, SNode sn)
+    @cython.locals(rest=tuple, lower_hash=uint64_t, lower=Branch, gen=Gen, both=INode)
+    cdef Branch _parted(self, Branch branch, Py_ssize_t end)
+    cdef Branch _path_from(self, Py_ssize_t depth)
+
+
+@cython.no_gc
+cdef class Unsubscribe(FilterEdit):
+    cdef object subscriber
+    cdef uint64_t subscriber_hash
+    cdef Entry present
+
+    cdef SNode create(self)
+    @cython.locals(branch=Branch, present=Entry)
+    cdef SNode change(self, SNode sn)
+
+
+cdef INode _level_of(SNode only, Gen gen)
+@cython.locals(edit=Subscribe)
+cdef Subscribe subscribe_edit(object plan, str separator, tuple words, tuple hashes, object group, Entry entry)
+@cython.locals(edit=Unsubscribe)
+cdef Unsubscribe unsubscribe_edit(
+    object plan, str separator, tuple words, tuple hashes, object group, object subscriber, uint64_t hash
+)

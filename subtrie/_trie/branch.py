@@ -1,0 +1,354 @@
+"""Branches: the S-nodes of a subscription trie, and the edits that subscribe and unsubscribe.
+
+A level holds the words that filters have at one position. It is a Ctrie level (ctrie/_nodes.py), hashed by word, and
+each of its S-nodes is a *branch*:
+
+    Branch(word, subscribers, next)      subscribers: who is on the filter that ends here (subscribers.py, groups.py)
+                                         next: the I-node of the level of the words that follow, or None
+    Chain(words, subscribers, next)      the same after several words, joined by the separator, hashed by the first:
+                                         no filter ends or parts from another between them
+
+Most filters have one subscriber, without options. Then `value` is the subscriber itself and `alone` its hash: an entry
+less to keep and to look at. `alone` is 0 everywhere else, and where the hash is 0 there is an entry all the same.
+
+A filter is the path of its words, wildcards like any other word but with hashes of their own (words.py). A branch is
+immutable; subscribing and unsubscribing replace it, by GCAS on the I-node whose main node holds it. A branch without
+subscribers and without a next level is never published. When the last branch of a level goes, the level's I-node is
+tombed and the branch that leads to it loses it, or goes too: the Ctrie's protocol, one level up.
+
+A filter is put in as one chain, which parts where a later filter leaves it: its first words then lead to a new level
+of two branches, and the next level, if it has one, moves down unchanged, its I-node still in use. The way back is that
+of tombs. A level left with one branch, below a branch that nobody is subscribed to, is tombed with that branch in it,
+and whoever meets the tomb joins the two. The thread whose change left the level so sees to it (I6); where it finds
+somebody subscribed above, it looks again, after its change, whether that still holds.
+
+Invariant
+  I6  When no change is going on and none was broken off, no level but the first has a single branch, unless somebody
+      is subscribed to the branch that leads to it.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import flag_at
+    from ctrie._cnode import Gen, new_cnode
+    from ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
+    from ctrie._slot import borrow, borrowed, plain_after, plain_node, untrack
+    from subtrie._trie.groups import members_of, with_members
+    from subtrie._trie.packed_key import TextNode, copy_key, drop_texts, key_begins, set_key, words_followed
+    from subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
+else:
+    from cython.cimports.ctrie._arrays import flag_at
+    from cython.cimports.ctrie._cnode import Gen, new_cnode
+    from cython.cimports.ctrie._native import borrow, borrowed, plain_after, plain_node, untrack
+    from cython.cimports.ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
+    from cython.cimports.subtrie._trie.groups import members_of, with_members
+    from cython.cimports.subtrie._trie.packed_key import (
+        TextNode,
+        copy_key,
+        drop_texts,
+        key_begins,
+        set_key,
+        words_followed,
+    )
+    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
+
+
+class Branch(TextNode):
+    """A word of a filter (`key`), who is subscribed to what ends with it, and where longer ones go on."""
+
+    __slots__ = ("alone", "next")
+    next: INode | None
+    alone: int  # the hash of the only subscriber, if `value` is that
+
+    def with_level(self, level: INode) -> SNode:
+        return changed_branch(self, subscribers_of(self), level)
+
+    def without_level(self, edit: Edit, last: SNode | None) -> SNode | None:
+        if self.next is not edit.inode:
+            return self
+        if last is None:
+            return changed_branch(self, subscribers_of(self), None) if is_wanted(self) else None
+        if is_wanted(self):  # somebody has subscribed since the level was tombed
+            return changed_branch(self, subscribers_of(self), _level_of(last, edit.inode.gen))
+        filter_edit: FilterEdit = edit  # type: ignore[assignment]
+        branch: Branch = last  # type: ignore[assignment]
+        joined = filter_edit.separator.join((self.key, branch.key))
+        chain = _blank(True, subscribers_of(branch), branch.next)
+        set_key(chain, joined)
+        return _filled(chain, self.hash, subscribers_of(branch), branch.next)
+
+
+class Chain(Branch):
+    """Several words of a filter, joined; `hash` is the first one's, all else belongs to the last one."""
+
+    __slots__ = ()
+
+
+plain_after(Branch.__new__(Branch))
+plain_after(Chain.__new__(Chain))
+drop_texts(Branch)
+drop_texts(Chain)
+
+
+def _blank(long: bool, subscribers: Any, next: INode | None) -> Branch:
+    """Make a branch of one word or, `long`, of more, to be filled with the same."""
+    branch: Branch | None = None
+    if next is None and isinstance(subscribers, Entry):
+        entry: Entry = subscribers
+        branch = plain_node(Chain if long else Branch, entry.subscriber, entry.options)
+    if branch is None:
+        branch = Chain.__new__(Chain) if long else Branch.__new__(Branch)
+    return branch
+
+
+def _filled(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> Branch:
+    branch.hash = hash
+    branch.value = subscribers
+    branch.alone = 0
+    branch.next = next
+    if isinstance(subscribers, Entry):
+        entry: Entry = subscribers
+        if entry.options is None and entry.hash != 0:
+            branch.value = entry.subscriber
+            branch.alone = entry.hash
+        if next is None:
+            untrack(branch, entry.subscriber, entry.options)
+    return branch
+
+
+def subscribers_of(branch: Branch) -> Any:
+    """Return the set of those who are subscribed to what ends with a branch (subscribers.py, groups.py)."""
+    return new_entry(branch.value, branch.alone, None) if branch.alone != 0 else branch.value
+
+
+def is_wanted(branch: Branch) -> bool:
+    """Tell whether anybody is."""
+    return branch.alone != 0 or branch.value is not None
+
+
+def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
+    """Make a branch of one word or more; `hash` is the first one's."""
+    branch = _blank(len(words) > 1, subscribers, next)
+    set_key(branch, words[0] if len(words) == 1 else separator.join(words))
+    return _filled(branch, hash, subscribers, next)
+
+
+def changed_branch(branch: Branch, subscribers: Any, next: INode | None) -> Branch:
+    """Make a branch of the same words."""
+    copy = _blank(isinstance(branch, Chain), subscribers, next)
+    copy_key(copy, branch)
+    return _filled(copy, branch.hash, subscribers, next)
+
+
+def words_in(branch: Branch, separator: str) -> tuple[str, ...]:
+    """Return the words of a branch."""
+    return tuple(branch.key.split(separator)) if isinstance(branch, Chain) else (branch.key,)
+
+
+class FilterEdit(Edit):
+    """A change of the subscribers of one filter: descends by its words."""
+
+    __slots__ = (
+        "attempts",
+        "bare",
+        "bare_above",
+        "crossed",
+        "depth",
+        "group",
+        "hashes",
+        "parts",
+        "plan",
+        "separator",
+        "taken",
+        "words",
+    )
+    plan: Any  # borrowed: whoever has the edit made has the trie
+    separator: str  # the plan's
+    group: str | None
+    attempts: int
+    crossed: bool  # afterwards: the filter had no subscribers before, or has none now
+    words: tuple[str, ...]  # at least one
+    hashes: tuple[int, ...]
+    depth: int
+    # Of the branch that `below` was asked about last:
+    taken: int  # how many of its words are the filter's next ones
+    parts: bool  # it has other words after them
+    bare: bool  # it has no subscribers
+    bare_above: bool  # the branch that leads to the present level has none
+
+    def begin(
+        self, plan: Any, separator: str, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None
+    ) -> None:
+        """Say which subscribers it is about: those of the filter, or of its queue group."""
+        self.plan = borrow(plan)
+        self.separator = separator
+        self.words = words
+        self.hashes = hashes
+        self.group = group
+        self.attempts = 0
+        self.crossed = False
+
+    def rewind(self) -> None:
+        if not self.settled:
+            self.attempts += 1
+        self.depth = 0
+        self.hash = self.hashes[0]
+
+    def same(self, sn: SNode) -> bool:
+        if self.depth == len(self.words):
+            return False  # only clearing tombs away, and gone as far as the filter does
+        branch: Branch = sn  # type: ignore[assignment]
+        return key_begins(branch, self.words[self.depth], self.separator)
+
+    def below(self, sn: SNode) -> INode | None:
+        branch: Branch = sn  # type: ignore[assignment]
+        self._take(branch)
+        if self.parts:
+            return None
+        if self.depth + self.taken < len(self.words):
+            return branch.next
+        # What is left to do may be below: to roll a level up, or to put back what was tombed when nobody was
+        # subscribed here, while somebody is again.
+        return branch.next if self.settled and (self.bare or self.entombed) else None
+
+    def _take(self, branch: Branch) -> None:
+        """See how far the filter follows `branch`, whose first word it has."""
+        self.bare = not is_wanted(branch)
+        followed = words_followed(branch, self.words, self.depth, self.separator) if isinstance(branch, Chain) else 1
+        self.taken = abs(followed)
+        self.parts = followed < 0
+
+    def advance(self) -> None:
+        self.bare_above = self.bare
+        self.depth += self.taken
+        self.hash = self.hashes[self.depth] if self.depth < len(self.words) else 0
+
+    def rolls_up(self) -> bool:
+        return self.bare_above
+
+    def _branch(self, start: int, stop: int, subscribers: Any, next: INode | None) -> Branch:
+        """Make a branch of the filter's words from `start` to `stop`."""
+        return new_branch(self.words[start:stop], self.separator, self.hashes[start], subscribers, next)
+
+
+class Subscribe(FilterEdit):
+    """Put `entry` among the subscribers. `present` is, afterwards, the entry that its subscriber had, or None."""
+
+    __slots__ = ("entry", "present")
+    entry: Entry
+    present: Entry | None
+
+    def create(self) -> SNode | None:
+        self.present = None
+        self.crossed = True
+        return self._path_from(self.depth)
+
+    def change(self, sn: SNode) -> SNode | None:
+        branch: Branch = sn  # type: ignore[assignment]
+        end = self.depth + self.taken
+        if self.parts or end < len(self.words):
+            self.present = None
+            self.crossed = True
+            if self.parts:
+                return self._parted(branch, end)
+            # The filter goes on where no level is yet.
+            return changed_branch(branch, subscribers_of(branch), _level_of(self._path_from(end), self.inode.gen))
+        self.crossed = self.bare
+        entry = self.entry
+        audience = subscribers_of(branch)
+        members = members_of(audience, self.group)
+        present = find_entry(members, entry.subscriber, entry.hash, self)
+        self.present = present
+        if present is not None:
+            if present.options is None and entry.options is None:
+                return sn
+            entry = new_entry(present.subscriber, entry.hash, entry.options)  # as in a dict, the first object stays
+        grown = with_members(audience, self.group, with_entry(members, entry, present))
+        return changed_branch(branch, grown, branch.next)
+
+    def _parted(self, branch: Branch, end: int) -> Branch:
+        """Cut a chain where the filter leaves it, or ends within it."""
+        rest = words_in(branch, self.separator)[self.taken :]
+        lower_hash = borrowed(self.plan).hash_in_filter(rest[0])
+        lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
+        if end == len(self.words):
+            here = with_members(None, self.group, self.entry)
+            return self._branch(self.depth, end, here, _level_of(lower, self.inode.gen))
+        gen = self.inode.gen
+        both = new_inode(two_snodes(lower, self._path_from(end), 0, gen), gen)
+        return self._branch(self.depth, end, None, both)
+
+    def _path_from(self, depth: int) -> Branch:
+        """Make the branch for the words from `depth` on."""
+        return self._branch(depth, len(self.words), with_members(None, self.group, self.entry), None)
+
+
+class Unsubscribe(FilterEdit):
+    """Take a subscriber off. `present` is, afterwards, the entry that it had, or None."""
+
+    __slots__ = ("present", "subscriber", "subscriber_hash")
+    subscriber: Any
+    subscriber_hash: int
+    present: Entry | None
+
+    def create(self) -> SNode | None:
+        self.present = None
+        self.crossed = False
+        return None
+
+    def change(self, sn: SNode) -> SNode | None:
+        self.present = None
+        self.crossed = False
+        self.emptied = False
+        branch: Branch = sn  # type: ignore[assignment]
+        if self.parts or self.depth + self.taken < len(self.words):
+            return sn
+        audience = subscribers_of(branch)
+        members = members_of(audience, self.group)
+        present = find_entry(members, self.subscriber, self.subscriber_hash, self)
+        self.present = present
+        if present is None:
+            return sn
+        left = with_members(audience, self.group, without_entry(members, present))
+        self.crossed = left is None
+        if left is None and branch.next is None:
+            return None
+        self.emptied = left is None
+        return changed_branch(branch, left, branch.next)
+
+
+def _level_of(only: SNode, gen: Gen) -> INode:
+    return new_inode(new_cnode(flag_at(only.hash, 0), (only,)), gen)
+
+
+def subscribe_edit(
+    plan: Any, separator: str, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
+) -> Subscribe:
+    edit: Subscribe = Subscribe.__new__(Subscribe)
+    edit.begin(plan, separator, words, hashes, group)
+    edit.entry = entry
+    return edit
+
+
+def unsubscribe_edit(
+    plan: Any,
+    separator: str,
+    words: tuple[str, ...],
+    hashes: tuple[int, ...],
+    group: str | None,
+    subscriber: object,
+    hash: int,
+) -> Unsubscribe:
+    edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
+    edit.begin(plan, separator, words, hashes, group)
+    edit.subscriber = subscriber
+    edit.subscriber_hash = hash
+    return edit

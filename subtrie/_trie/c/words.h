@@ -1,0 +1,223 @@
+/* The words of a topic in place: found and hashed eight characters at a time, without making a string of any.
+ *
+ * The hash is keyed by a secret drawn when the module is imported, so that nobody can prepare words that collide. It
+ * is defined on the characters that CPython stores for the word as a string of its own; a word inside an ASCII topic
+ * is stored the same way, so slices and strings agree. There are two kinds, told apart by the highest bit:
+ *
+ *   0   words of at most seven one-byte characters: a bijection of characters and length, so that words with the same
+ *       hash are the same word, and nobody has to look at their characters again
+ *   1   all others, after wyhash: one 64 x 64 -> 128 bit product for eight bytes
+ *
+ * Three of the groups that a level's first C-node tells apart (ctrie/_arrays.py) are kept, for the wildcards of a filter
+ * and for the mark (exact_layout.py), so that in any level the branch of each stands alone in its place and is found by one
+ * bit.
+ */
+#ifndef SUBTRIE_WORDS_H
+#define SUBTRIE_WORDS_H
+
+#include "arrays.h"
+#include "bytes.h"
+#include "packed_key.h"
+
+enum {
+    MARKED_GROUP = CTRIE_GROUPS - 3,
+    ONE_WORD_GROUP = CTRIE_GROUPS - 2,
+    MANY_WORDS_GROUP = CTRIE_GROUPS - 1,
+    SHORT_WORD = 7
+};
+
+typedef struct {
+    const char *data;   /* borrowed from a string that outlives the word */
+    Py_ssize_t length;  /* characters */
+    int kind;           /* bytes a character, with the topic's or word's own */
+    uint64_t hash;
+} word;
+
+static uint64_t word_secret[2];
+
+static inline uint64_t word_mix(uint64_t a, uint64_t b)
+{
+    __uint128_t product = (__uint128_t)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline int in_kept_group(uint64_t hash) { return (hash & (CTRIE_GROUPS - 1)) >= MARKED_GROUP; }
+
+static const uint64_t LONG_WORD = (uint64_t)1 << 63, MOVED = (uint64_t)1 << 62, SHORT_BITS = ((uint64_t)1 << 62) - 1;
+
+/* A word of `bytes` <= SHORT_WORD one-byte characters, which are `chunk`. Every step can be undone. */
+static inline uint64_t word_hash_short(uint64_t chunk, Py_ssize_t bytes)
+{
+    uint64_t h = (chunk | (uint64_t)bytes << 56) ^ (word_secret[0] & SHORT_BITS);
+    h = h * (word_secret[1] | 1) & SHORT_BITS;
+    h ^= h >> 31;
+    h = h * 0xd6e8feb86659fd93u & SHORT_BITS;
+    h ^= h >> 29;
+    return in_kept_group(h) ? (h ^ CTRIE_GROUPS / 2) | MOVED : h;
+}
+
+static inline uint64_t word_step(uint64_t h, uint64_t chunk)
+{
+    return word_mix(h ^ chunk, word_secret[0] ^ 0xd6e8feb86659fd93u);
+}
+
+static inline uint64_t word_finish(uint64_t h, Py_ssize_t bytes)
+{
+    h = word_mix(h ^ (uint64_t)bytes, word_secret[1] ^ 0x9e3779b97f4a7c15u) | LONG_WORD;
+    return in_kept_group(h) ? h ^ CTRIE_GROUPS / 2 : h;
+}
+
+static inline uint64_t word_hash_bytes(const char *data, Py_ssize_t bytes, int kind)
+{
+    if (bytes <= SHORT_WORD && kind == 1) {
+        return word_hash_short(few_bytes(data, bytes), bytes);
+    }
+    uint64_t h = word_secret[0];
+    Py_ssize_t at = 0;
+    for (; bytes - at >= 8; at += 8) {
+        h = word_step(h, eight_bytes(data + at));
+    }
+    return word_finish(bytes > at ? word_step(h, few_bytes(data + at, bytes - at)) : h, bytes);
+}
+
+static inline word word_of_string(PyObject *string)
+{
+    word w;
+    w.kind = PyUnicode_KIND(string);
+    w.length = PyUnicode_GET_LENGTH(string);
+    w.data = PyUnicode_DATA(string);
+    w.hash = word_hash_bytes(w.data, w.length * w.kind, w.kind);
+    return w;
+}
+
+/* Whether two words with the same hash are the same. */
+static inline int word_is_word(const word *a, const word *b)
+{
+    return !(a->hash & LONG_WORD) ||
+           (a->length == b->length && a->kind == b->kind && same_bytes(a->data, b->data, a->length * a->kind));
+}
+
+static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
+{
+    return PyUnicode_READ(text->kind, text->data, at);
+}
+
+/* The first character of a text from `at` on that is `separator`, or the end. */
+static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
+{
+    while (at < text->length && character_at(text, at) != separator) {
+        at++;
+    }
+    return at;
+}
+
+/* Whether a word is what a text holds from `start` to `end`. */
+static inline int word_is_part(const word *w, const characters *text, Py_ssize_t start, Py_ssize_t end)
+{
+    characters part = {w->data, w->length, w->kind};
+    return w->length == end - start && characters_stand_at(text, start, &part);
+}
+
+/* Out of the way of short words, which need none of it. */
+__attribute__((noinline)) static int long_word_begins(const word *w, const packed_text *text, Py_UCS4 separator)
+{
+    characters c = packed_characters(text);
+    return word_is_part(w, &c, 0, w->length) && (c.length == w->length || character_at(&c, w->length) == separator);
+}
+
+/* Whether a word is the first one of a text whose first word has the same hash. */
+static inline int word_begins(const word *w, const packed_text *text, Py_UCS4 separator)
+{
+    return !(w->hash & LONG_WORD) || long_word_begins(w, text, separator);
+}
+
+static const uint64_t LOW_BITS = 0x7f7f7f7f7f7f7f7fu;
+
+/* 0x80 in every byte of x that is zero, and nowhere else. */
+static inline uint64_t zero_bytes(uint64_t x) { return ~(((x & LOW_BITS) + LOW_BITS) | x | LOW_BITS); }
+
+static inline uint64_t repeated(unsigned char byte) { return 0x0101010101010101u * byte; }
+
+/* ASCII text, read eight bytes at a time from anywhere in it, and never outside of it. */
+typedef struct {
+    const char *data;
+    Py_ssize_t length;
+    Py_ssize_t tail_at;     /* where the last eight bytes begin; 0 in a shorter text */
+    uint64_t tail;
+} text;
+
+static inline text text_of(const char *data, Py_ssize_t length)
+{
+    text t = {data, length, 0, 0};
+    if (length >= 8) {
+        t.tail_at = length - 8;
+        t.tail = eight_bytes(data + t.tail_at);
+    } else {
+        t.tail = few_bytes(data, length);
+    }
+    return t;
+}
+
+/* The bytes from `at`, which is before the end, on; zero beyond the end. */
+static inline uint64_t text_chunk(const text *t, Py_ssize_t at)
+{
+    return at < t->tail_at ? eight_bytes(t->data + at) : t->tail >> 8 * (at - t->tail_at);
+}
+
+/* As word_hash_bytes. */
+static inline uint64_t word_hash_in_text(const text *t, Py_ssize_t start, Py_ssize_t bytes)
+{
+    if (bytes > SHORT_WORD) {
+        return word_hash_bytes(t->data + start, bytes, 1);
+    }
+    return word_hash_short(bytes == 0 ? 0 : text_chunk(t, start) & ~(uint64_t)0 >> (64 - 8 * bytes), bytes);
+}
+
+typedef struct {
+    uint64_t separators;        /* the separator, eight times */
+    uint64_t specials[8];       /* characters that need another look, each eight times */
+    int special_count;
+    int empty_ordinary;         /* whether empty words are words like others */
+} word_rules;
+
+static inline int has_special(const word_rules *rules, uint64_t chunk)
+{
+    uint64_t found = 0;
+    for (int i = 0; i < rules->special_count; i++) {
+        found |= zero_bytes(chunk ^ rules->specials[i]);
+    }
+    return found != 0;
+}
+
+/* Split ASCII text into words and hash them. Returns their number, or -1 where a look by other means is needed: at a
+ * special character, at an empty word if those are not ordinary, or at more than `most` words. */
+static inline Py_ssize_t words_split(const char *data, Py_ssize_t length, const word_rules *rules, word *words,
+                                     Py_ssize_t most)
+{
+    text t = text_of(data, length);
+    Py_ssize_t count = 0, start = 0;
+    for (Py_ssize_t at = 0; at < length; at += 8) {
+        uint64_t chunk = text_chunk(&t, at);
+        if (length - at < 8) {      /* beyond the end: a byte that is no ASCII character */
+            chunk |= ~(uint64_t)0 << 8 * (length - at);
+        }
+        if (has_special(rules, chunk)) {
+            return -1;
+        }
+        for (uint64_t ends = zero_bytes(chunk ^ rules->separators); ends != 0; ends &= ends - 1) {
+            Py_ssize_t end = at + (__builtin_ctzll(ends) >> 3);
+            if (count == most || (end == start && !rules->empty_ordinary)) {
+                return -1;
+            }
+            words[count++] = (word){data + start, end - start, 1, word_hash_in_text(&t, start, end - start)};
+            start = end + 1;
+        }
+    }
+    if (count == most || (start == length && !rules->empty_ordinary)) {
+        return -1;
+    }
+    words[count++] = (word){data + start, length - start, 1, word_hash_in_text(&t, start, length - start)};
+    return count;
+}
+
+#endif /* SUBTRIE_WORDS_H */

@@ -1,0 +1,14 @@
+# C types for editing.py.
+from libc.stdint cimport uint64_t
+
+from ctrie._nodes cimport SNode
+from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe
+from subtrie._trie.match.questions cimport Matchable
+from subtrie._trie.subscribers cimport Entry
+
+
+cdef Subscribe new_subscribe(Matchable trie, tuple words, tuple hashes, object group, Entry entry)
+cdef Unsubscribe new_unsubscribe(
+    Matchable trie, tuple words, tuple hashes, object group, object subscriber, uint64_t hash
+)
+cdef SNode edit_filter(Matchable trie, FilterEdit edit)

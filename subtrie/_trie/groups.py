@@ -1,0 +1,258 @@
+"""Groups: the shared subscriptions of MQTT and the queue groups of NATS, of whose members one gets each message.
+
+What a branch holds (`value`, branch.py) is a persistent set (subscribers.py) as long as a filter has no groups, which
+is what most filters are: nothing there costs or weighs more than without this module. Once there is one, it is
+
+    Shared(plain, groups)             plain: the set of those in no group, or None
+                                      groups: a set of Groups, by name
+    Group(name, members, turn)        an entry, as of a subscriber; members: a set, never empty
+
+The turn is the one place in a trie that matching writes to: whoever takes a turn adds one to it, and the member at that
+place, of as many as there are, has it. So members take turns one after another while none comes or goes. It says
+nothing about who is subscribed: snapshots and forks share it with their trie.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterator
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._slot import Slot, compare_and_set, initialise, load
+    from subtrie._trie.subscribers import (
+        Entry,
+        branches_of,
+        find_entry,
+        living,
+        set_size,
+        subscriber_hash,
+        with_entry,
+        without_entry,
+    )
+else:
+    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
+    from cython.cimports.subtrie._trie.subscribers import (
+        Entry,
+        branches_of,
+        find_entry,
+        living,
+        set_size,
+        subscriber_hash,
+        with_entry,
+        without_entry,
+    )
+
+from subtrie._trie.subscribers import changed_entries, check_set, iter_entries
+
+
+class Shared:
+    """The subscribers of a filter that has groups."""
+
+    __slots__ = ("groups", "plain")
+    plain: Any
+    groups: Any
+
+
+class Group(Entry):
+    """A group of one filter; its name stands where a subscriber's entry has the subscriber."""
+
+    __slots__ = ("members", "turn")
+    members: Any
+    turn: Slot
+
+
+def members_of(value: Any, group: str | None) -> Any:
+    """Return the set of the members of a group, of those in no group if `group` is None."""
+    if isinstance(value, Shared):
+        shared: Shared = value
+        if group is None:
+            return shared.plain
+        found: Any = find_entry(shared.groups, group, subscriber_hash(group))
+        return None if found is None else _members(found)
+    return value if group is None else None
+
+
+def with_members(value: Any, group: str | None, members: Any) -> Any:
+    """Return the value of a branch with `members` in the place of `members_of(value, group)`."""
+    if group is None:
+        return _new_shared(members, _groups_of(value)) if isinstance(value, Shared) else members
+    groups = _groups_of(value)
+    found: Any = find_entry(groups, group, subscriber_hash(group))
+    if members is not None:
+        groups = with_entry(groups, _new_group(group, members, found), found)
+    elif found is not None:
+        groups = without_entry(groups, found)
+    plain = members_of(value, None)
+    return plain if groups is None else _new_shared(plain, groups)
+
+
+def _groups_of(value: Any) -> Any:
+    if isinstance(value, Shared):
+        shared: Shared = value
+        return shared.groups
+    return None
+
+
+def _members(entry: Any) -> Any:
+    group: Group = entry
+    return group.members
+
+
+def _new_shared(plain: Any, groups: Any) -> Shared:
+    shared: Shared = Shared.__new__(Shared)
+    shared.plain = plain
+    shared.groups = groups
+    return shared
+
+
+def _new_group(name: str, members: Any, present: Group | None) -> Group:
+    group: Group = Group.__new__(Group)
+    group.subscriber = name
+    group.hash = subscriber_hash(name)
+    group.options = None
+    group.members = members
+    if present is not None:
+        group.turn = present.turn
+    else:
+        turn: Slot = Slot.__new__(Slot)
+        initialise(turn, 0)
+        group.turn = turn
+    return group
+
+
+# ------------------------------------------------------------------------------------------------------------- listing
+
+
+def total(value: Any) -> int:
+    """Return the number of subscriptions of a filter. O(groups)."""
+    groups = iter_entries(_groups_of(value))
+    return set_size(members_of(value, None)) + sum(set_size(_members(group)) for group in groups)
+
+
+def group_count(value: Any) -> int:
+    """Return the number of groups of a filter. O(1)."""
+    return set_size(_groups_of(value))
+
+
+def sets_of(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield (group, set of its members); the group is None for those in none."""
+    yield None, members_of(value, None)
+    for group in iter_entries(_groups_of(value)):
+        yield group.subscriber, _members(group)
+
+
+def everybody(value: Any) -> Iterator[tuple[Any, Entry]]:
+    """Yield (group, entry) for every subscription of a filter whose subscriber is alive."""
+    for group, members in sets_of(value):
+        for entry in iter_entries(members):
+            alive = living(entry)
+            if alive is not None:
+                yield group, alive
+
+
+def changed_members(older: Any, newer: Any) -> Iterator[tuple[str | None, Entry | None, Entry | None]]:
+    """Yield (group, old, new) for all whose entry is not the same in both; as `changed_entries`."""
+    for old, new in changed_entries(members_of(older, None), members_of(newer, None)):
+        yield None, old, new
+    for before, after in changed_entries(_groups_of(older), _groups_of(newer)):
+        either: Any = before if after is None else after
+        for old, new in changed_entries(
+            None if before is None else _members(before), None if after is None else _members(after)
+        ):
+            yield either.subscriber, old, new
+
+
+def check_value(value: Any) -> None:
+    """Raise AssertionError if the subscribers of a filter are ill-formed."""
+    check_set(members_of(value, None))
+    if isinstance(value, Shared):
+        assert _groups_of(value) is not None, "shared, without a group"
+    check_set(_groups_of(value))
+    for group in iter_entries(_groups_of(value)):
+        assert _members(group) is not None, f"nobody is in the group {group.subscriber!r}"
+        check_set(_members(group))
+
+
+# ------------------------------------------------------------------------------------------------------------ matching
+
+
+class Audience:
+    """Who gets a message by the filters that it reaches: all in no group, and of each group the one whose turn it is.
+
+    Where `joined`, groups of one name are one group, whatever their filters: its member is known when all filters are.
+    """
+
+    def __init__(self, joined: bool, take_turns: bool) -> None:
+        self._take_turns = take_turns
+        self._groups: dict[str, list[Any]] | None = {} if joined else None
+
+    def by(self, value: Any) -> Iterator[Entry]:
+        """Yield the entries of those who get it by a filter with these subscribers."""
+        for entry in iter_entries(members_of(value, None)):
+            alive = living(entry)
+            if alive is not None:
+                yield alive
+        for group in iter_entries(_groups_of(value)):
+            if self._groups is not None:
+                self._groups.setdefault(group.subscriber, []).append(group)
+                continue
+            member = _whose_turn([group], self._take_turns)
+            if member is not None:
+                yield member
+
+    def by_joined_groups(self) -> Iterator[Entry]:
+        """Yield the entries of those who get it as members of the groups that were joined."""
+        for groups in (self._groups or {}).values():
+            member = _whose_turn(groups, self._take_turns)
+            if member is not None:
+                yield member
+
+
+def _whose_turn(groups: list[Any], take_turns: bool) -> Entry | None:
+    """Return the member of any of these groups whose turn it is, as the first one counts; or, if it is gone, the next
+    one that is alive; None if nobody is."""
+    first: Group = groups[0]
+    turn = _take_turn(first.turn) if take_turns else load(first.turn)
+    size = sum([set_size(_members(group)) for group in groups])
+    place = turn % size
+    for after in range(size):
+        member = living(_member_at(groups, (place + after) % size))
+        if member is not None:
+            return member
+    return None
+
+
+def _member_at(groups: list[Any], place: int) -> Entry:
+    """Return the member at a place, counted through one group after the other."""
+    for group in groups:
+        size = set_size(_members(group))
+        if place < size:
+            return _entry_at(_members(group), place)
+        place -= size
+    raise IndexError(place)
+
+
+def _take_turn(turn: Slot) -> int:
+    # Progress: a round that does not return found that another thread has taken a turn.
+    while True:
+        number: int = load(turn)
+        # Success: the turn is ours. Failure: another thread has taken it.
+        if compare_and_set(turn, number, number + 1):
+            return number
+
+
+def _entry_at(members: Any, place: int) -> Entry:
+    """Return the entry at a place of a set, in the order of iteration over its nodes. O(log n)."""
+    while not isinstance(members, Entry):
+        for branch in branches_of(members):
+            size = set_size(branch)
+            if place < size:
+                members = branch
+                break
+            place -= size
+    return members

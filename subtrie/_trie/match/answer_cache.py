@@ -1,0 +1,185 @@
+"""The match cache: answers that are remembered for as long as all that they were read from is unchanged.
+
+A match is an answer of one instant because the I-nodes that it read still held the same main nodes when it read them
+again (reading.py). The same test makes a remembered answer exact: if all of them still hold what they held, then the
+answer is what a match would find now. A displaced main node never comes back, and cannot be mistaken for another one
+while it is remembered, so that nobody has to invalidate anything: a writer does nothing for the cache and knows nothing
+of it. The linearization point of a recalled answer is the moment before the first of these reads.
+
+A snapshot gives the trie another first I-node, but with the main node of the one before: only a snapshot hands the same
+main node on, so where another first I-node holds the main node that was read, no write was committed in between.
+
+    Cache   stripes: slots, each with a Table or None. A thread uses one stripe, so that threads do not write in the
+            same places as long as there are no more of them than stripes; if there are, it is still correct.
+    Table   places: slots, each with
+              None
+              a topic, seen once: most topics of a stream that never repeats go no further
+              a tuple: topic, answer, and what the answer was read from, slots and what they held, alternately: the
+              root's, the first I-node's, then other I-nodes'
+            A topic may be in any of WAYS places, picked by its hash.
+
+A remembered answer keeps its subscribers alive, and the nodes that it was read from with all that these hold, until
+something else is remembered in its place, or until the trie is cleared or dropped: the reason why the cache is off
+unless asked for. A snapshot renews the root, which every answer was read from, so after one all are read anew.
+
+The counters are not slots: they decide no answer (that of misses picks the place to give up), and may miss a count
+where two threads share a stripe.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+import threading
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._nodes import INode
+    from ctrie._row import Row, compare_and_set_at, load_at, new_row
+    from ctrie._slot import load
+else:
+    from cython.cimports.ctrie._native import load
+    from cython.cimports.ctrie._nodes import INode
+    from cython.cimports.ctrie._row import Row, compare_and_set_at, load_at, new_row
+
+STRIPES = 16
+WAYS = 4
+MOST_PLACES = 1 << 16
+MOST_SEEN = 64  # I-nodes; what has read more is not remembered, which bounds what a full cache holds
+
+# The items of what is remembered.
+TOPIC = 0
+ANSWER = 1
+ROOT = 2
+FIRST = 3
+FIRST_MAIN = 5
+
+
+class Table:
+    """The answers that the threads of one stripe remember."""
+
+    __slots__ = ("hits", "misses", "places")
+    places: Row
+    hits: int
+    misses: int
+
+
+class Cache:
+    """What a trie remembers: up to `size` answers, a power of two, in each stripe that is in use."""
+
+    __slots__ = ("size", "stripes")
+    size: int
+    stripes: Row
+
+
+def new_cache(places: int) -> Cache:
+    """Make a cache of at least so many places for each thread."""
+    if not 0 < places <= MOST_PLACES:
+        raise ValueError(f"cache must be between 0 and {MOST_PLACES} topics a thread, not {places}")
+    cache: Cache = Cache.__new__(Cache)
+    cache.size = max(WAYS, 1 << (places - 1).bit_length())
+    cache.stripes = new_row(STRIPES)
+    return cache
+
+
+def own_table(cache: Cache, stripe: int) -> Table:
+    """Return the table of a stripe, made when it is first asked for."""
+    present = load_at(cache.stripes, stripe)
+    if present is not None:
+        return present  # type: ignore[no-any-return]
+    table: Table = Table.__new__(Table)
+    table.places = new_row(cache.size)
+    table.hits = table.misses = 0
+    # Success: the table is the stripe's. Failure: another thread of this stripe was first, or the cache was emptied
+    # again; this table then serves its maker alone, for once.
+    compare_and_set_at(cache.stripes, stripe, None, table)
+    return table
+
+
+def place_number(table: Table, topic_hash: int, i: int) -> int:
+    """Return the number of the place to look in after `i` others: all ways of a hash, its own one first."""
+    first = topic_hash & table.places.size - WAYS
+    return first + ((topic_hash >> 32 ^ i) & WAYS - 1)
+
+
+def recall(table: Table, topic: str) -> tuple[Any, ...] | None:
+    """Return the answer that is remembered for `topic` if it still is the answer, else None. Wait-free."""
+    topic_hash = hash(topic)
+    for i in range(WAYS):
+        found = load_at(table.places, place_number(table, topic_hash, i))
+        if type(found) is tuple and found[TOPIC] == topic and _still_hold(found):
+            table.hits += 1
+            return found[ANSWER]  # type: ignore[no-any-return]
+    table.misses += 1
+    return None
+
+
+def _still_hold(remembered: tuple[Any, ...]) -> bool:
+    first = load(remembered[ROOT])
+    if first is not remembered[FIRST] and not (isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]):
+        return False
+    return all(load(remembered[i]) is remembered[i + 1] for i in range(FIRST + 1, len(remembered), 2))
+
+
+def wanted_place(table: Table, topic: str) -> int:
+    """Return the number of the place for `topic`, which was not recalled, if it is worth remembering; else note that
+    it was seen, and return -1."""
+    topic_hash = hash(topic)
+    for i in range(WAYS):
+        place = place_number(table, topic_hash, i)
+        present = load_at(table.places, place)
+        if present == topic or (type(present) is tuple and present[TOPIC] == topic):
+            return place  # it was seen once, or its answer has changed
+    spare = _spare_place(table, topic_hash)
+    # Success: the topic is noted. Failure: another thread of the stripe has just noted or remembered something there.
+    compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)
+    return -1
+
+
+def _spare_place(table: Table, topic_hash: int) -> int:
+    """Return the place to note a topic in: an empty one, else one that has a note, else any. Which of several is
+    as good as drawn: topics that come in turn would else put one another out for ever."""
+    for i in range(WAYS):
+        place = place_number(table, topic_hash, i)
+        if load_at(table.places, place) is None:
+            return place
+    drawn = table.misses * 40_503 >> 8
+    for i in range(WAYS):
+        place = place_number(table, topic_hash, drawn + i)
+        if type(load_at(table.places, place)) is not tuple:
+            return place
+    return place_number(table, topic_hash, drawn)
+
+
+def remember(table: Table, place: int, remembered: tuple[Any, ...]) -> None:
+    """Remember an answer, read when the slots that it was read from held what stands beside them."""
+    # Success: the answer is remembered. Failure: another thread of the stripe has just remembered another one.
+    compare_and_set_at(table.places, place, load_at(table.places, place), remembered)
+
+
+def forget(cache: Cache) -> None:
+    """Let go of all that is remembered."""
+    for stripe in range(STRIPES):
+        table = load_at(cache.stripes, stripe)
+        if table is not None:
+            # Success: the stripe begins anew. Failure: another thread has emptied it.
+            compare_and_set_at(cache.stripes, stripe, table, None)
+
+
+def counts(cache: Cache) -> tuple[int, int]:
+    """Return the hits and misses since the cache was last emptied."""
+    hits = misses = 0
+    for stripe in range(STRIPES):
+        table: Table | None = load_at(cache.stripes, stripe)
+        if table is not None:
+            hits += table.hits
+            misses += table.misses
+    return hits, misses
+
+
+def stripe_of_thread() -> int:
+    """Return the number of the present thread's stripe (the compiled twin numbers threads as they come)."""
+    return threading.get_native_id() % STRIPES

@@ -1,0 +1,613 @@
+"""Matching with borrowed pointers: the compiled body of reading.py, which is the text to read.
+
+What differs: a topic's words are hashed in place, positions are the bits of one machine word (topics of 64 words and
+more take the other body, and so do dialects whose separator or wildcards are no ASCII characters), and no reference is
+counted before the subscribers are handed out. A pin (ctrie/c/epoch.h) keeps alive what is passed; while it is held no
+Python code runs and nothing is allocated but by malloc. On GIL builds the same rule keeps a collection, and with it a
+finalizer, from changing the trie under a traversal, which therefore needs no second pass there.
+
+Here are the plan of a dialect, the paths of filters and the questions themselves; their steps have files of their own:
+the two passes (traversal.pyx), each subscriber once (dedupe.pyx), answers that are remembered (cache_lookup.pyx).
+"""
+
+import os
+
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport uint64_t
+from libc.string cimport memchr, memcpy
+
+from ctrie._descent cimport help_pending
+from ctrie._native cimport (
+    CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
+)
+from ctrie._nodes cimport CTRIE_VALUE, INode, Root, freeze_root, rdcss_read_root
+from subtrie._trie.branch cimport SUBTRIE_ALONE
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
+from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, MOST_SEEN, ROOT, TOPIC, Table, own_table, remember, wanted_place
+from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
+from subtrie._trie.groups cimport Shared
+from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
+from subtrie._trie.match.cache_lookup cimport recalled
+from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
+from subtrie._trie.match.traversal cimport (
+    ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, UNSPLIT, Traversal, prefetch_to_count, still_holds,
+    traverse
+)
+from subtrie._trie.words cimport (
+    MANY_WORDS, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
+)
+
+from subtrie._trie.match.reading import distinct_among, distinct_subscribers
+
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX >= 0x030c0000
+    #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_ASCII(topic))
+    #else
+    #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_COMPACT_ASCII(topic))
+    #endif
+    static inline PyObject *ascii_word(const word *w)
+    {
+        if (w->length == 1) {
+            return PyUnicode_FromOrdinal(w->data[0]);   /* which has one object for each */
+        }
+        PyObject *string = PyUnicode_New(w->length, 127);
+        if (string != NULL && w->length > 0) {
+            memcpy(PyUnicode_1BYTE_DATA(string), w->data, (size_t)w->length);
+        }
+        return string;
+    }
+    static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
+    /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
+       kilobytes of the C stack, which no interpreter counts. */
+    #define MOST_NESTED 32
+    #ifdef __GLIBC__
+    __attribute__((tls_model("initial-exec")))
+    #endif
+    static _Thread_local int nested;
+    static inline int enter_match(void) { return nested < MOST_NESTED && ++nested; }
+    static inline void leave_match(void) { nested--; }
+    """
+    bint SUBTRIE_IN_PLACE(object topic)
+    const char *ascii_of "(const char *)PyUnicode_1BYTE_DATA" (object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    object ascii_word(const word *w)
+    PyObject *PyDict_GetItemWithError(object dictionary, object key) except? NULL
+    void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
+    void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
+    object PyTuple_New(Py_ssize_t size)
+    bint may_be_in_cycle(PyObject *o)
+    bint enter_match() nogil
+    void leave_match() nogil
+    void PyObject_GC_UnTrack(PyObject *o)
+    void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
+
+cdef PyTypeObject *INODE = <PyTypeObject *>INode
+cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
+cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
+cdef PyTypeObject *SHARED = <PyTypeObject *>Shared
+
+cdef enum:
+    MOST_SPECIALS = 8
+
+cdef bytes _secret = os.urandom(16)
+memcpy(word_secret, <const char *>_secret, 16)
+
+
+cpdef uint64_t word_hash(str word) except? 0:
+    """Return the hash of a word that is no wildcard."""
+    if word is None:
+        raise TypeError("a word must be a str, not NoneType")
+    return word_of_string(<PyObject *>word).hash
+
+
+cdef class Plan:
+    """What matching needs of a dialect, as C values, and whether the trie is one with `exact=True` (exact_layout.py)."""
+
+    def __cinit__(self, dialect, bint exact):
+        special = set(dialect.forbidden)
+        if not dialect.wildcards_in_topics:
+            special.update(wildcard[0] for wildcard in (dialect.one_word, dialect.many_words) if wildcard)
+        prefix = dialect.reserved_prefix
+        wild = [dialect.one_word, dialect.many_words or dialect.one_word]
+        self.dialect = dialect
+        self.exact = exact
+        self.separator = dialect.separator
+        self.in_place = len(special) <= MOST_SPECIALS and all(
+            len(c) == 1 and c.isascii() for c in [dialect.separator, prefix or "$", *wild]
+        )
+        self.reserved = ord(prefix) if self.in_place and prefix is not None else -1
+        self.in_topics = _rules(dialect, special)
+        self.in_filters = _rules(dialect, set(dialect.forbidden))
+        self.separator_in_place = ord(dialect.separator)
+        self.one, self.many = [ord(c) for c in wild] if self.in_place else (0, 0)
+        self.many_last = dialect.many_last
+        self.wildcards_in_words = dialect.wildcards_in_words
+        self.share = dialect.share_prefix
+        self.many_min = dialect.many_min
+        self.max_bytes = dialect.max_bytes
+        self.most = min(MOST_WORDS, dialect.max_words)
+        self.most_in_filter = min(self.most, dialect.max_wildcards)
+
+    def hash_in_filter(self, str w):
+        """Return the hash of a word where it stands in a filter."""
+        return hash_in_filter(self.dialect, w)
+
+
+cdef word_rules _rules(dialect, special) except *:
+    cdef word_rules rules
+    rules.separators = repeated(ord(dialect.separator[0]))
+    rules.empty_ordinary = dialect.empty_words
+    rules.special_count = 0
+    for c in special:
+        if c.isascii() and rules.special_count < MOST_SPECIALS:
+            rules.specials[rules.special_count] = repeated(ord(c))
+            rules.special_count += 1
+    return rules
+
+
+cdef class Matchable:
+    """What a topic is matched against: a trie's root, the plan of its dialect, and what is remembered of it."""
+
+
+cdef Query query_of(Plan plan, object topic):
+    """Split and validate a topic by its dialect's own methods, and hash its words."""
+    dialect = plan.dialect
+    words = dialect.split_topic(topic)
+    hashes = tuple([word_hash(w) for w in (words or ("",))])
+    whole = dialect.join(words) if plan.exact else None
+    return new_query(words, hashes, dialect, whole, 0 if whole is None else word_hash(whole))
+
+
+# ------------------------------------------------------------------------------------------------------------- filters
+
+cpdef tuple filter_path(Matchable trie, object filter):
+    """Return the words of a filter, never none (reading.py on the filter of no words), and their hashes; for a trie
+    with `exact=True` the whole text as one word, where no more is to be seen to."""
+    cdef PyObject *plan = <PyObject *>trie._plan     # borrowed from the trie
+    cdef tuple path = _filter_path_in_place(<Plan>plan, filter)
+    if path is not None:
+        return path
+    dialect = (<Plan>plan).dialect
+    words = dialect.split_filter(filter) or ("",)
+    return words, tuple([hash_in_filter(dialect, w) for w in words])
+
+
+def hash_in_filter(dialect, str w):
+    """Return the hash of a word where it stands in a filter."""
+    if w == dialect.one_word:
+        return ONE_WORD
+    if w == dialect.many_words:
+        return MANY_WORDS
+    return word_hash(w)
+
+
+cdef tuple _filter_path_in_place(Plan plan, object filter):
+    """For the filters that need no second look; None for all others, valid or not."""
+    cdef word words[MOST_WORDS]
+    cdef Py_ssize_t i, size
+    cdef bint wild = False
+    cdef tuple strings, hashes
+    if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
+        return None
+    size = words_split(
+        ascii_of(filter), PyUnicode_GET_LENGTH(filter), &plan.in_filters, words, plan.most_in_filter
+    )
+    for i in range(size):
+        if not _settle_wildcards(plan, &words[i], i + 1 == size):
+            return None
+        wild |= words[i].hash == ONE_WORD or words[i].hash == MANY_WORDS
+    if size < 0 or (plan.share is not None and _is(&words[0], <PyObject *>plan.share)):
+        return None
+    if plan.exact and not wild:
+        return (filter,), (word_hash(filter),)
+    strings = PyTuple_New(size)
+    hashes = PyTuple_New(size)
+    for i in range(size):
+        _set_item(strings, i, ascii_word(&words[i]))
+        _set_item(hashes, i, words[i].hash)
+    return strings, hashes
+
+
+cdef inline void _set_item(tuple array, Py_ssize_t i, object item) noexcept:
+    Py_INCREF(item)     # the array's
+    PyTuple_SET_ITEM_PTR(array, i, <PyObject *>item)
+
+
+cdef bint _is(const word *w, PyObject *string) noexcept:
+    cdef word other = word_of_string(string)
+    return w.hash == other.hash and word_is_word(w, &other)
+
+
+cdef bint _settle_wildcards(Plan plan, word *w, bint last) noexcept:
+    """Give a wildcard its own hash; False where the dialect's own methods have to look at the word."""
+    if w.length == 1 and w.data[0] == plan.one:
+        w.hash = ONE_WORD
+        return True
+    if w.length == 1 and w.data[0] == plan.many:
+        w.hash = MANY_WORDS
+        return last or not plan.many_last
+    return plan.wildcards_in_words or not (
+        memchr(w.data, plan.one, w.length) or memchr(w.data, plan.many, w.length)
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- answers
+
+cdef struct Scratch:
+    Traversal walk
+    bint keep_seen          # take references to what is in `seen` when the answer has been read
+    bint seen_taken
+    bint shared             # some filter has groups: among the subscribers taken are Shared ones
+    buffer stack            # of large sets
+    buffer subscribers      # subscriber (counted), hash
+
+
+cdef inline bint _note_subscriber(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
+    prefetch_to_count(subscriber)
+    return buffer_push_pair(subscribers, <uint64_t>subscriber, hash)
+
+
+cdef bint _take_found(Scratch *s) noexcept:
+    """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
+    cdef const uint64_t *noted
+    cdef const uint64_t *end
+    if not _note_found(s):
+        s.subscribers.count = 0
+        return False
+    noted = s.subscribers.items
+    end = noted + s.subscribers.count
+    while noted != end:
+        Py_INCREF_PTR(<PyObject *>noted[0])
+        noted += 2
+    return True
+
+
+cdef bint _note_found(Scratch *s) noexcept:
+    cdef Py_ssize_t i
+    cdef PyObject *branch
+    cdef PyObject *value
+    for i in range(s.walk.found.count):
+        branch = <PyObject *>s.walk.found.items[i]
+        value = CTRIE_VALUE(branch)
+        if SUBTRIE_ALONE(branch):
+            if not _note_subscriber(&s.subscribers, value, SUBTRIE_ALONE(branch)):
+                return False
+        elif CTRIE_IS(value, ENTRY):
+            if not _note_subscriber(&s.subscribers, SUBTRIE_SUBSCRIBER(value), SUBTRIE_ENTRY_HASH(value)):
+                return False
+        elif not (_note_shared(s, value) if CTRIE_IS(value, SHARED) else _note_all(s, value)):
+            return False
+    return True
+
+
+cdef bint _note_shared(Scratch *s, PyObject *shared) noexcept:
+    """Note the subscribers of a filter that has groups: whose turn it is, Python code will say."""
+    s.shared = True
+    return buffer_push_pair(&s.subscribers, <uint64_t>shared, 0)
+
+
+cdef bint _note_all(Scratch *s, PyObject *several) noexcept:
+    """Note every subscriber of a set of several."""
+    cdef Py_ssize_t i
+    cdef PyObject *array
+    cdef PyObject *child
+    cdef uint64_t *noted
+    s.stack.count = 0
+    while True:
+        array = SUBTRIE_SET_ARRAY(several) if CTRIE_IS(several, SET_NODE) else several
+        noted = buffer_room_for(&s.subscribers, 2 * PyTuple_GET_SIZE_PTR(array))
+        if noted == NULL:
+            return False
+        for i in range(PyTuple_GET_SIZE_PTR(array)):
+            child = PyTuple_GET_ITEM_PTR(array, i)
+            if CTRIE_IS(child, ENTRY):
+                prefetch_to_count(SUBTRIE_SUBSCRIBER(child))
+                noted[0] = <uint64_t>SUBTRIE_SUBSCRIBER(child)
+                noted[1] = SUBTRIE_ENTRY_HASH(child)
+                noted += 2
+            elif not buffer_push(&s.stack, <uint64_t>child):
+                return False
+        s.subscribers.count = noted - s.subscribers.items
+        if not s.stack.count:
+            return True
+        s.stack.count -= 1
+        several = <PyObject *>s.stack.items[s.stack.count]
+
+
+cdef void _take_seen(Scratch *s) noexcept:
+    cdef Py_ssize_t at = 0
+    while at < s.walk.seen.count:
+        Py_INCREF_PTR(<PyObject *>s.walk.seen.items[at])
+        Py_INCREF_PTR(<PyObject *>s.walk.seen.items[at + 1])
+        at += NOTED
+    s.seen_taken = True
+
+
+cdef tuple _remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root):
+    """Return what answer_cache.py remembers of an answer, out of the references taken."""
+    cdef Py_ssize_t at = 0, place = FIRST + 1
+    remembered = PyTuple_New(place + s.walk.seen.count // NOTED * 2)
+    _set_item(remembered, TOPIC, <object>topic)
+    _set_item(remembered, ANSWER, <object>answer)
+    _set_item(remembered, ROOT, <object>root)
+    _set_item(remembered, FIRST, <object><PyObject *>s.walk.seen.items[0])
+    while at < s.walk.seen.count:
+        PyTuple_SET_ITEM_PTR(remembered, place, <PyObject *>s.walk.seen.items[at])
+        PyTuple_SET_ITEM_PTR(remembered, place + 1, <PyObject *>s.walk.seen.items[at + 1])
+        at += NOTED
+        place += 2
+    s.seen_taken = False        # the references are the tuple's now
+    return <tuple>remembered
+
+
+cdef int _read(Scratch *s, PyObject *borrowed) except -1:
+    """Traverse until an answer of one instant is found and its subscribers are taken. 0: the trie changed; UNSPLIT:
+    there is none without the topic's words. The root is borrowed from the trie: to count a use of it would be to write
+    where all threads read."""
+    cdef PyObject *first
+    cdef int outcome
+    cdef bint holds, taken = True
+    while True:
+        pin()
+        first = slot_read(CTRIE_SLOT(borrowed))
+        if not CTRIE_IS(first, INODE):
+            unpin()
+            rdcss_read_root(<Root>borrowed)
+            continue
+        outcome = traverse(&s.walk, first)
+        if outcome == PENDING:
+            help_pending(<Root>borrowed, s.walk.pending, s.walk.pending_main)
+            continue
+        if outcome == UNSPLIT:
+            unpin()
+            return UNSPLIT
+        holds = not SLOT_NEEDS_PIN or (<Root>borrowed).readonly or outcome == ENOUGH
+        holds = holds or still_holds(&s.walk, borrowed, first)
+        if holds and outcome == THROUGH and not s.walk.only_first:
+            taken = _take_found(s)
+            if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
+                _take_seen(s)
+        unpin()
+        if outcome == NO_MEMORY or not taken:
+            raise MemoryError()
+        return holds
+
+
+cdef int _read_at_last(Scratch *s, PyObject *root) except -1:
+    """As _read, but end: after some attempts, read a snapshot."""
+    cdef int outcome
+    for _ in range(RETRIES):
+        outcome = _read(s, root)
+        if outcome:
+            return outcome
+    frozen = freeze_root(<Root>root)
+    s.keep_seen = False     # what holds in a snapshot says nothing of the trie
+    return _read(s, <PyObject *>frozen)
+
+
+cdef bint _hand_over(tuple answer, const uint64_t *items) noexcept:
+    """Put the references taken into the answer; tell whether any of these could be part of a cycle."""
+    cdef Py_ssize_t i
+    cdef bint in_cycles = False
+    for i in range(PyTuple_GET_SIZE_PTR(<PyObject *>answer)):
+        PyTuple_SET_ITEM_PTR(answer, i, <PyObject *>items[2 * i])
+        in_cycles |= may_be_in_cycle(<PyObject *>items[2 * i])
+    return in_cycles
+
+
+cdef tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
+    """Return the subscribers taken, each once."""
+    cdef Py_ssize_t i
+    cdef bint in_cycles
+    if s.shared:
+        return distinct_among(
+            [
+                (<object><PyObject *>s.subscribers.items[i], s.subscribers.items[i + 1])
+                for i in range(0, s.subscribers.count, 2)
+            ],
+            (<Plan>plan).dialect,
+            take_turns,
+        )
+    if s.walk.found.count > 1:
+        drop_repeated(&s.subscribers)
+    answer = PyTuple_New(s.subscribers.count // 2)
+    in_cycles = _hand_over(answer, s.subscribers.items)
+    s.subscribers.count = 0     # the references are the tuple's now
+    if not in_cycles and PyTuple_GET_SIZE_PTR(<PyObject *>answer):
+        PyObject_GC_UnTrack(<PyObject *>answer)     # what a collection finds out, too, but only by a visit to each
+    return <tuple>answer
+
+
+cdef void _release(Scratch *s) noexcept:
+    cdef Py_ssize_t i
+    for i in range(0, s.subscribers.count, 2):
+        Py_DECREF_PTR(<PyObject *>(s.subscribers.items[i] & ~<uint64_t>REPEATED))
+    i = 0
+    while s.seen_taken and i < s.walk.seen.count:
+        Py_DECREF_PTR(<PyObject *>s.walk.seen.items[i])
+        Py_DECREF_PTR(<PyObject *>s.walk.seen.items[i + 1])
+        i += NOTED
+    buffer_free(&s.walk.seen)
+    buffer_free(&s.walk.found)
+    buffer_free(&s.stack)
+    buffer_free(&s.subscribers)
+    leave_match()
+
+
+# ----------------------------------------------------------------------------------------------------------- questions
+
+cdef inline bint _split_in_place(Scratch *s, Plan plan, object topic):
+    cdef Py_ssize_t length
+    cdef const char *text
+    if not plan.in_place or not SUBTRIE_IN_PLACE(topic):
+        return False
+    length = PyUnicode_GET_LENGTH(topic)
+    text = ascii_of(topic)
+    if length == 0 or length > plan.max_bytes:
+        return False
+    s.walk.size = words_split(text, length, &plan.in_topics, s.walk.words, plan.most)
+    s.walk.reserved = plan.reserved >= 0 and text[0] == <char>plan.reserved
+    return s.walk.size > 0
+
+
+cdef inline bint _prepare_whole(Scratch *s, PyObject *plan, object topic) noexcept:
+    """Put the topic into `s` to look for it without its words. False: that is not to be tried with this one."""
+    if not (<Plan>plan).exact or not PyUnicode_CheckExact(topic):
+        return False
+    s.walk.exact = True
+    s.walk.size = 0
+    s.walk.whole = word_of_string(<PyObject *>topic)
+    s.walk.full = 1
+    s.walk.separator = (<Plan>plan).separator_in_place
+    return True
+
+
+cdef Query _prepare(Scratch *s, Matchable trie, object topic):
+    """Put the topic's words into `s`. Returns what must be kept meanwhile: None when they are read in place, else the
+    query that holds them, and that has to be answered by the other body if `s.walk.size` is 0."""
+    cdef PyObject *plan = <PyObject *>trie._plan     # borrowed from the trie
+    cdef Query query = None
+    if not _split_in_place(s, <Plan>plan, topic):
+        query = query_of(trie._plan, topic)
+        s.walk.size = len(query.words) if (<Plan>plan).in_place and len(query.words) <= MOST_WORDS else 0
+        for i in range(s.walk.size):
+            s.walk.words[i] = word_of_string(<PyObject *>query.words[i])
+        s.walk.reserved = query.reserved
+    s.walk.exact = (<Plan>plan).exact
+    if s.walk.exact:
+        s.walk.whole = word_of_string(<PyObject *>topic if query is None else <PyObject *>query.whole)
+    s.walk.full = ~<uint64_t>0 >> (63 - s.walk.size)
+    s.walk.many_min = (<Plan>plan).many_min
+    s.walk.separator = (<Plan>plan).separator_in_place
+    s.walk.one = (<Plan>plan).one
+    s.walk.many = (<Plan>plan).many
+    return query
+
+
+cdef int _begin(Scratch *s, bint only_first) except -1:
+    if not enter_match():
+        raise RecursionError("a match asks the trie again, and that match again, and so on")
+    s.walk.only_first = only_first
+    s.keep_seen = s.seen_taken = s.shared = False
+    buffer_start(&s.walk.seen)
+    buffer_start(&s.walk.found)
+    buffer_start(&s.stack)
+    buffer_start(&s.subscribers)
+    return 0
+
+
+cpdef tuple match(Matchable trie, topic, bint take_turns=True):
+    """Return the distinct subscribers of `topic` at one instant."""
+    cdef bint by_turns
+    return _match(trie, topic, take_turns, &by_turns)
+
+
+cdef inline tuple _match(Matchable trie, topic, bint take_turns, bint *by_turns):
+    """The same, and tell whether the answer depends, or may depend, on whose turn it is."""
+    cdef int stripe
+    cdef Table table
+    if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
+        return _match_now(trie, topic, None, take_turns, by_turns)
+    answer = recalled(<PyObject *>trie._cache, <PyObject *>topic, &stripe)
+    if answer is not None:
+        by_turns[0] = False
+        return <tuple>answer
+    table = own_table(trie._cache, stripe)
+    if table.misses == 0:
+        table.misses = 1    # there was no table yet to count it in
+    return _match_now(trie, topic, table, take_turns, by_turns)
+
+
+cdef tuple _match_now(Matchable trie, topic, Table table, bint take_turns, bint *by_turns):
+    """Find the answer, and remember it in `table`, if there is one, when the topic has been asked for before. An answer
+    that depends on whose turn it is is not remembered."""
+    cdef Scratch s
+    cdef Py_ssize_t place
+    cdef Query query
+    cdef tuple answer
+    if table is None and _prepare_whole(&s, <PyObject *>trie._plan, topic):
+        answer = _match_in_place(&s, trie, topic, None, -1, take_turns, by_turns)
+        if answer is not None:
+            return answer
+    query = _prepare(&s, trie, topic)
+    if s.walk.size == 0:
+        by_turns[0] = True
+        return distinct_subscribers(read_matches(trie._root, query), take_turns)
+    place = -1 if table is None else wanted_place(table, topic)
+    return _match_in_place(&s, trie, topic, table, place, take_turns, by_turns)
+
+
+cdef inline tuple _match_in_place(
+    Scratch *s, Matchable trie, topic, Table table, Py_ssize_t place, bint take_turns, bint *by_turns
+):
+    """The same, of what was prepared, to be remembered at `place` unless that is -1. None: the words are needed."""
+    _begin(s, False)
+    s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive, too
+    try:
+        s.keep_seen = place >= 0
+        if _read_at_last(s, <PyObject *>trie._root) == UNSPLIT:
+            return None
+        answer = _answer(s, <PyObject *>trie._plan, take_turns)
+        by_turns[0] = s.shared
+        if s.seen_taken and not s.shared:
+            remember(
+                table, place, _remembered(s, <PyObject *>topic, <PyObject *>answer, <PyObject *>trie._root)
+            )
+        return answer
+    finally:
+        _release(s)
+
+
+cpdef bint has_match(Matchable trie, topic) except -1:
+    """Tell whether anybody is subscribed to `topic`; stops at the first."""
+    cdef Scratch s
+    cdef Query query
+    if _prepare_whole(&s, <PyObject *>trie._plan, topic) and _has_match_in_place(&s, trie):
+        return True
+    query = _prepare(&s, trie, topic)
+    if s.walk.size == 0:
+        return bool(read_matches(trie._root, query, True).found)
+    return _has_match_in_place(&s, trie)
+
+
+cdef inline bint _has_match_in_place(Scratch *s, Matchable trie) except -1:
+    _begin(s, True)
+    try:
+        _read_at_last(s, <PyObject *>trie._root)
+        return s.walk.found.count > 0
+    finally:
+        _release(s)
+
+
+cpdef list match_many(Matchable trie, topics):
+    """Return `match` of each topic; see questions_interpreted.py."""
+    cdef bint by_turns
+    cdef Py_ssize_t asked = 0, repeated = 0
+    cdef PyObject *known
+    cdef dict answered = {} if type(topics) is list or type(topics) is tuple else None
+    cdef list answers = []
+    for topic in topics:
+        if answered is None or not PyUnicode_CheckExact(topic):
+            answers.append(match(trie, topic))
+            continue
+        asked += 1
+        known = PyDict_GetItemWithError(answered, topic)
+        if known != NULL:
+            repeated += 1
+            answers.append(<object>known)
+            continue
+        answer = _match(trie, topic, True, &by_turns)
+        answers.append(answer)
+        if not by_turns:
+            answered[topic] = answer
+        if asked % TRIAL == 0 and repeated * WORTH < asked:
+            answered = None
+    return answers
+
+
+def read_paths(Matchable trie, topic):
+    """Return (branch, path) for every branch that `topic` reaches at one instant."""
+    return read_matches(trie._root, query_of(trie._plan, topic)).found

@@ -1,0 +1,141 @@
+"""The interpreted twin's entry to matching: the functions of questions.pyx on reading.py alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ctrie._nodes import Rooted
+from subtrie._trie.match.answer_cache import (
+    MOST_SEEN,
+    Cache,
+    Table,
+    own_table,
+    recall,
+    remember,
+    stripe_of_thread,
+    wanted_place,
+)
+from subtrie._trie.match.reading import TRIAL, WORTH, Query, distinct_subscribers, has_groups, new_query, read_matches
+from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
+from subtrie.dialects import Dialect
+
+__all__ = ["Matchable", "Plan", "filter_path", "has_match", "hash_in_filter", "match", "match_many", "read_paths"]
+
+
+class Plan:
+    """What matching needs of a dialect, and whether the trie is one with `exact=True` (exact_layout.py)."""
+
+    __slots__ = ("dialect", "exact", "separator", "share")
+
+    def __init__(self, dialect: Dialect, exact: bool) -> None:
+        self.dialect = dialect
+        self.exact = exact
+        self.separator = dialect.separator
+        self.share = dialect.share_prefix
+
+    def hash_in_filter(self, word: str) -> int:
+        """Return the hash of a word where it stands in a filter."""
+        return hash_in_filter(self.dialect, word)
+
+
+class Matchable(Rooted):
+    """What a topic is matched against: the root of a trie, the plan of its dialect, and what is remembered of it."""
+
+    __slots__ = ("_cache", "_home", "_plan")
+    _plan: Plan
+    _cache: Cache | None
+    _home: Any  # where subscribers are weakly held, a weak reference to the trie itself; else None
+
+
+def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the words of a filter, never none (reading.py on the filter of no words), and their hashes.
+
+    The compiled body may return the whole text of one for a trie with `exact=True` (exact_layout.py).
+    """
+    plan = trie._plan
+    words = plan.dialect.split_filter(filter) or ("",)
+    return words, tuple(hash_in_filter(plan.dialect, word) for word in words)
+
+
+def hash_in_filter(dialect: Dialect, word: str) -> int:
+    """Return the hash of a word where it stands in a filter."""
+    if word == dialect.one_word:
+        return ONE_WORD
+    if word == dialect.many_words:
+        return MANY_WORDS
+    return word_hash(word)
+
+
+def _query_of(plan: Plan, topic: str) -> Query:
+    words = plan.dialect.split_topic(topic)
+    hashes = tuple(word_hash(word) for word in words or ("",))
+    whole = plan.dialect.join(words) if plan.exact else None
+    return new_query(words, hashes, plan.dialect, whole, 0 if whole is None else word_hash(whole))
+
+
+def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ...]:
+    """Return the distinct subscribers of `topic` at one instant."""
+    return _match(trie, topic, take_turns)[0]
+
+
+def _match(trie: Matchable, topic: str, take_turns: bool) -> tuple[tuple[Any, ...], bool]:
+    """The same, and tell whether the answer depends on whose turn it is."""
+    if trie._cache is None or type(topic) is not str:
+        reading = read_matches(trie._root, _query_of(trie._plan, topic))
+        return distinct_subscribers(reading, take_turns), has_groups(reading)
+    table = own_table(trie._cache, stripe_of_thread())
+    answer = recall(table, topic)
+    return _match_remembering(trie, topic, table, take_turns) if answer is None else (answer, False)
+
+
+def _match_remembering(trie: Matchable, topic: str, table: Table, take_turns: bool) -> tuple[tuple[Any, ...], bool]:
+    query = _query_of(trie._plan, topic)
+    place = wanted_place(table, topic)
+    reading = read_matches(trie._root, query)
+    answer = distinct_subscribers(reading, take_turns)
+    if has_groups(reading):
+        return answer, True
+    # What holds in a snapshot, if it took one, says nothing of the trie.
+    if place >= 0 and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
+        remember(table, place, (topic, answer, trie._root, reading.seen[0], *reading.seen))
+    return answer, False
+
+
+def has_match(trie: Matchable, topic: str) -> bool:
+    """Tell whether anybody is subscribed to `topic`; stops at the first."""
+    return bool(read_matches(trie._root, _query_of(trie._plan, topic), True).found)
+
+
+def match_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Any, ...]]:
+    """Return `match` of each topic.
+
+    A topic that comes again in a list or tuple gets the same answer again: all of them are asked for at once, and an
+    answer of any instant since then is one of an instant during the call. Not so where the user's code makes the topics
+    one by one, and may have written to the trie meanwhile, nor where each question takes a group's turn.
+    """
+    answered: dict[str, tuple[Any, ...]] | None = {} if type(topics) in (list, tuple) else None
+    asked = repeated = 0
+    answers: list[tuple[Any, ...]] = []
+    for topic in topics:
+        if answered is None or type(topic) is not str:
+            answers.append(match(trie, topic))
+            continue
+        asked += 1
+        known = answered.get(topic)
+        if known is not None:
+            repeated += 1
+            answers.append(known)
+            continue
+        answer, by_turns = _match(trie, topic, True)
+        answers.append(answer)
+        if not by_turns:
+            answered[topic] = answer
+        if asked % TRIAL == 0 and repeated * WORTH < asked:
+            answered = None
+    return answers
+
+
+def read_paths(trie: Matchable, topic: str) -> list[Any]:
+    """Return (branch, path) for every branch that `topic` reaches at one instant."""
+    return read_matches(trie._root, _query_of(trie._plan, topic)).found

@@ -1,0 +1,59 @@
+# C types for reading.py.
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+
+from ctrie._cnode cimport CNode, MainNode
+from ctrie._nodes cimport INode, Root, SNode, TNode
+from subtrie._trie.branch cimport Branch
+
+cdef int RETRIES, TRIAL, WORTH
+cdef object _BIT
+
+
+cdef class Query:
+    cdef tuple words
+    cdef tuple hashes
+    cdef object dialect
+    cdef int many_min
+    cdef bint reserved
+    cdef str whole
+    cdef uint64_t whole_hash
+
+
+cdef class Reading:
+    cdef Root root
+    cdef Query query
+    cdef list seen
+    cdef readonly list found
+
+    @cython.locals(seen=list, i=Py_ssize_t)
+    cdef bint still_holds(self, INode first) except -1
+    @cython.locals(query=Query, size=Py_ssize_t, stack=list, level=INode, branch=Branch)
+    cdef object traverse(self, INode first, bint only_first)
+    @cython.locals(query=Query, reached=list, main=MainNode, cn=CNode, branch=Branch)
+    cdef list _reached(self, INode level, object positions, bint first_level)
+    cdef object _reach(self, list reached, Branch branch, object positions)
+    cdef object _along(self, Branch chain, object positions)
+    cdef object _after_one(self, object positions)
+    @cython.locals(size=Py_ssize_t)
+    cdef object _after_many(self, object positions)
+    @cython.locals(after=dict)
+    cdef dict _words_at(self, object positions)
+    @cython.locals(flag=uint64_t)
+    cdef Branch _wild(self, CNode cn, uint64_t group)
+    @cython.locals(inode=INode, lev=int, cn=CNode, flag=uint64_t, sn=Branch, child=object, separator=str)
+    cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
+
+
+@cython.locals(query=Query)
+cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
+@cython.locals(first=INode, reading=Reading, frozen=Root)
+cpdef Reading read_matches(Root root, Query query, bint only_first=*)
+@cython.locals(reading=Reading)
+cdef Reading new_reading(Root root, Query query)
+@cython.locals(sn=SNode)
+cdef CNode _alone(TNode tomb)
+cpdef object extended(object path, Branch branch)
+cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash, str separator)
+@cython.locals(query=Query, branch=Branch)
+cpdef tuple distinct_subscribers(Reading reading, bint take_turns=*)

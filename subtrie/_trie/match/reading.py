@@ -1,0 +1,370 @@
+"""Matching: which branches of a subscription trie a topic reaches, and why that is an answer of one instant.
+
+A traversal carries a *set of positions* for every level that it enters: the numbers of topic words that the path so
+far may have consumed, as bits of an integer. `*` shifts the set by one; `#` fills it up from its lowest bit on; a word
+keeps the positions at which the topic has it. Each level has one parent branch, so it is entered once, with all its
+positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking. Of a
+chain, the words are gone through one after the other, as if each were a level of its own. In the first level of a trie
+with `exact=True` (exact_layout.py) the topic is looked for as a whole, its words only behind wildcards and the mark.
+
+A traversal notes every (I-node, main node) that it reads, the root's I-node first. When it is through, it reads them
+all again. If each I-node still holds the main node it held, then all of them held together at the moment between the
+two passes, for a main node that has been displaced never comes back: that moment is the linearization point. If not,
+it starts over; after RETRIES in vain it takes a read-only snapshot and matches on that, so that a reader always ends.
+
+This is the text to read. The interpreted twin runs it; the compiled one runs it for topics of 64 words and more and
+for the questions that want the filters' own words, and answers `match` by questions.pyx, which mirrors it with
+borrowed pointers and is held to it by tests.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import Any
+
+from subtrie._trie.groups import Audience, Shared
+from subtrie._trie.weak_subscribers import Held
+from subtrie.dialects import Dialect
+
+if not cython.compiled:
+    from ctrie._arrays import W, flag_at, popcount
+    from ctrie._cnode import CNode, branch_at, new_cnode
+    from ctrie._nodes import (
+        INode,
+        Root,
+        TNode,
+        branches,
+        find_below,
+        freeze_root,
+        gcas_read,
+        rdcss_read_root,
+    )
+    from ctrie._slot import load
+    from subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
+    from subtrie._trie.packed_key import key_begins
+    from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
+else:
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
+    from cython.cimports.ctrie._cnode import CNode, branch_at, new_cnode
+    from cython.cimports.ctrie._native import load
+    from cython.cimports.ctrie._nodes import (
+        INode,
+        Root,
+        TNode,
+        branches,
+        find_below,
+        freeze_root,
+        gcas_read,
+        rdcss_read_root,
+    )
+    from cython.cimports.subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._trie.packed_key import key_begins
+    from cython.cimports.subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
+
+
+RETRIES = 4
+# match_many goes on looking for topics that come again as long as, every so many topics, one in so many was such a one.
+TRIAL = 256
+WORTH = 16
+_BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for sets wider than a machine word
+
+
+class Query:
+    """A topic to match: its words and their hashes (of no words: the hash of the empty one)."""
+
+    __slots__ = ("dialect", "hashes", "many_min", "reserved", "whole", "whole_hash", "words")
+    words: tuple[str, ...]
+    hashes: tuple[int, ...]
+    dialect: Dialect
+    many_min: int  # the least number of words that the many-words wildcard stands for
+    reserved: bool  # filters that begin with a wildcard do not see this topic
+    whole: str | None  # for a trie with exact=True: the topic's text, and its hash as a word
+    whole_hash: int
+
+
+def new_query(
+    words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect, whole: str | None, whole_hash: int
+) -> Query:
+    query: Query = Query.__new__(Query)
+    query.words = words
+    query.hashes = hashes
+    query.dialect = dialect
+    query.many_min = dialect.many_min
+    query.reserved = dialect.is_reserved(words)
+    query.whole = whole
+    query.whole_hash = whole_hash
+    return query
+
+
+class Reading:
+    """One traversal: `found` lists (branch, path) for every branch with subscribers that the topic reaches, where path
+    is (path of the level, word); `seen` lists the I-nodes and main nodes read, alternately."""
+
+    __slots__ = ("found", "query", "root", "seen")
+    root: Root
+    query: Query
+    seen: list[Any]
+    found: list[tuple[Branch, Any]]
+
+    def still_holds(self, first: INode) -> bool:
+        """The second pass."""
+        seen = self.seen
+        for i in range(0, len(seen), 2):
+            if load(seen[i]) is not seen[i + 1]:
+                return False
+        return load(self.root) is first
+
+    def traverse(self, first: INode, only_first: bool) -> None:
+        """The first pass. With `only_first`, stop at the first branch found."""
+        query = self.query
+        size = len(query.words)
+        stack: list[Any] = [(first, _BIT, None)]
+        while stack:
+            level, positions, path = stack.pop()
+            for branch, reached in self._reached(level, positions, path is None):
+                here = extended(path, branch)
+                if reached >> size & 1 and is_wanted(branch):
+                    self.found.append((branch, here))
+                    if only_first:
+                        return
+                if branch.next is not None and (size > 0 or branch.hash == MANY_WORDS):
+                    stack.append((branch.next, reached, here))
+
+    def _reached(self, level: INode, positions: Any, first_level: bool) -> list[Any]:
+        """Return (branch, positions after it) for the branches of one level that the topic reaches."""
+        query = self.query
+        reached: list[Any] = []
+        main = gcas_read(self.root, level)
+        self.seen.append(level)
+        self.seen.append(main)
+        cn: CNode = main if isinstance(main, CNode) else _alone(main)  # type: ignore[arg-type]
+        if not (first_level and query.reserved):
+            self._reach(reached, self._wild(cn, MANY_WORDS), self._after_many(positions))
+            self._reach(reached, self._wild(cn, ONE_WORD), self._after_one(positions))
+        if first_level and query.whole is not None:
+            self._reach(reached, self._literal(level, cn, query.whole, query.whole_hash), _BIT << len(query.words))
+            self._reach(reached, self._wild(cn, MARKED), positions)
+            return reached
+        if len(query.words) == 0 and first_level:  # the filter of no words is kept as one empty word
+            branch = self._literal(level, cn, "", query.hashes[0])
+            if branch is not None and not isinstance(branch, Chain):
+                reached.append((branch, positions))
+        for word, at in self._words_at(positions).items():
+            self._reach(reached, self._literal(level, cn, word, query.hashes[at.bit_length() - 2]), at)
+        return reached
+
+    def _reach(self, reached: list[Any], branch: Branch | None, positions: Any) -> None:
+        """Add `branch`, if there is one, unless no `positions` after its first word lead through the others."""
+        if isinstance(branch, Chain):
+            positions = self._along(branch, positions)
+        if branch is not None and positions:
+            reached.append((branch, positions))
+
+    def _along(self, chain: Branch, positions: Any) -> Any:
+        """Return the positions after a chain, given those after its first word."""
+        dialect = self.query.dialect
+        for word in words_in(chain, dialect.separator)[1:]:
+            if not positions:
+                break
+            if word == dialect.one_word:
+                positions = self._after_one(positions)
+            elif word == dialect.many_words:
+                positions = self._after_many(positions)
+            else:
+                positions = self._words_at(positions).get(word, 0)
+        return positions
+
+    def _after_one(self, positions: Any) -> Any:
+        """Return the positions after the wildcard for one word."""
+        return positions << 1 & (_BIT << len(self.query.words) + 1) - 1
+
+    def _after_many(self, positions: Any) -> Any:
+        """Return the positions after the wildcard for many words."""
+        size = len(self.query.words)
+        fewest = ((positions & -positions).bit_length() - 1) + self.query.many_min
+        return (_BIT << size + 1) - (_BIT << fewest) if fewest <= size else 0
+
+    def _words_at(self, positions: Any) -> dict[str, Any]:
+        """Return the positions after each word that the topic has at one of `positions`."""
+        after: dict[str, Any] = {}
+        words = self.query.words
+        left = positions & (_BIT << len(words)) - 1
+        while left:
+            bit = left & -left
+            left ^= bit
+            word = words[bit.bit_length() - 1]
+            after[word] = after.get(word, 0) | bit << 1
+        return after
+
+    def _wild(self, cn: CNode, group: int) -> Branch | None:
+        """A wildcard has its group of the level's first C-node to itself, as has the mark, so its branch is there or
+        nowhere."""
+        flag = flag_at(group, 0)
+        if not cn.bitmap & flag:
+            return None
+        return branch_at(cn, popcount(cn.bitmap & (flag - 1)))  # type: ignore[no-any-return]
+
+    def _literal(self, level: INode, main: Any, word: str, hash: int) -> Branch | None:
+        """As `find` in ctrie/_nodes.py, noting what is read."""
+        inode = level
+        lev = 0
+        separator = self.query.dialect.separator
+        while isinstance(main, CNode):
+            cn: CNode = main
+            flag = flag_at(hash, lev)
+            if not cn.bitmap & flag:
+                return None
+            child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
+            if not isinstance(child, INode):
+                return child if child.hash == hash and key_begins(child, word, separator) else None
+            inode = child
+            lev += W
+            main = gcas_read(self.root, inode)
+            self.seen.append(inode)
+            self.seen.append(main)
+        for sn in branches(self.root, inode):
+            if sn.hash == hash and key_begins(sn, word, separator):
+                return sn  # type: ignore[no-any-return]
+        return None
+
+
+def read_matches(root: Root, query: Query, only_first: bool = False) -> Reading:
+    """Return a traversal whose `found` is all that the topic reaches at one instant; with `only_first`, the first of
+    it, if there is any. Lock-free: only the writes of other threads make it start over."""
+    for _ in range(RETRIES):
+        first = rdcss_read_root(root)
+        reading = new_reading(root, query)
+        reading.traverse(first, only_first)
+        # A single branch is found as a Ctrie finds a key: no second pass is needed.
+        if root.readonly or (only_first and reading.found) or reading.still_holds(first):
+            return reading
+    frozen = freeze_root(root)
+    reading = new_reading(frozen, query)
+    reading.traverse(rdcss_read_root(frozen), only_first)
+    return reading
+
+
+def new_reading(root: Root, query: Query) -> Reading:
+    reading: Reading = Reading.__new__(Reading)
+    reading.root = root
+    reading.query = query
+    reading.seen = []
+    reading.found = []
+    return reading
+
+
+def _alone(tomb: TNode) -> CNode:
+    """Return a tombed level as it would be if it were not: with one branch, or none."""
+    sn = tomb.sn
+    return new_cnode(0, ()) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,))
+
+
+def read_words(
+    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect, whole: str | None, whole_hash: int
+) -> list[tuple[Branch, Any]]:
+    """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
+    return read_matches(root, new_query(words, hashes, dialect, whole, whole_hash)).found
+
+
+class Distinct:
+    """Subscribers that were named so far. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
+
+    __slots__ = ("_audience", "_by_hash")
+
+    def __init__(self, dialect: Dialect, take_turns: bool = True) -> None:
+        self._audience = Audience(dialect.queue_groups, take_turns)
+        self._by_hash: dict[int, list[Any]] = {}
+
+    def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield those who get a message by filters with these subscribers, and are new."""
+        for value in values:
+            yield from self._new(self._audience.by(value))
+        yield from self._new(self._audience.by_joined_groups())
+
+    def _new(self, entries: Iterator[Any]) -> Iterator[Any]:
+        for entry in entries:
+            if self.is_new(entry.subscriber, entry.hash):
+                yield entry.subscriber
+
+    def is_new(self, subscriber: Any, hash: int) -> bool:
+        """Tell whether the subscriber was not named before. Now it is."""
+        same_hash = self._by_hash.setdefault(hash, [])
+        for other in same_hash:
+            if other is subscriber or other == subscriber:
+                return False
+        same_hash.append(subscriber)
+        return True
+
+
+def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any, ...]:
+    """Return every subscriber found, once; of a group, one member."""
+    query = reading.query
+    distinct = Distinct(query.dialect, take_turns)
+    return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in reading.found]))
+
+
+def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
+    """The same, of what questions.pyx has found: subscribers, or references to them, with their hashes, and Shared."""
+    distinct = Distinct(dialect, take_turns)
+    answer: list[Any] = []
+    shared: list[Shared] = []
+    for one, hash in taken:
+        if type(one) is Held:
+            one = one()
+            if one is None:
+                continue
+        if isinstance(one, Shared):
+            shared.append(one)
+        elif distinct.is_new(one, hash):
+            answer.append(one)
+    answer.extend(distinct.named_by(shared))
+    return tuple(answer)
+
+
+def has_groups(reading: Reading) -> bool:
+    """Tell whether the answer depends on whose turn it is."""
+    return any(isinstance(branch.value, Shared) for branch, _ in reading.found)
+
+
+def extended(path: Any, branch: Branch) -> Any:
+    """Return a path with a branch at its end; the mark (exact_layout.py), which is the empty word, is None in it."""
+    if branch.hash != MARKED:
+        return path, branch.key
+    marked = path, None
+    return (marked, branch.key[1:]) if isinstance(branch, Chain) else marked  # what is after the separator
+
+
+def path_of(words: tuple[str, ...]) -> Any:
+    """Return the path that `words` spell: ((None, first), second) and so on."""
+    return reduce(_extended, words, None)
+
+
+def _extended(path: Any, word: str) -> Any:
+    return (path, word)
+
+
+def words_of(path: Any) -> tuple[str, ...]:
+    """Return the words of the filter that a path spells, or the texts of several."""
+    words: list[str] = []
+    while path is not None:
+        path, word = path
+        if word is not None:  # the mark
+            words.append(word)
+    words.reverse()
+    return tuple(words)
+
+
+def branch_in(root: Root, level: INode, word: str, hash: int, separator: str) -> Branch | None:
+    """Return the branch that begins with `word` in a level, or None."""
+    return find_below(root, level, (word, word + separator), hash, _begins_so)  # type: ignore[return-value]
+
+
+def _begins_so(text: str, word: tuple[str, str]) -> bool:
+    """Tell whether the words in `text` begin with a certain one, given also with the separator after it."""
+    return text == word[0] or text.startswith(word[1])

@@ -1,0 +1,49 @@
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from subtrie._trie.match.buffer cimport buffer
+from subtrie._trie.words cimport word
+
+cdef extern from *:
+    """
+    #define prefetch(node) __builtin_prefetch(node)
+    /* What is to be counted is to be written: on free-threaded builds another core may have it. */
+    #ifdef Py_GIL_DISABLED
+    #define prefetch_to_count(object) __builtin_prefetch(object, 1)
+    #else
+    #define prefetch_to_count(object) __builtin_prefetch(object)
+    #endif
+    """
+    void prefetch(const void *node) nogil
+    void prefetch_to_count(const void *object) nogil
+
+cdef enum:
+    MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
+    NOTED = 3           # what `seen` holds for an I-node
+
+cdef enum:              # how a traversal goes on or ends
+    THROUGH
+    PENDING
+    NO_MEMORY
+    ENOUGH              # one branch is found, and one is all that was wanted
+    UNSPLIT             # the topic's words are needed
+
+cdef struct Traversal:
+    word words[MOST_WORDS]  # of the topic, `size` of them
+    Py_ssize_t size         # 0: not split yet, which is for a trie with exact=True only (exact_layout.py)
+    word whole              # in such a trie: the topic as one word
+    bint exact
+    uint64_t full           # the positions 0 to size
+    int many_min
+    Py_UCS4 separator
+    Py_UCS4 one
+    Py_UCS4 many
+    bint reserved
+    bint only_first
+    PyObject *pending       # the I-node of an undecided GCAS that stopped the traversal
+    PyObject *pending_main
+    buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside
+    buffer found            # branches
+
+cdef int traverse(Traversal *t, PyObject *first) noexcept nogil
+cdef bint still_holds(Traversal *t, PyObject *root, PyObject *first) noexcept nogil

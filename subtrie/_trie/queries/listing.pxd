@@ -1,0 +1,2 @@
+# C types for listing.py.
+from ctrie._nodes cimport Root

@@ -1,0 +1,282 @@
+"""What a subscription trie holds at one instant, listed: the walks over a read-only root, and what they tell.
+
+A path spells a filter from its end: (path of the level, word), None above the first level; see reading.py. Instead
+of a word there may be several in one text, or the mark of exact_layout.py, which is None.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+if not cython.compiled:
+    from ctrie._nodes import INode, Root, branches, rdcss_read_root
+    from subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from subtrie._trie.match.reading import extended
+    from subtrie._trie.packed_key import words_followed
+    from subtrie._trie.subscribers import find_entry, living
+    from subtrie._trie.words import MARKED
+else:
+    from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
+    from cython.cimports.subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._trie.match.reading import extended
+    from cython.cimports.subtrie._trie.packed_key import words_followed
+    from cython.cimports.subtrie._trie.subscribers import find_entry, living
+    from cython.cimports.subtrie._trie.words import MARKED
+
+from ctrie._nodes import differences, snodes
+from subtrie._trie.exact_layout import filter_words
+from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
+from subtrie._trie.match.reading import branch_in, words_of
+from subtrie._trie.subscribers import iter_entries
+from subtrie.dialects import Dialect
+
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class Subscription(NamedTuple):
+    """That `subscriber` is on `filter`, with `options`, a read-only mapping."""
+
+    filter: str
+    subscriber: Any
+    options: Mapping[str, Any] = _NO_OPTIONS
+
+    def __hash__(self) -> int:
+        return hash((self.filter, self.subscriber))  # options may hold what has no hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.filter, self.subscriber, dict(self.options))
+
+
+def _restored(filter: str, subscriber: Any, options: dict[str, Any]) -> Subscription:
+    """Unpickle, or copy: a mapping proxy can do neither."""
+    return Subscription(filter, subscriber, MappingProxyType(options))
+
+
+class Change(NamedTuple):
+    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
+
+    subscription: Subscription
+    kind: str
+
+
+# A subscription before it is shown: its filter's text, its group or None, its entry.
+Spelled: TypeAlias = tuple[str, Any, Any]
+
+
+# --------------------------------------------------------------------------------------------------------------- walks
+
+
+def walk(root: Root) -> Iterator[tuple[Any, Any]]:
+    """Yield (branch, path) for every branch of one instant with subscribers."""
+    stack: list[tuple[Any, Any]] = [(rdcss_read_root(root), None)]
+    while stack:
+        level, path = stack.pop()
+        for branch in snodes(root, [level]):
+            here = extended(path, branch)
+            if is_wanted(branch):
+                yield branch, here
+            if branch.next is not None:
+                stack.append((branch.next, here))
+
+
+def dead_among(root: Root) -> list[Any]:
+    """Return the references of one instant, all subscribers being weakly held, whose subscribers are gone. O(n)."""
+    sets = (members for branch, _ in walk(root) for _, members in sets_of(subscribers_of(branch)))
+    return [entry.subscriber for members in sets for entry in iter_entries(members) if entry.subscriber() is None]
+
+
+def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
+    """Yield every filter of one instant without a wildcard; levels behind one are not entered."""
+    stack: list[tuple[Any, Any]] = [(rdcss_read_root(root), None)]
+    while stack:
+        level, path = stack.pop()
+        for branch in snodes(root, [level]):
+            if branch.hash == MARKED or any(map(dialect.is_wild, filter_words(branch, dialect.separator))):
+                continue
+            here = extended(path, branch)
+            if is_wanted(branch):
+                yield dialect.join(words_of(here))
+            if branch.next is not None:
+                stack.append((branch.next, here))
+
+
+def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separator: str) -> Any:
+    """Return the branch where a filter ends, or None. Linearizes as `find` in ctrie/_nodes.py."""
+    level: Any = rdcss_read_root(root)
+    depth = 0
+    while level is not None:
+        branch = branch_in(root, level, words[depth], hashes[depth], separator)
+        if branch is None:
+            return None
+        taken = words_followed(branch, words, depth, separator) if isinstance(branch, Chain) else 1
+        if taken < 0:
+            return None
+        depth += taken
+        if depth == len(words):
+            return branch
+        level = branch.next
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------- spelling
+
+
+def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Spelled]:
+    """Yield every subscription of the branches found."""
+    for branch, path in found:
+        words = words_of(path)
+        for group, entry in everybody(subscribers_of(branch)):
+            yield _text(dialect, group, words), group, entry
+
+
+def spelled_for(found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int) -> Iterator[Spelled]:
+    """`spelled`, for one subscriber."""
+    for branch, path in found:
+        for group, members in sets_of(subscribers_of(branch)):
+            entry = find_entry(members, subscriber, hash)
+            alive = None if entry is None else living(entry)
+            if alive is not None:
+                yield _text(dialect, group, words_of(path)), group, alive
+
+
+def _text(dialect: Dialect, group: str | None, words: tuple[str, ...]) -> str:
+    return dialect.join(words if group is None else dialect.share(group, words))
+
+
+def shown(found: Iterable[Spelled]) -> Iterator[Subscription]:
+    """Yield the subscriptions that were spelled."""
+    for filter, _, entry in found:
+        yield _subscription(filter, entry)
+
+
+def _subscription(filter: str, entry: Any) -> Subscription:
+    options = _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
+    return Subscription(filter, entry.subscriber, options)
+
+
+def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
+    """Yield the differences of two instants; what both share is passed over."""
+    pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
+    while pairs:
+        old_level, new_level, path = pairs.pop()
+        for word, old, new in _step_differences(older, old_level, newer, new_level, dialect.separator):
+            here = (path, word)
+            if old.below is not new.below:
+                pairs.append((old.below, new.below, here))
+            for group, *both in changed_members(old.subscribers, new.subscribers):
+                before, after = [None if entry is None else living(entry) for entry in both]
+                if before is None and after is None:
+                    continue  # the subscriber is gone
+                if before is not None and after is not None and _are_same(before.options, after.options):
+                    continue  # taken off and put back
+                filter = _text(dialect, group, words_of(here))
+                kind = "added" if before is None else "removed" if after is None else "updated"
+                yield Change(_subscription(filter, before if after is None else after), kind)
+
+
+def _are_same(before: Any, after: Any) -> bool:
+    """Tell whether options are equal. Those that do not compare (an array, say) may have changed."""
+    try:
+        return bool(before == after)
+    except Exception:  # noqa: BLE001 (users' code, about one subscription of many)
+        return before is after
+
+
+class _Step(NamedTuple):
+    """What follows a word: who is subscribed to what ends there, and what is below. That is a level's I-node, or None,
+    or, within a chain, the next word and its step."""
+
+    subscribers: Any = None
+    below: Any = None
+
+
+_NOWHERE = _Step()
+
+
+def _first_step(branch: Any, separator: str) -> tuple[str | None, _Step]:
+    words = words_in(branch, separator)
+    step = _Step(subscribers_of(branch), branch.next)
+    for word in reversed(words[1:]):
+        step = _Step(None, (word, step))
+    return None if branch.hash == MARKED else words[0], step
+
+
+def _step_differences(
+    older: Root, old: Any, newer: Root, new: Any, separator: str
+) -> Iterator[tuple[str | None, _Step, _Step]]:
+    """Yield the words of which the two sides have different steps, and these steps.
+
+    `old` and `new` are what is `below` on either side. Where both are levels, what they share is passed over; else one
+    has a single word, or none, and all others are differences.
+    """
+    if isinstance(old, INode) and isinstance(new, INode):
+        before: dict[str | None, _Step] = {}
+        after: dict[str | None, _Step] = {}
+        for one, other in differences(older, newer, None, [(old, new)]):
+            before.update(() if one is None else (_first_step(one, separator),))
+            after.update(() if other is None else (_first_step(other, separator),))
+    else:
+        before, after = _steps(older, old, separator), _steps(newer, new, separator)
+    for word in before.keys() | after.keys():
+        yield word, before.get(word, _NOWHERE), after.get(word, _NOWHERE)
+
+
+def _steps(root: Root, below: Any, separator: str) -> dict[str | None, _Step]:
+    if isinstance(below, INode):
+        return dict(_first_step(branch, separator) for branch in snodes(root, [below]))
+    return {} if below is None else dict((below,))
+
+
+# ------------------------------------------------------------------------------------------------------------ counting
+
+
+def subscription_count(root: Root) -> int:
+    """Return the number of subscriptions. O(number of filters)."""
+    return sum(total(subscribers_of(branch)) for branch, _ in walk(root))
+
+
+def statistics(root: Root, separator: str) -> dict[str, int]:
+    """Return the counts that `SubscriptionTrie.stats` lists."""
+    names = ("filters", "subscriptions", "groups", "branches", "nodes", "depth", "widest_level", "widest_fanout")
+    counts = dict.fromkeys(names, 0)
+    for level, level_branches, above in _levels(root, separator):
+        counts["branches"] += len(level_branches)
+        counts["nodes"] += 2 * _inode_count(root, level) + len(level_branches)
+        counts["widest_level"] = max(counts["widest_level"], len(level_branches))
+        for branch in level_branches:
+            size = total(subscribers_of(branch))
+            counts["depth"] = max(counts["depth"], above + _length(branch, separator) if size else 0)
+            counts["filters"] += size > 0
+            counts["subscriptions"] += size
+            counts["groups"] += group_count(subscribers_of(branch))
+            counts["widest_fanout"] = max(counts["widest_fanout"], size)
+    return counts
+
+
+def _inode_count(root: Root, level: Any) -> int:
+    """Return the number of I-nodes of one level."""
+    inodes = [level]
+    for inode in inodes:
+        inodes.extend(child for child in branches(root, inode) if isinstance(child, INode))
+    return len(inodes)
+
+
+def _levels(root: Root, separator: str) -> Iterator[tuple[Any, list[Any], int]]:
+    """Yield the first I-node and the branches of every level of one instant, and the number of words above it."""
+    stack: list[tuple[Any, int]] = [(rdcss_read_root(root), 0)]
+    while stack:
+        level, above = stack.pop()
+        found = list(snodes(root, [level]))
+        yield level, found, above
+        stack.extend((branch.next, above + _length(branch, separator)) for branch in found if branch.next is not None)
+
+
+def _length(branch: Any, separator: str) -> int:
+    return len(filter_words(branch, separator))

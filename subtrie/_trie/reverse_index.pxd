@@ -1,0 +1,51 @@
+# C types for reverse_index.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ctrie._native cimport Slot
+from ctrie._nodes cimport Edit, Pair, Rooted, SNode
+from subtrie._trie.subscribers cimport Entry
+
+cdef object PENDING, TOUCHED, SETTLED
+
+
+cdef class Filing(Entry):
+    cdef Slot state
+
+
+@cython.no_gc
+cdef class IndexEdit(Edit):
+    cdef object subscriber
+    cdef object equal
+    cdef Filing filing
+    cdef bint strike
+
+    @cython.locals(pair=Pair)
+    cdef bint same(self, SNode sn) except -1
+    cdef SNode create(self)
+    @cython.locals(filing=Filing, pair=Pair, present=Entry)
+    cdef SNode change(self, SNode sn)
+
+
+cdef class Index(Rooted):
+    cpdef object owner_of(self, object subscriber, uint64_t hash)
+    cdef Filing file(self, object subscriber, uint64_t hash, object key)
+    @cython.locals(sn=SNode)
+    cpdef Filing find_filing(self, object owner, uint64_t hash, object key)
+    @cython.locals(sn=SNode)
+    cdef object filings(self, object subscriber, uint64_t hash)
+    @cython.locals(present=Filing)
+    cdef bint settle(self, object subscriber, uint64_t hash, Filing filing) except -1
+    @cython.locals(filing=Filing)
+    cdef Filing to_strike(self, object owner, uint64_t hash, object key)
+    cdef object strike(self, object owner, uint64_t hash, Filing filing)
+    @cython.locals(edit=IndexEdit)
+    cdef object _edit(self, object subscriber, uint64_t hash, Filing filing, bint strike, object equal)
+
+
+@cython.locals(index=Index)
+cdef Index new_index()
+@cython.locals(filing=Filing, state=Slot)
+cdef Filing _new_filing(object key)
+cdef bint _settle(Filing filing) except -1
+cdef bint _is_settled(Filing filing) except -1

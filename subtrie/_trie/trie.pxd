@@ -1,0 +1,56 @@
+# C types for trie.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ctrie._nodes cimport Edit, Root
+from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe
+from subtrie._trie.reverse_index cimport Filing, Index
+from subtrie._trie.match.questions cimport Matchable, Plan
+from subtrie._trie.subscribers cimport Entry
+
+cdef Root _UNMADE
+cdef Plan _UNMADE_PLAN
+
+
+cdef class SubscriptionTrie(Matchable):
+    cdef readonly object dialect
+    cdef Index _index
+    cdef object _notices
+    cdef object _retries
+    cdef object _taken_at
+    cdef object _name
+    cdef object __weakref__
+
+    cdef object _check_branch(self, object branch)
+    cdef object _writable(self)
+    cdef tuple _path(self, object filter)
+    cdef tuple _place(self, object filter, object queue)
+    cdef tuple _checked(self, object subscription)
+    cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
+    @cython.locals(edit=Subscribe)
+    cdef bint _put(self, tuple place, Entry entry) except -1
+    @cython.locals(entry=Entry, filing=Filing, look=bint)
+    cdef object _put_filed(self, tuple place, Subscribe edit)
+    @cython.locals(edit=Unsubscribe)
+    cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
+    @cython.locals(retries=Py_ssize_t)
+    cdef object _after(self, FilterEdit edit)
+    @cython.locals(root=Root, trie=SubscriptionTrie)
+    cdef Root _present(self)
+    cdef object _count_retries(self, Py_ssize_t number)
+    @cython.locals(filing=Filing)
+    cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash, Edit edit)
+    @cython.locals(index=Index)
+    cdef object _withdraw_all(self)
+    @cython.locals(hash=uint64_t, root=Root)
+    cdef object _spelled_for(self, object subscriber)
+    cdef object _filed(self, object subscriber, uint64_t hash)
+    cdef object _check_index(self)
+    @cython.locals(other=SubscriptionTrie)
+    cdef SubscriptionTrie _with_root(self, Root root)
+
+
+cdef Root _frozen(SubscriptionTrie trie)
+cdef bint _is_exact(SubscriptionTrie trie) except -1
+cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash, Edit edit)
+cdef tuple _filing_key(tuple place)

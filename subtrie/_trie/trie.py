@@ -1,0 +1,800 @@
+"""`SubscriptionTrie`: who is subscribed to what, for many threads at once."""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+import os
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from time import time_ns
+from typing import Any, TypeAlias
+
+from subtrie.dialects import AMQP, Dialect
+
+if not cython.compiled:
+    from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
+    from subtrie._trie.branch import (
+        Branch,
+        Chain,
+        FilterEdit,
+        Subscribe,
+        is_wanted,
+        subscribers_of,
+        words_in,
+    )
+    from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
+    from subtrie._trie.groups import members_of
+    from subtrie._trie.match.answer_cache import counts as cache_counts
+    from subtrie._trie.match.answer_cache import forget, new_cache
+    from subtrie._trie.match.questions_interpreted import (
+        Matchable,
+        Plan,
+        filter_path,
+        has_match,
+        hash_in_filter,
+        match,
+        match_many,
+        read_paths,
+    )
+    from subtrie._trie.reverse_index import Index, new_index
+    from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
+    from subtrie._trie.words import word_hash
+else:
+    from cython.cimports.ctrie._nodes import (
+        Edit,
+        Root,
+        clear_root,
+        empty_root,
+        fork_root,
+        freeze_root,
+        rdcss_read_root,
+    )
+    from cython.cimports.subtrie._trie.branch import (
+        Branch,
+        Chain,
+        FilterEdit,
+        Subscribe,
+        is_wanted,
+        subscribers_of,
+        words_in,
+    )
+    from cython.cimports.subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
+    from cython.cimports.subtrie._trie.groups import members_of
+    from cython.cimports.subtrie._trie.match.answer_cache import counts as cache_counts
+    from cython.cimports.subtrie._trie.match.answer_cache import forget, new_cache
+    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path, has_match, match, match_many
+    from cython.cimports.subtrie._trie.reverse_index import Index, new_index
+    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
+
+    from subtrie._trie.match.questions import hash_in_filter, read_paths, word_hash
+
+from ctrie._nodes import check_level
+from ctrie._slot import AtomicReference
+from subtrie._trie.exact_layout import exact_path, plain_words
+from subtrie._trie.groups import check_value
+from subtrie._trie.interest import Notices
+from subtrie._trie.match.reading import path_of, words_of
+from subtrie._trie.queries.listing import (
+    Change,
+    Spelled,
+    Subscription,
+    branch_at,
+    changes,
+    dead_among,
+    literal_filters,
+    shown,
+    spelled,
+    spelled_for,
+    statistics,
+    subscription_count,
+    walk,
+)
+from subtrie._trie.queries.literal_first import match_exact_first
+from subtrie._trie.queries.merging import check_rule, merged
+from subtrie._trie.queries.overlapping import Given, overlapping_paths
+from subtrie._trie.subscribers import iter_entries
+from subtrie._trie.weak_subscribers import Held, hold
+from subtrie._trie.words import MARKED
+
+# Where a subscription is: filter and queue group as given; then the words and their hashes, and the group, if any.
+Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
+
+
+class SubscriptionTrie(Matchable):
+    """A set of subscriptions that any number of threads change and match topics against, without locks.
+
+    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False, exact=False)` holds (filter,
+    subscriber) pairs with options. Subscribers are any hashable objects and are compared as dict keys are. Filters and
+    topics follow the dialect; what it refuses raises `TopicError`.
+
+    With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two; 65,536 at most). A
+    remembered answer is given only while it still is the answer: nobody can tell, but for the time that it takes. Worth
+    it where topics come again. What is remembered keeps its subscribers alive, so it is off by default.
+
+    With `index=True` the trie also knows the filters of each subscriber, so that `filters`, `unsubscribe_all` and
+    `subscriptions(subscriber=...)` take time proportional to these and not to the whole. To subscribe and unsubscribe
+    then costs about three times as much, and `clear` O(n). Snapshots and forks have no index.
+
+    With `on_interest`, a function of a filter and a bool, the trie says when a filter gets its first subscriber (True)
+    and when it has lost its last (False), whatever groups they are in. It is called by threads that change the trie,
+    one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
+    left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
+    stands; of several changes by one call, those that would have followed are not made. Snapshots and forks tell
+    nobody.
+
+    With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
+    moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
+    ever; if it goes, the others have to subscribe again. An answer is of one instant, less those who have died since.
+    Snapshots and forks keep nobody alive either, and show nobody who has died. Options are held strongly. To match
+    costs about ten times as much, and to count is O(n). Neither `cache` nor `index` goes with it: ValueError.
+
+    With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe, and a topic that
+    somebody asked for by name is not even split, nor validated again, as long as no filter but such a one could match
+    it. Worth it where most filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
+
+    Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
+    reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
+
+    To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_many`, `unsubscribe_all`, `clear`
+    To match: `match`, `match_many`, `match_iter`, `has_match`, `count`, `entries`, `overlapping`
+    To list: `subscriptions`, `filters`, `topics`, `len`, `stats`
+    For an instant: `snapshot`, `fork`, `diff`
+    For tests: `check`
+
+    Source: Prokopec, Bronson, Bagwell, Odersky: Concurrent Tries with Efficient Non-Blocking Snapshots, PPoPP 2012,
+    with topic words in the place of hash bits.
+
+    >>> t = SubscriptionTrie()
+    >>> t.subscribe("*.stock.#", "anna"), t.subscribe("eur.stock.*", "bert", qos=1)
+    (True, True)
+    >>> sorted(t.match("eur.stock.db"))
+    ['anna', 'bert']
+    >>> t.match("stock.nasdaq")
+    ()
+    """
+
+    __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
+    dialect: Dialect
+    _index: Index | None
+    _notices: Any  # Notices or None
+    _retries: Any  # a slot with a number; None where nothing is changed
+    _taken_at: int | None  # of a snapshot
+    _name: Any  # of a snapshot: a slot with a str, or None as long as nobody has asked
+
+    if cython.compiled:
+
+        def __cinit__(self, *_: object, **__: object) -> None:
+            self._root, self._plan, self.dialect = _UNMADE, _UNMADE_PLAN, AMQP
+    else:
+
+        def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
+            self = object.__new__(cls)
+            self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
+            self._index = self._notices = self._retries = self._home = self._taken_at = self._name = None
+            return self
+
+    def __init__(
+        self,
+        dialect: Dialect = AMQP,
+        *,
+        index: bool = False,
+        cache: int = 0,
+        on_interest: Callable[[str, bool], object] | None = None,
+        weak: bool = False,
+        exact: bool = False,
+    ) -> None:
+        if not isinstance(dialect, Dialect):
+            raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
+        if not isinstance(cache, int):
+            raise TypeError(f"cache must be a number of topics, not {type(cache).__name__}")
+        if weak and cache:
+            raise ValueError("weak and cache exclude each other: what is remembered keeps its subscribers alive")
+        if weak and index:
+            raise ValueError("weak and index exclude each other: the index keeps the subscribers that it lists alive")
+        if self._root is not _UNMADE:
+            raise TypeError("a SubscriptionTrie is initialised once; make another one")
+        self.dialect = dialect
+        self._plan = Plan(dialect, exact)
+        self._index = new_index() if index else None
+        self._cache = new_cache(cache) if cache else None
+        self._notices = None if on_interest is None else Notices(on_interest)
+        self._retries = AtomicReference(0)
+        self._home = weakref.ref(self) if weak else None
+        self._root = empty_root()
+
+    # ----------------------------------------------------------------------------------------------------- to change
+
+    def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
+        """Put `subscriber` on `filter`; tell whether it was not there. Options replace the ones it had.
+
+        Raises TopicError for what is no filter and TypeError for an unhashable subscriber, or one that is to be weakly
+        held and cannot be (an int, a str or a tuple, say), and then changes nothing.
+        O(words + log n). Linearizes at the commit of one compare-and-set.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.subscribe("a.*", 1, qos=2), len(t)
+        (True, False, 1)
+        """
+        self._writable()
+        place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
+        return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
+
+    def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
+        """Take `subscriber` off `filter`, or out of its queue group there; tell whether it was there. Errors and cost
+        as `subscribe`; TypeError for a `queue` where the dialect has no such groups.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.unsubscribe("a.*", 1), t.unsubscribe("a.*", 1)
+        (True, True, False)
+        """
+        self._writable()
+        return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
+
+    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+        """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many were not there.
+
+        All filters and subscribers are looked at before anything is changed: a bad one raises TopicError or TypeError,
+        as in `subscribe`, and a tuple of another size ValueError, and then nothing is subscribed. After that they are
+        subscribed one by one in the order given, each an atomic change of its own, so that others may see the first
+        of them without the last. O(n) times `subscribe`; lock-free.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe_many([("a.*", 1), ("b", 2, {"qos": 1}), ("a.*", 1)])
+        2
+        >>> t.fork().subscribe_many(t.subscriptions())
+        0
+        """
+        self._writable()
+        added = 0
+        checked = [self._checked(one) for one in subscriptions]  # it keeps who is to be weakly held alive until the end
+        entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
+        for one, entry in zip(checked, entries, strict=True):
+            added += self._put(one[0], entry)
+        return added
+
+    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+        """Take every (filter, subscriber) or (filter, subscriber, options) given off; return how many were there.
+
+        What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter,
+        but for the `queue` of a dialect with queue groups.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.unsubscribe_many([("a.*", 1), ("b", 2)])
+        (True, 1)
+        """
+        self._writable()
+        taken = 0
+        for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
+            taken += self._take(place, subscriber, hash)
+        return taken
+
+    def unsubscribe_all(self, subscriber: Any) -> int:
+        """Take `subscriber` off every filter that it is on now; return their number.
+
+        Every subscription whose `subscribe` had returned before the call is gone afterwards, unless it was made again
+        meanwhile; one made meanwhile may stay. Each filter is left at an instant of its own. O(n); with an index, the
+        cost of `unsubscribe` for each of its filters. TypeError for an unhashable subscriber. Lock-free.
+
+        >>> t = SubscriptionTrie(index=True)
+        >>> t.subscribe_many([("a", 1), ("b.*", 1), ("a", 2)]), t.unsubscribe_all(1), len(t)
+        (3, 2, 1)
+        """
+        self._writable()
+        queues = self.dialect.queue_groups
+        hash = subscriber_hash(subscriber)
+        taken = 0
+        for filter, group, _ in self._spelled_for(subscriber):
+            taken += self._take(self._place(filter, group if queues else None), subscriber, hash)
+        return taken
+
+    def clear(self) -> None:
+        """Remove everything, at one instant. O(1); O(n) with an index, which is brought up to date afterwards."""
+        self._writable()
+        clear_root(self._root)
+        if self._cache is not None:
+            forget(self._cache)
+        try:
+            if self._index is not None:
+                self._withdraw_all()
+        finally:
+            if self._notices is not None:
+                self._notices.changed(None, self._is_wanted)
+
+    # ------------------------------------------------------------------------------------------------------ to match
+
+    def match(self, topic: str, /) -> tuple[Any, ...]:
+        """Return the distinct subscribers of every filter that matches `topic`, in no particular order.
+
+        Raises TopicError for what is no topic. The work is bounded by (levels that the topic reaches) x (its words),
+        however many wildcards the filters have. Linearizable: all of the answer held at one instant during the call.
+        Lock-free: never waits, and never writes but to help a pending write.
+        """
+        return match(self, topic)
+
+    def match_iter(self, topic: str) -> Iterator[Any]:
+        """Iterate over what `match` returns, those first who asked for this very topic, without a wildcard.
+
+        All of it is of one instant, fixed by the call. They are found before anything is matched: the first costs
+        O(words), however many filters there are. A topic that somebody asked for by name is not validated again; any
+        other raises TopicError, at the call. Lock-free.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")
+        (True, True)
+        >>> list(t.match_iter("a.b"))
+        ['exact', 'wide']
+        """
+        return match_exact_first(freeze_root(self._root), self._plan, topic, word_hash)
+
+    def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
+        """Return `match` of each topic. Each answer is of one instant during the call, not all of the same one.
+        Of a list or tuple, a topic that comes several times is usually matched once.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.#", 1)
+        True
+        >>> t.match_many(["a", "b", "a.b"])
+        [(1,), (), (1,)]
+        """
+        if isinstance(topics, str):
+            raise TypeError("match_many() takes several topics; match() takes one")
+        return match_many(self, topics)
+
+    def has_match(self, topic: str, /) -> bool:
+        """Tell whether anybody would get a message on `topic`; stops at the first, but for a trie with `weak=True`."""
+        if self._home is not None:
+            return len(match(self, topic, False)) > 0
+        return has_match(self, topic)
+
+    def count(self, topic: str) -> int:
+        """Return the number of distinct subscribers that `match` would return. No group's turn is taken."""
+        return len(match(self, topic, False))
+
+    # Where a default is a name, the compiled method has no signature that `inspect` could read.
+    def entries(self, topic: str, *, merge: str = "all") -> Iterator[Subscription]:
+        """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
+
+        What becomes of a subscriber that several filters bring, `merge` says: "all" names each of its subscriptions,
+        "one" some one of them, "best" one whose option `qos` is highest (0 where there is none). ValueError for any
+        other rule, TopicError for what is no topic. Cost and progress as `match`.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.subscribe("#", 1, qos=2)
+        (True, True)
+        >>> sorted((s.filter, s.subscriber, dict(s.options)) for s in t.entries("a.b"))
+        [('#', 1, {'qos': 2}), ('a.*', 1, {})]
+        >>> [s.filter for s in t.entries("a.b", merge="best")]
+        ['#']
+        """
+        check_rule(merge)
+        return shown(merged(spelled(read_paths(self, topic), self.dialect), merge))
+
+    def overlapping(self, filter: str) -> Iterator[Subscription]:
+        """Iterate over the subscriptions on filters that share a topic with `filter`, at one instant fixed by the call.
+
+        The reverse of `match`, which tells whom a message reaches: this tells whom messages on a filter could reach.
+        Which filters share a topic, `dialect.overlaps` says. Raises TopicError for what is no filter. The trie is
+        walked along `filter`: O(levels whose path shares the beginning of a topic with it). Lock-free.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("*.stock", 1), t.subscribe("eur.#", 2), t.subscribe("usd.bond", 3)
+        (True, True, True)
+        >>> sorted(found.filter for found in t.overlapping("eur.*"))
+        ['*.stock', 'eur.#']
+        """
+        dialect = self.dialect
+        given = Given(dialect, dialect.unshare(dialect.split_filter(filter))[1])
+        root = freeze_root(self._root)
+        found = overlapping_paths(root, rdcss_read_root(root), self._plan.exact, given, hash_in_filter)
+        return shown(spelled(found, dialect))
+
+    # ------------------------------------------------------------------------------------------------------- to list
+
+    def subscriptions(self, filter: str | None = None, subscriber: Any = None) -> Iterator[Subscription]:
+        """Iterate over all subscriptions, or those of one `filter` (this very one, not what it matches), or of one
+        `subscriber` (None: any), at one instant fixed by the call. O(n); O(words) for one filter; for one subscriber as
+        `filters`.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.subscribe("b", 2)
+        (True, True)
+        >>> list(t.subscriptions(filter="a.*"))
+        [Subscription(filter='a.*', subscriber=1, options=mappingproxy({}))]
+        """
+        if filter is None:
+            return shown(
+                spelled(walk(freeze_root(self._root)), self.dialect)
+                if subscriber is None
+                else self._spelled_for(subscriber)
+            )
+        return shown(self._spelled_at(filter, subscriber))
+
+    def filters(self, subscriber: Any) -> list[str]:
+        """Return the filters that `subscriber` is on, at one instant during the call. O(n); with an index, O(words) for
+        each of them. TypeError for an unhashable subscriber. Lock-free.
+
+        >>> t = SubscriptionTrie(index=True)
+        >>> t.subscribe("a.*", 1), t.filters(1), t.filters(2)
+        (True, ['a.*'], [])
+        """
+        return list(dict.fromkeys(filter for filter, _, _ in self._spelled_for(subscriber)))
+
+    def topics(self) -> Iterator[str]:
+        """Iterate over the filters without a wildcard, each once, at one instant fixed by the call. O(n).
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.b", 1), t.subscribe("a.*", 1), t.subscribe("a.b", 2)
+        (True, True, True)
+        >>> list(t.topics())
+        ['a.b']
+        """
+        return literal_filters(self._present(), self.dialect)
+
+    def __len__(self) -> int:
+        """The number of subscriptions at one instant. O(number of filters); O(n) where subscribers are weakly held."""
+        return subscription_count(self._present())
+
+    def __repr__(self) -> str:
+        kind = ", read-only" if self._root.readonly else ""
+        return f"<{type(self).__name__}: {self.dialect.name}{kind}>"
+
+    def __bool__(self) -> bool:
+        return next(walk(self._present()), None) is not None
+
+    def stats(self) -> dict[str, int]:
+        """Return counts of one instant: filters, subscriptions, groups, branches, nodes (I-nodes, main nodes and
+        branches), depth (words of the longest filter), widest level (words) and widest fan-out (subscribers of one
+        filter); since the trie was made, the retries: attempts at a change that another thread's was in the way of;
+        and, since it was last cleared, the matches that the cache answered and those that it did not. O(n).
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.b", 1), t.subscribe("a.c", 1)
+        (True, True)
+        >>> t.stats()["branches"], t.stats()["depth"]
+        (3, 2)
+        """
+        hits, misses = (0, 0) if self._cache is None else cache_counts(self._cache)
+        retries = 0 if self._retries is None else self._retries.load()
+        counts = statistics(self._present(), self._plan.separator)
+        return {**counts, "retries": retries, "cache_hits": hits, "cache_misses": misses}
+
+    # ----------------------------------------------------------------------------------------------------- an instant
+
+    def snapshot(self) -> SubscriptionTrie:
+        """Return the present content as a trie that never changes; its mutators raise TypeError. O(1), lock-free. What
+        never changes is its own snapshot."""
+        return self._with_root(freeze_root(self._root)) if self._taken_at is None else self
+
+    @property
+    def taken_at(self) -> int | None:
+        """When this snapshot was taken, in nanoseconds since the epoch; None for what is no snapshot.
+
+        >>> t = SubscriptionTrie()
+        >>> t.taken_at is None, t.snapshot().taken_at <= t.snapshot().taken_at
+        (True, True)
+        """
+        return self._taken_at
+
+    @property
+    def snapshot_id(self) -> str | None:
+        """The name of this snapshot, drawn at random when it is asked for first; None for what is no snapshot.
+
+        >>> s = SubscriptionTrie().snapshot()
+        >>> s.snapshot_id == s.snapshot_id, s.snapshot_id == SubscriptionTrie().snapshot().snapshot_id
+        (True, False)
+        """
+        if self._name is None:
+            return None
+        if self._name.load() is None:
+            # Success: this is its name for good. Failure: another thread has given it one.
+            self._name.compare_and_set(None, os.urandom(16).hex())
+        return self._name.load()  # type: ignore[no-any-return]
+
+    def fork(self) -> SubscriptionTrie:
+        """Return a trie with the present content that can be changed independently of this one. O(1), lock-free."""
+        return self._with_root(fork_root(self._root))
+
+    def diff(self, older: SubscriptionTrie) -> Iterator[Change]:
+        """Iterate over what is different here from `older`, a snapshot of this trie (or of an ancestor).
+
+        Both are taken as they are at the call. Takes time proportional to the number of changes: parts that both share
+        are skipped.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a", 1)
+        True
+        >>> before = t.snapshot()
+        >>> t.subscribe("b", 2), t.unsubscribe("a", 1)
+        (True, True)
+        >>> sorted((change.kind, change.subscription.filter) for change in t.diff(before))
+        [('added', 'b'), ('removed', 'a')]
+        """
+        if not isinstance(older, SubscriptionTrie):
+            raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")
+        if older.dialect != self.dialect:
+            raise ValueError(f"diff() takes a trie of the same dialect: {self.dialect.name}, not {older.dialect.name}")
+        if _is_exact(older) != self._plan.exact:
+            raise ValueError(f"diff() takes a trie made with the same exact={self._plan.exact}")
+        return changes(_frozen(older), _frozen(self), self.dialect)
+
+    def __copy__(self) -> SubscriptionTrie:
+        return self.snapshot() if self._root.readonly else self.fork()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a SubscriptionTrie is not pickled: its subscribers live here. snapshot.write() saves one")
+
+    def check(self) -> None:
+        """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
+
+        >>> SubscriptionTrie().check()
+        """
+        root = self._root
+        levels: list[Any] = [None]
+        while levels:
+            level = levels.pop()
+            for branch in check_level(root, level):
+                self._check_branch(branch)
+                if branch.next is not None:
+                    levels.append(branch.next)
+        for branch, path in walk(freeze_root(root)):
+            words, hashes = self._path(self.dialect.join(words_of(path)))
+            found = branch_at(root, words, hashes, self.dialect.separator)
+            assert found is branch, f"{self.dialect.join(words)!r} is stored but not found"
+        if self._index is not None:
+            self._check_index()
+
+    # ------------------------------------------------------------------------------------------------------ internals
+
+    def _check_branch(self, branch: Any) -> None:
+        assert isinstance(branch, Branch), f"{branch!r} is no branch"
+        assert is_wanted(branch) or branch.next is not None, f"the branch {branch.key!r} has no use"
+        words = words_in(branch, self.dialect.separator)
+        assert self.dialect.join(words) == branch.key, f"{branch.key!r} is not what its words spell"
+        assert isinstance(branch, Chain) == (len(words) > 1), f"{branch.key!r} has {len(words)} words"
+        own = MARKED if self._plan.exact and branch.hash == MARKED else hash_in_filter(self.dialect, words[0])
+        assert branch.hash == own, f"the branch {branch.key!r} has another word's hash"
+        check_value(subscribers_of(branch))
+
+    def _writable(self) -> None:
+        if self._root.readonly:
+            raise TypeError(
+                "this SubscriptionTrie is a read-only snapshot; take .fork() of it for one that can be changed"
+            )
+
+    def _path(self, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        words, hashes = filter_path(self, filter)
+        return exact_path(self.dialect, words, hashes, word_hash) if self._plan.exact else (words, hashes)
+
+    def _place(self, filter: str, queue: str | None) -> Place:
+        """Return where the subscriptions to `filter` are, in the queue group if one is given."""
+        words, hashes = filter_path(self, filter)
+        group = None
+        if queue is not None:
+            self.dialect.check_queue(queue)
+            group = str.__str__(queue)
+        elif self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
+            words, hashes, group = words[2:], hashes[2:], words[1]
+        if self._plan.exact:
+            words, hashes = exact_path(self.dialect, words, hashes, word_hash)
+        return (filter, queue), words, hashes, group
+
+    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Place, Any, int, dict[str, Any] | None]:
+        """Return place, subscriber, its hash and the options of one of many."""
+        filter, subscriber, options = _fields(subscription)
+        place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
+        return place, subscriber, subscriber_hash(subscriber), dict(options) or None
+
+    def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
+        if self._home is not None:
+            subscriber = hold(subscriber, hash, _filing_key(place), self._home)
+        return new_entry(subscriber, hash, options)
+
+    def _put(self, place: Place, entry: Entry) -> bool:
+        _, words, hashes, group = place
+        edit = new_subscribe(self, words, hashes, group, entry)
+        try:
+            if self._index is None:
+                edit_filter(self, edit)
+            else:
+                self._put_filed(place, edit)
+        finally:  # what a subscriber's __eq__ raises may come after the change
+            if edit.crossed or edit.attempts > 1:
+                self._after(edit)
+        return edit.present is None
+
+    def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
+        _, words, hashes, group = place
+        edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
+        try:
+            if self._index is None:
+                edit_filter(self, edit)
+            else:
+                owner = self._index.owner_of(subscriber, hash)
+                edit_filter(self, edit)
+                self._withdraw(place, owner, hash, edit)
+        finally:  # as in _put
+            if edit.crossed or edit.attempts > 1:
+                self._after(edit)
+        return edit.present is not None
+
+    def _after(self, edit: FilterEdit) -> None:
+        """What others want to know about a change that has been made."""
+        retries = edit.attempts - 1 - edit.tracks
+        if retries > 0:
+            self._count_retries(retries)
+        if edit.crossed and self._notices is not None:
+            self._notices.changed(self.dialect.join(plain_words(edit.words, edit.hashes)), self._is_wanted)
+
+    def _let_go(self, held: Held) -> None:
+        """Take the subscription off that a reference to a dead subscriber stands for, if it is still there. O(words +
+        log n), lock-free. Linearizes as `unsubscribe`, which nobody sees, for it was not shown any more."""
+        filter, queue = held.key
+        self._take(self._place(filter, queue), held, held.hash)
+
+    def _present(self) -> Root:
+        """Return a read-only root of one instant, without those who had died before the call. Where subscribers are
+        weakly held this takes the dead off that a trie has inherited, and costs O(n)."""
+        root = freeze_root(self._root)
+        dead = [] if self._home is None else dead_among(root)
+        if not dead:
+            return root
+        trie = self.fork() if self._root.readonly else self
+        for held in dead:
+            trie._let_go(held)
+        return freeze_root(trie._root)
+
+    def _count_retries(self, number: int) -> None:
+        retries = self._retries
+        # Progress: a round that does not return found that another thread has counted its retries.
+        while True:
+            counted = retries.load()
+            # Success: our retries are counted. Failure: another thread has counted its own.
+            if retries.compare_and_set(counted, counted + number):
+                return
+
+    def _is_wanted(self, filter: str) -> bool:
+        words, hashes = self._path(filter)
+        branch = branch_at(self._root, words, hashes, self._plan.separator)
+        return branch is not None and is_wanted(branch)
+
+    # With an index. The order of the steps is reverse_index.py's.
+
+    def _put_filed(self, place: Place, edit: Subscribe) -> None:
+        entry = edit.entry
+        index: Index = self._index  # type: ignore[assignment]
+        owner = index.owner_of(entry.subscriber, entry.hash)
+        filing = index.file(owner, entry.hash, _filing_key(place))
+        look = True
+        try:
+            edit_filter(self, edit)
+            look = False
+        finally:
+            if index.settle(owner, entry.hash, filing) or look:
+                self._withdraw(place, owner, entry.hash, edit)
+
+    def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
+        """Strike the filing of a subscription that is not in the trie. If the subscriber is the owner of the filings,
+        users' code is not asked again who that is; nor is it asked what `edit` has asked before."""
+        index: Index = self._index  # type: ignore[assignment]
+        owner = index.owner_of(subscriber, hash)
+        filing = index.to_strike(owner, hash, _filing_key(place))
+        if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash, edit) is None:
+            index.strike(owner, hash, filing)
+
+    def _withdraw_all(self) -> None:
+        """Withdraw whatever is filed and not in the trie. The subscribers are the owners of the filings, so that the
+        __eq__ of others, which may raise, is not run for it."""
+        index: Index = self._index  # type: ignore[assignment]
+        raised: Exception | None = None
+        for subscriber, hash, (filter, queue) in index.everything():
+            try:
+                self._withdraw(self._place(filter, queue), subscriber, hash, None)
+            except Exception as error:  # noqa: BLE001 (raised when all others have been withdrawn)
+                raised = raised or error
+        if raised is not None:
+            raise raised
+
+    def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
+        """Return every subscription of one subscriber, at one instant."""
+        hash = subscriber_hash(subscriber)
+        if self._index is None:
+            return spelled_for(walk(freeze_root(self._root)), self.dialect, subscriber, hash)
+        root, keys = self._filed(subscriber, hash)
+        found = []
+        for filter, queue in keys:
+            place = self._place(filter, queue)
+            entry = _entry_at(root, self._plan.separator, place, subscriber, hash, None)
+            if entry is not None:
+                found.append((filter, place[3], entry))
+        return found
+
+    def _spelled_at(self, filter: str, subscriber: Any) -> Iterable[Spelled]:
+        """Return the subscriptions on one filter; of one subscriber, unless that is None."""
+        _, words, hashes, group = self._place(filter, None)
+        branch = branch_at(freeze_root(self._root), words, hashes, self._plan.separator)
+        found = [] if branch is None or not is_wanted(branch) else [(branch, path_of(plain_words(words, hashes)))]
+        if subscriber is None:
+            listed = spelled(found, self.dialect)
+        else:
+            listed = spelled_for(found, self.dialect, subscriber, subscriber_hash(subscriber))
+        if self.dialect.queue_groups:
+            return listed
+        return [one for one in listed if one[1] == group]  # a group's filter is one of its own
+
+    def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
+        """Return a read-only root and the filters, with their queue groups, that were filed at its instant."""
+        index: Index = self._index  # type: ignore[assignment]
+        # Progress: a round that does not return found that another thread has changed this subscriber's filters.
+        while True:
+            filings = index.filings(subscriber, hash)
+            root = freeze_root(self._root)
+            if index.filings(subscriber, hash) is filings:
+                return root, [filing.subscriber for filing in iter_entries(filings)]
+
+    def _check_index(self) -> None:
+        index: Index = self._index  # type: ignore[assignment]
+        index.check()
+        filed = {(hash, key) for _, hash, key in index.everything()}
+        for filter, group, entry in spelled(walk(freeze_root(self._root)), self.dialect):
+            key = filter, group if self.dialect.queue_groups else None
+            owner = index.owner_of(entry.subscriber, entry.hash)
+            assert index.find_filing(owner, entry.hash, key) is not None, f"{filter!r} is not filed"
+            filed.discard((entry.hash, key))
+        assert not filed, f"filed but not subscribed: {filed}"
+
+    def _with_root(self, root: Root) -> SubscriptionTrie:
+        other: SubscriptionTrie = SubscriptionTrie.__new__(SubscriptionTrie)
+        other.dialect = self.dialect
+        other._plan = self._plan
+        other._cache = None if self._cache is None else new_cache(self._cache.size)
+        other._home = None if self._home is None else weakref.ref(other)
+        if root.readonly:
+            other._taken_at = time_ns()
+            other._name = AtomicReference(None)
+        else:
+            other._retries = AtomicReference(0)
+        other._root = root
+        return other
+
+
+def _frozen(trie: SubscriptionTrie) -> Root:
+    return freeze_root(trie._root)
+
+
+def _is_exact(trie: SubscriptionTrie) -> bool:
+    return trie._plan.exact
+
+
+def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:
+    _, words, hashes, group = place
+    branch = branch_at(root, words, hashes, separator)
+    return None if branch is None else find_entry(members_of(subscribers_of(branch), group), subscriber, hash, edit)
+
+
+def _filing_key(place: Place) -> tuple[str, str | None]:
+    """Return filter and queue group, without the methods that a subclass of str may have: users' code must not compare
+    keys of the index."""
+    filter, queue = place[0]
+    return str.__str__(filter), None if queue is None else str.__str__(queue)
+
+
+def _fields(subscription: Any) -> tuple[Any, ...]:
+    """Return filter, subscriber and options of one of many."""
+    if isinstance(subscription, tuple) and len(subscription) in (2, 3):
+        fields = subscription if len(subscription) == 3 else (*subscription, {})
+        if not isinstance(fields[2], Mapping):
+            raise TypeError(f"the options of a subscription are a mapping, not {fields[2]!r}")
+        for name in fields[2]:
+            if not isinstance(name, str):
+                raise TypeError(f"the name of an option is a str, not {name!r}")
+        return fields
+    raise ValueError(f"a subscription is (filter, subscriber) or (filter, subscriber, options), not {subscription!r}")
+
+
+# The root of a trie between __new__ and __init__: read-only, so that nothing can be lost in it.
+_UNMADE: Root = freeze_root(empty_root())
+_UNMADE_PLAN: Plan = Plan(AMQP, False)

@@ -1,0 +1,118 @@
+"""The threads of a demonstration: started together, stopped together, and no exception of theirs is lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Barrier, BrokenBarrierError, Event
+
+from subtrie import SubscriptionTrie
+from subtrie.cli.export import Exporter
+from subtrie.cli.progress import AddBar, Advance
+from subtrie.cli.publish import Publisher
+from subtrie.cli.steps import Writer
+
+
+class Crew:
+    """Writers, publishers and the exporter at work on one trie.
+
+    :param halfway: how many messages are matched when the exporter takes its snapshot
+    :param on_stop: also called, from any thread, when all are to stop
+    :ivar fill_seconds: how long the writers took to fill their slots
+    :ivar churn_seconds: how long they renewed them
+    :ivar publish_seconds: how long the publishers were at work, from the first to the last
+    """
+
+    def __init__(
+        self,
+        trie: SubscriptionTrie,
+        writers: Sequence[Writer],
+        publishers: Sequence[Publisher],
+        exporter: Exporter,
+        halfway: int,
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._trie = trie
+        self._writers = writers
+        self._publishers = publishers
+        self._exporter = exporter
+        self._remaining_to_halfway = halfway
+        self._counting = threading.Lock()
+        self._halfway = Event()
+        self._on_stop = on_stop
+        self._started = self._filled_at = 0.0
+        self._ready = Barrier(len(writers) + len(publishers), self._note_start)
+        self._filled = Barrier(len(writers) + len(publishers), self._note_filled)
+        self.fill_seconds = self.churn_seconds = self.publish_seconds = 0.0
+
+    def work(self, add_bar: AddBar, messages: int | None, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Run all threads to the end: the messages are matched and the cut is judged.
+
+        :param messages: how many messages there are, if that is known
+        :param meanwhile: what this thread does while the others work
+        :raises Exception: whatever a thread raised first; the others were stopped
+        """
+        advance_messages = add_bar("messages matched", messages)
+        advance_export = add_bar("export to Spark", 2)
+        with ThreadPoolExecutor(len(self._writers) + len(self._publishers) + 1) as pool:
+            try:
+                writing = [pool.submit(self._or_stop, self._write, writer) for writer in self._writers]
+                publishing = [
+                    pool.submit(self._or_stop, self._publish, publisher, advance_messages)
+                    for publisher in self._publishers
+                ]
+                exporting = pool.submit(self._or_stop, self._exporter.run, self._trie, self._halfway, advance_export)
+                meanwhile()
+                wait(publishing)
+                self.publish_seconds = time.perf_counter() - self._filled_at
+                self._halfway.set()
+                wait([exporting])
+            finally:
+                self._stop()
+        self.churn_seconds = time.perf_counter() - self._filled_at
+        _raise_first([*writing, *publishing, exporting])
+
+    def _write(self, writer: Writer) -> None:
+        writer.run(self._trie, self._ready, self._filled)
+
+    def _publish(self, publisher: Publisher, advance: Advance) -> None:
+        def matched(messages: int) -> None:
+            advance(messages)
+            with self._counting:
+                self._remaining_to_halfway -= messages
+                if self._remaining_to_halfway <= 0:
+                    self._halfway.set()
+
+        publisher.run(self._trie, self._ready, self._filled, matched)
+
+    def _or_stop(self, run: Callable[..., None], *arguments: object) -> None:
+        try:
+            run(*arguments)
+        except BaseException:
+            self._stop()
+            raise
+
+    def _stop(self) -> None:
+        workers: list[Writer | Publisher | Exporter] = [*self._writers, *self._publishers, self._exporter]
+        for worker in workers:
+            worker.stopping = True
+        self._halfway.set()
+        self._ready.abort()
+        self._filled.abort()
+        self._on_stop()
+
+    def _note_start(self) -> None:
+        self._started = time.perf_counter()
+
+    def _note_filled(self) -> None:
+        self._filled_at = time.perf_counter()
+        self.fill_seconds = self._filled_at - self._started
+
+
+def _raise_first(futures: Sequence[Future[None]]) -> None:
+    """Raise what a thread raised, if any did; a broken barrier only follows from another thread's error."""
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    for error in sorted(errors, key=lambda error: isinstance(error, BrokenBarrierError)):
+        raise error

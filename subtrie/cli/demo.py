@@ -1,0 +1,131 @@
+"""The demonstration: writers and publishers at work on one trie, and one instant of it in Spark.
+
+Half of the threads are writers, which subscribe and unsubscribe through numbered steps without pause; the
+others publish. When half of the messages are matched, a snapshot is taken and exported to Spark while
+everybody goes on, and Spark checks that it holds of each writer exactly a prefix of its operations. Every
+publisher checks each of its matches against what was subscribed at all times.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from subtrie import SubscriptionTrie, TopicError
+from subtrie.cli.crew import Crew
+from subtrie.cli.export import Exporter
+from subtrie.cli.feed import Feed, Portion
+from subtrie.cli.lines import LineFile, topic_lines
+from subtrie.cli.progress import AddBar
+from subtrie.cli.publish import FilePublisher, MessagePublisher, Publisher
+from subtrie.cli.steps import Writer, writers_for
+from subtrie.cli.workload import openamq
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PORTION = 64
+"""Topics of a file that a publisher takes at a time."""
+SAMPLE = 1_000
+"""Topics of a file that Spark is asked about."""
+
+
+class Outcome(NamedTuple):
+    """A finished demonstration: who worked, for how long, and what the export showed."""
+
+    trie: SubscriptionTrie
+    writers: list[Writer]
+    publishers: list[Publisher]
+    exporter: Exporter
+    crew: Crew
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the cut was consistent and no match was wrong."""
+        return not self.exporter.faults and not any(publisher.wrong for publisher in self.publishers)
+
+
+def run_workload(
+    spark: SparkSession, add_bar: AddBar, *, threads: int, messages: int, filters: int, seed: int
+) -> Outcome:
+    """Demonstrate the OpenAMQ matching test.
+
+    :param spark: where the cut is exported to
+    :param add_bar: shows progress
+    :param threads: writers and publishers together, at least 2
+    :param messages: messages that all publishers together match
+    :param filters: subscriptions held at a time
+    :param seed: makes the workload and the messages; the interleaving of the threads is the machine's own
+    """
+    trie = SubscriptionTrie()
+    workload = openamq(filters, seed)
+    writers = writers_for(workload.filters, threads // 2)
+    count = threads - threads // 2
+    publishers: list[Publisher] = [
+        MessagePublisher(workload, share, len(writers), f"{seed} publisher {number}")
+        for number, share in enumerate(_shares(messages, count))
+    ]
+    exporter = Exporter(spark, trie.snapshot(), writers, publishers, lambda: workload.topics)
+    crew = Crew(trie, writers, publishers, exporter, halfway=messages // 2)
+    crew.work(add_bar, messages)
+    exporter.ask()
+    return Outcome(trie, writers, publishers, exporter, crew)
+
+
+def run_files(
+    spark: SparkSession,
+    add_bar: AddBar,
+    *,
+    threads: int,
+    trie: SubscriptionTrie,
+    topics: LineFile,
+    out: BinaryIO,
+) -> Outcome:
+    """Demonstrate a user's own subscriptions and topics.
+
+    The subscriptions stay as they are, and the writers add their own to the same filters and take them away
+    again. The publishers match every topic once; the subscribers that it has among the user's are written in
+    the order of the topics.
+
+    :param spark: where the cut is exported to
+    :param add_bar: shows progress
+    :param threads: writers and publishers together, at least 2
+    :param trie: the user's subscriptions, all subscribers being strings
+    :param topics: the topics; bad ones are reported
+    :param out: receives a line ``topic<TAB>subscriber`` for each match
+    """
+    standing = trie.snapshot()
+    writers = writers_for([held.filter for held in standing.subscriptions()], threads // 2)
+    count = threads - threads // 2
+    feed, sample = Feed(out, limit=2 * count), dict[str, None]()
+    publishers: list[Publisher] = [FilePublisher(feed, topics) for _ in range(count)]
+    exporter = Exporter(spark, standing, writers, publishers, lambda: list(sample))
+    crew = Crew(trie, writers, publishers, exporter, halfway=1, on_stop=feed.close)
+    crew.work(add_bar, None, meanwhile=lambda: _offer_all(topics, feed, trie, sample))
+    exporter.ask()
+    return Outcome(trie, writers, publishers, exporter, crew)
+
+
+def _shares(total: int, count: int) -> list[int]:
+    return [total // count + (number < total % count) for number in range(count)]
+
+
+def _offer_all(topics: LineFile, feed: Feed, trie: SubscriptionTrie, sample: dict[str, None]) -> None:
+    numbered = topic_lines(topics)
+    while portion := list(islice(numbered, PORTION)):
+        _extend(sample, portion, trie)
+        if not feed.offer(portion):
+            break
+    feed.end()
+
+
+def _extend(sample: dict[str, None], portion: Portion, trie: SubscriptionTrie) -> None:
+    """Add topics that the dialect accepts, until there are enough."""
+    for _, topic in portion:
+        if len(sample) >= SAMPLE:
+            return
+        try:
+            trie.dialect.split_topic(topic)
+        except TopicError:
+            continue
+        sample[topic] = None

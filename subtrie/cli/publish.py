@@ -1,0 +1,105 @@
+"""Publisher threads: each matches its own share of the messages and counts what it finds."""
+
+from __future__ import annotations
+
+import random
+import time
+from threading import Barrier
+
+from subtrie import SubscriptionTrie
+from subtrie.cli.feed import Feed
+from subtrie.cli.lines import LineFile, match_lines
+from subtrie.cli.progress import Advance
+from subtrie.cli.workload import Workload
+
+CHUNK = 100
+"""Messages matched between two looks at the clock."""
+
+
+class Publisher:
+    """What every publisher counts.
+
+    :ivar messages: messages matched so far
+    :ivar matches: subscribers found for them
+    :ivar checked: messages whose number of subscribers could be checked
+    :ivar wrong: those of them whose number cannot have been right at any instant
+    :ivar seconds: time spent on matching
+    :ivar stopping: set by another thread to end `run` early
+    """
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.matches = 0
+        self.checked = 0
+        self.wrong = 0
+        self.seconds = 0.0
+        self.stopping = False
+
+    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, advance: Advance) -> None:
+        """Match messages once the trie is filled, and tell ``advance`` of each chunk of them."""
+        raise NotImplementedError
+
+
+class MessagePublisher(Publisher):
+    """Matches messages drawn from the topics of a workload.
+
+    Each writer renews its subscriptions one at a time, the new one before the old one goes, so that at every
+    instant a topic has the workload's number of matches, or up to one more a writer.
+    """
+
+    def __init__(self, workload: Workload, messages: int, writers: int, seed: str) -> None:
+        super().__init__()
+        self._workload = workload
+        self._share = messages
+        self._writers = writers
+        self._chance = random.Random(seed)
+
+    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, advance: Advance) -> None:
+        """Match this publisher's share of the messages."""
+        expected = list(zip(map(_own_copy, self._workload.topics), self._workload.matching, strict=True))
+        match, surplus = trie.match, self._writers
+        ready.wait()
+        filled.wait()
+        while self.messages < self._share and not self.stopping:
+            chunk = self._chance.choices(expected, k=min(CHUNK, self._share - self.messages))
+            matches = wrong = 0
+            start = time.perf_counter()
+            for topic, least in chunk:
+                found = len(match(topic))
+                matches += found
+                if not least <= found <= least + surplus:
+                    wrong += 1
+            self.seconds += time.perf_counter() - start
+            self.matches += matches
+            self.checked += len(chunk)
+            self.wrong += wrong
+            self.messages += len(chunk)
+            advance(len(chunk))
+
+
+class FilePublisher(Publisher):
+    """Matches topics from a file, and hands over the subscribers that a file named."""
+
+    def __init__(self, feed: Feed, lines: LineFile) -> None:
+        super().__init__()
+        self._feed = feed
+        self._lines = lines
+
+    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, advance: Advance) -> None:
+        """Match portions of the feed until there are no more."""
+        ready.wait()
+        filled.wait()
+        while (taken := self._feed.take()) is not None:
+            number, portion = taken
+            start = time.perf_counter()
+            answer = "".join(match_lines(trie, self._lines, portion))
+            self.seconds += time.perf_counter() - start
+            self.matches += answer.count("\n")
+            self.messages += len(portion)
+            self._feed.put(number, answer.encode())
+            advance(len(portion))
+
+
+def _own_copy(topic: str) -> str:
+    """A string of the calling thread's own: free-threaded Python is slower with those of other threads."""
+    return "".join(list(topic))
