@@ -396,8 +396,13 @@ class TestLockFreedom:
         assert stopped.executions > ended.executions
         assert "threads that stop for ever" in stopped.summary
 
-    def test_who_waits_by_trying_again_goes_in_circles(self) -> None:
-        outcome = explore(Spinning, TotalSpec(), ADDS)
+    def test_who_waits_by_trying_again_is_right_while_all_go_on(self) -> None:
+        outcome = explore(Spinning, TotalSpec(), ADDS, at_end=VALUE)
+
+        assert outcome, outcome.report()
+
+    def test_who_waits_for_a_thread_that_stops_goes_in_circles(self) -> None:
+        outcome = explore(Spinning, TotalSpec(), ADDS, stops=True)
 
         assert outcome.summary.startswith("NOT all right: a livelock; ")
         assert "the threads go in circles" in outcome.report()

@@ -39,6 +39,9 @@ class Coroutines(Protocol):
     def abandon(self) -> None:
         """Called by `MAIN`: end the bodies that have not."""
 
+    def thread_of_the_running(self, main: int) -> int:
+        """The identity of the thread of the operating system in which something runs now, if `main` called."""
+
 
 class _Bodies:
     """What both kinds know of their bodies."""
@@ -93,6 +96,10 @@ class Greenlets(_Bodies):
         """As `Coroutines.switch`."""
         (self._parent if to < 0 else self._greenlets[to]).switch(to)
 
+    def thread_of_the_running(self, main: int) -> int:
+        """As `Coroutines.thread_of_the_running`."""
+        return main
+
     def abandon(self) -> None:
         """As `Coroutines.abandon`."""
         self._body = None
@@ -108,6 +115,7 @@ class Threads(_Bodies):
         self._turns: list[Any] = []
         self._main = _Turn()
         self._abandoned = False
+        self._current = 0
 
     def start(self, body: Body, size: int) -> None:
         """As `Coroutines.start`."""
@@ -121,6 +129,7 @@ class Threads(_Bodies):
         turn = self._turns[number]
         while True:
             turn.wait()
+            self._current = threading.get_ident()
             try:
                 self._run(number)
             finally:
@@ -130,13 +139,19 @@ class Threads(_Bodies):
         """As `Coroutines.resume`."""
         self._turns[to].give()
         self._main.wait()
+        self._current = 0
 
     def switch(self, me: int, to: int) -> None:
         """As `Coroutines.switch`."""
         (self._main if to < 0 else self._turns[to]).give()
         self._turns[me].wait()
+        self._current = threading.get_ident()
         if self._abandoned:
             raise Abandoned
+
+    def thread_of_the_running(self, main: int) -> int:
+        """As `Coroutines.thread_of_the_running`."""
+        return self._current or main
 
     def abandon(self) -> None:
         """As `Coroutines.abandon`."""

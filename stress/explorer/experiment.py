@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
 from stress.checker.check import is_linearizable
+from stress.checker.waiting import wait_as_they_should
 from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
 from stress.explorer.patience import Endless, patience
-from stress.explorer.scenario import Scenario
+from stress.explorer.scenario import Scenario, describe
 from stress.history import UNSEEN, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
 from stress.reference import name_of
@@ -112,7 +113,7 @@ class Experiment:
 
     def _judge(self, execution: Execution) -> Finding | None:
         if execution.trouble:
-            return self._finding(execution, execution.trouble, _UNENDING[execution.trouble], ())
+            return None if self._wait_as_they_should(execution) else self._stuck(execution)
         look = self._look(execution)
         try:
             answers = execution.answers = self._answers(execution)
@@ -124,6 +125,29 @@ class Experiment:
         if verdict is None:
             verdict = self._verdicts[key] = self._verdict(execution, answers, look)
         return self._finding(execution, *verdict, answers, look) if verdict[0] else None
+
+    def _wait_as_they_should(self, execution: Execution) -> bool:
+        """Whether nobody goes on, and the specification says that nobody can."""
+        if execution.trouble != "deadlock":
+            return False
+        answers = execution.answers = self._answers(execution)
+        operations = self._operations(execution, answers, _UNSEEN)
+        key = (execution.precedence(), answers, "all wait")
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = ("" if wait_as_they_should(operations, self.spec) else "deadlock", "")
+        return not verdict[0]
+
+    def _stuck(self, execution: Execution) -> Finding:
+        return self._finding(execution, execution.trouble, self._unending(execution), execution.answers)
+
+    def _unending(self, execution: Execution) -> str:
+        told = _UNENDING[execution.trouble]
+        waits = []
+        for thread, awaited in sorted(execution.waiting.items()):
+            op, args = self.scenario.threads[thread][len(execution.logs[thread])]
+            waits.append(f"thread {thread} waits in {describe((op, args))} for {awaited}")
+        return f"{told}: {', '.join(waits)}" if waits else told
 
     def _answers(self, execution: Execution) -> tuple[Any, ...]:
         """What every completed call answered, thread by thread. Snapshots are read, before and after a change of
@@ -173,6 +197,6 @@ class Experiment:
 
 _UNENDING: Final[Mapping[str, str]] = {
     "livelock": f"for {LIVELOCK:,} steps no call has returned: the threads go in circles",
-    "deadlock": "no thread gets any further: each waits for another",
+    "deadlock": "no thread gets any further",
     "afterwards": "a call that runs alone, after the others, does not return",
 }

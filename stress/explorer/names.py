@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from stress.explorer.plain_state import Place
 from stress.explorer.slots import LOAD
 from stress.explorer.switch_point import SwitchPoint
+from stress.explorer.synchronization import Primitive
 from stress.history import Raised, show
 
 __all__ = ["ObjectNames"]
@@ -37,6 +39,10 @@ class ObjectNames:
         """As `Names.access`."""
         if isinstance(slot, SwitchPoint):
             return f"({slot.what})"
+        if isinstance(slot, Place):
+            return f"{slot.what}: {'read' if expected is LOAD else 'write'}"
+        if isinstance(slot, Primitive):
+            return self._on_primitive(slot, expected, desired)
         if not _is_reference(slot):
             return "(no access)"
         place, found = self._place(slot), slot._value
@@ -44,6 +50,11 @@ class ObjectNames:
             return f"{place}: read {self.of(found)}"
         swap = f"{place}: CAS {self.of(expected)} -> {self.of(desired)}"
         return f"{swap} done" if found is expected else f"{swap} failed, it is {self.of(found)}"
+
+    def _on_primitive(self, primitive: Primitive, expected: Any, doing: str) -> str:
+        of = getattr(primitive, "of", primitive)
+        waits = expected is not LOAD and primitive._value is not expected
+        return f"{self._place(of)}.{doing}{' waits' if waits else ''}"
 
     def _place(self, reference: Any) -> str:
         """Where a reference lies; looked for again if it was not there yet when that was last done."""
@@ -83,7 +94,7 @@ class ObjectNames:
 
 
 def _is_reference(value: Any) -> bool:
-    return type(value).__name__ == "AtomicReference" and hasattr(value, "_value")
+    return isinstance(value, Primitive) or (type(value).__name__ == "AtomicReference" and hasattr(value, "_value"))
 
 
 def _references(holder: Any) -> Iterator[tuple[str, Any]]:

@@ -17,30 +17,45 @@ from typing import Any, Final
 
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
-from stress.explorer.machine import BoundCall, Execution, Machine
+from stress.explorer.machine import BoundCall, Drift, Execution, Machine
 from stress.explorer.names import ObjectNames
-from stress.explorer.patch_class import patched_class
+from stress.explorer.patience import patience
+from stress.explorer.plain_state import CONTAINERS, PlainState
 from stress.explorer.scenario import Scenario
 from stress.explorer.slots import Seam, slot_module
+from stress.explorer.substitution import exchanged, substituted
 from stress.explorer.switch_point import switching
-from stress.history import freeze
+from stress.explorer.synchronization import Explored, explored_threading
+from stress.history import Call, Operation, freeze
 from stress.spec import Spec
 
-__all__ = ["ObjectExperiment", "Subject", "explored_references"]
+__all__ = ["Around", "ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
+
+
+@dataclass(frozen=True)
+class Around:
+    """The calls that are made before any thread runs, and when none runs any more."""
+
+    at_start: tuple[Call, ...] = ()
+    at_end: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is explored: a factory of objects, what such an object must look like, the calls that are made in the end,
-    and what raises then if an invariant does not hold.
+    """What is explored: a factory of objects, what such an object must look like, the calls that are made before and in
+    the end, and what raises then if an invariant does not hold.
     """
 
     factory: Callable[[], Any]
     spec: Spec
-    at_end: tuple[tuple[str, tuple[Any, ...]], ...]
+    around: Around
     check: Callable[[Any], object] | None
+    plain: PlainState
+    outliving: Sequence[Any] = ()
+    """Primitives in variables of modules and attributes of classes."""
 
 
+_MOST_OF_A_VALUE: Final = 10_000
 _one_at_a_time: Final = Lock()
 
 
@@ -50,15 +65,24 @@ def _coroutines() -> Coroutines:
     return new_coroutines()
 
 
+class ObjectMachine(Machine):
+    """A machine for an object of somebody else's, and the primitives that are explored on it."""
+
+    def __init__(self, seam: Seam, primitives: Explored) -> None:
+        super().__init__(seam, _coroutines())
+        self.primitives, self.fair = primitives, True
+
+
 @contextmanager
-def explored_references() -> Iterator[Machine]:
+def explored_references() -> Iterator[ObjectMachine]:
     """Within the block, whoever makes a `ctrie.AtomicReference` makes one whose accesses the machine schedules. There
     is one such block at a time.
     """
     seam = Seam(takes_back=False)
     native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
-    with _one_at_a_time, patched_class(native, explored), switching(seam):
-        yield Machine(seam, _coroutines())
+    primitives = explored_threading(seam)
+    with _one_at_a_time, substituted({native: explored}, primitives.everything), switching(seam):
+        yield ObjectMachine(seam, primitives)
 
 
 class _Maker:
@@ -66,6 +90,70 @@ class _Maker:
 
     def __init__(self) -> None:
         self.name = count(-1, -1).__next__
+
+    def identity(self) -> int:
+        """As `Scheduler.identity`."""
+        return -1
+
+
+def _made(seam: Seam, factory: Callable[[], Any]) -> Any:
+    """An object of the factory's."""
+    known: Any = seam
+    known.scheduler = _Maker()
+    try:
+        return factory()
+    finally:
+        known.scheduler = None
+
+
+@contextmanager
+def subject_of(
+    machine: ObjectMachine,
+    factory: Callable[[], Any],
+    spec: Spec,
+    around: Around,
+    check: Callable[[Any], object] | None,
+) -> Iterator[Subject]:
+    """What is explored, for as long as the block lasts: its plain state, too, and primitives that were made before."""
+    plain = PlainState(machine.seam, _made(machine.seam, factory), [factory])
+    outliving: list[Any] = []
+    instead: list[tuple[Any, str, Any]] = []
+    for owner, name, value in plain.outliving():
+        new = machine.primitives.instead_of(value)
+        if new is not None:
+            new._name = ("made before", len(outliving))
+            outliving.append(new)
+            instead.append((owner, name, new))
+    with exchanged(instead), plain.stepping():
+        yield Subject(factory, spec, around, check, plain, outliving)
+
+
+class Outliving:
+    """What outlives an execution, and must not tell one from the next: variables of modules, attributes of classes."""
+
+    def __init__(self, plain: PlainState) -> None:
+        self._plain = plain
+        self._before = self._values()
+
+    def _values(self) -> dict[str, str]:
+        found = {}
+        for owner, name, value in self._plain.outliving():
+            if isinstance(value, (*CONTAINERS, int, float, str, bytes, frozenset, tuple, type(None))):
+                where = owner.__qualname__ if isinstance(owner, type) else owner.get("__name__", "")
+                found[f"{where}.{name}"] = repr(value)[:_MOST_OF_A_VALUE]
+        return found
+
+    def compare(self) -> None:
+        """Look whether an execution has left anything behind.
+
+        Raises:
+            Drift: one has.
+        """
+        for name, value in self._values().items():
+            if self._before.get(name, value) != value:
+                raise Drift.told(
+                    f"{name} outlives an execution, and the calls change it; it must be made by the factory"
+                )
 
 
 class ObjectExperiment(Experiment):
@@ -82,16 +170,21 @@ class ObjectExperiment(Experiment):
         return ObjectNames(lambda: self._object)
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
-        seam: Any = self.machine.seam
-        seam.scheduler = _Maker()
-        try:
-            made = self._object = self._subject.factory()
-        finally:
-            seam.scheduler = None
+        for primitive in self._subject.outliving:
+            primitive.reset()
+        made = self._object = _made(self.machine.seam, self._subject.factory)
+        self._subject.plain.note(made)
+        calls = self._subject.around.at_start
+        if calls:
+            with patience(self.machine.seam):
+                self.before = tuple(
+                    Operation(at, "main", time, time + 1, op, args, self._call(op, args))
+                    for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))
+                )
         return [[(getattr(made, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _look(self, execution: Execution) -> Look:
-        calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.at_end])
+        calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
         broken = self._broken()
         return Look((calls, broken), calls, broken)
 
