@@ -183,7 +183,9 @@ class TestPages:
 @pytest.mark.once
 def test_without_its_libraries_stress_says_how_to_get_them() -> None:
     hidden = "import sys; sys.modules['sortedcontainers'] = None"
-    told = run_python(f"{hidden}\ntry:\n    import stress\nexcept ModuleNotFoundError as error:\n    print(error)")
+    told = run_python(
+        f"{hidden}\ntry:\n    import stress; stress.run\nexcept ModuleNotFoundError as error:\n    print(error)"
+    )
     assert told == "stress needs sortedcontainers: pip install 'subtrie[stress]'"
 
 
