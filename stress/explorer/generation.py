@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from stress.history import UNSEEN, Call
 from stress.recorder.workload import Draw, as_calls
@@ -90,7 +90,7 @@ class Scenarios:
             tuple(call(role) for _ in range(random.randint(1, max(1, round(self.calls * share))))) for role in roles
         )
         after = [call(everything) for _ in range(size(self.after))]
-        waiting = {op for op, args in after if not _after(spec, spec.initial, (op, args))}
+        waiting = _may_wait(spec, [call(everything) for _ in range(_WALK)])
         return Drawn(tuple(before), threads, tuple(each for each in after if each[0] not in waiting))
 
 
@@ -101,6 +101,22 @@ class Drawn:
     before: tuple[Call, ...]
     threads: tuple[tuple[Call, ...], ...]
     after: tuple[Call, ...]
+
+
+_WALK: Final = 60
+"""Calls that are followed to see which operations may have to wait."""
+
+
+def _may_wait(spec: Spec, calls: Sequence[Call]) -> set[str]:
+    """The operations that had to wait in some state that the calls lead to."""
+    found, state = set(), spec.initial
+    for each in calls:
+        then = _after(spec, state, each)
+        if then:
+            state = then[0]
+        else:
+            found.add(each[0])
+    return found
 
 
 def _after(spec: Spec, state: State, call: Call) -> list[State]:

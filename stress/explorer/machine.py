@@ -250,7 +250,7 @@ class Machine:
                     answer = error
                 if self.seam.before is None:
                     raise Abandoned  # the call has caught what was to end it
-                if self._granted:  # a call without any access: let it make one, so that no decision goes unused
+                if self._granted or begun[me] == -2:  # a call without any access: let it make one, to have a time
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
                 log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
