@@ -133,6 +133,10 @@ def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) 
     """A real lock would be entered by all threads at once, for they run in one."""
     kinds = tuple(machine.primitives.instances)
     for each, where in held(_made(machine.seam, factory), kinds):
+        if isinstance(each, kinds) and not where:
+            raise ValueError(
+                f"a {type(each).__name__} is not Python that can be explored: stress.run puts it under stress"
+            )
         if isinstance(each, kinds):
             raise ValueError(
                 f"{where} is a {type(each).__name__} that was made before the exploration, or by a name that the "
