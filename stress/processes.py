@@ -24,6 +24,7 @@ from ctypes import c_char, c_longlong
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, NamedTuple
 
+from stress.source import is_ours
 from stress.verdicts import end_of_process
 
 __all__ = ["Died", "Patience", "Tally", "Team", "WorkFailed", "Worker", "default_processes", "gil_enabled"]
@@ -112,7 +113,7 @@ class _Member:
     def died(self) -> Died:
         self.process.join()
         self.last_words.seek(0)
-        stacks = self.last_words.read().decode(errors="replace").strip()
+        stacks = _theirs(self.last_words.read().decode(errors="replace"))
         return Died(self.number, self.process.exitcode, self.note.value.decode(errors="replace"), stacks)
 
     def end(self) -> None:
@@ -203,6 +204,17 @@ def _run(
             pipe.send(("failed", _told(error)))
         else:
             pipe.send(("done", None))
+
+
+def _theirs(stacks: str) -> str:
+    """What `faulthandler` wrote, without the threads and the calls that are no business of users."""
+    told: list[str] = []
+    for block in stacks.strip().split("\n\n"):
+        head, *frames = block.splitlines()
+        kept = [frame for frame in frames if not is_ours(frame.strip().removeprefix('File "'))]
+        if kept or not frames:
+            told += [head, *kept]
+    return "\n".join(told)
 
 
 def _told(error: Exception) -> str:

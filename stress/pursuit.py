@@ -8,19 +8,23 @@ by step, if the object goes through what it knows. Nothing has to be believed: w
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from stress.checker.check import Budget, check
 from stress.explorer.explore import explore
 from stress.explorer.scenario import Program
-from stress.history import History
+from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck, record
 from stress.recorder.workload import Workload
 from stress.reports.diagnosis import diagnose
 from stress.reports.report import Report, report_on
+from stress.spec import Spec, State
 from stress.verdicts import Verdict
 
 __all__ = ["pursue"]
@@ -41,18 +45,76 @@ def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> O
     diagnosis = diagnose(judgement, outcome.spec, history.operations)
     if diagnosis is None:
         return outcome
-    ids = {each.id for each in diagnosis.window.operations}
+    window = diagnosis.window
+    ids = {each.id for each in window.operations}
     operations = sorted((each for each in history if each.id in ids), key=lambda each: each.call)
     if len(operations) > _MOST_CALLS:
         return outcome
     threads = dict.fromkeys(each.thread for each in operations)
     program = tuple(tuple((each.op, each.args) for each in operations if each.thread == thread) for thread in threads)
     deadline = time.monotonic() + seconds
+    before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
     for workload in workloads:
-        smaller = _pursued(workload, program, deadline)
+        started = _started(workload, before, window.starts)
+        smaller = None if started is None else _pursued(started, program, deadline)
         if smaller is not None:
             return replace(outcome, smaller=smaller)
     return outcome
+
+
+def _started(workload: Workload, before: Sequence[Operation], states: Sequence[State]) -> Workload | None:
+    """The workload, with objects that are in one of these states at first: by as few of the calls `before` as that
+    takes, one after another. None if that is not to be had.
+    """
+    spec = workload.spec
+    if spec.initial in states:
+        return workload
+    for key in ("returned", "call"):
+        calls = [(each.op, each.args) for each in sorted(before, key=lambda each: getattr(each, key))]
+        state = _after(spec, calls)
+        if state in states:
+            calls = _fewest_to(spec, state, calls)
+            return replace(workload, factory=partial(_made, workload.factory, calls), spec=_from(spec, state))
+    return None
+
+
+def _after(spec: Spec, calls: Sequence[Call]) -> State:
+    state = spec.initial
+    try:
+        for op, args in calls:
+            state = spec.step(state, op, args)[0]
+    except Exception:  # noqa: BLE001 - a specification by `successors` alone has no step
+        return UNSEEN
+    return state
+
+
+def _fewest_to(spec: Spec, state: State, calls: Sequence[Call]) -> list[Call]:
+    """The calls that lead to a state, without those, in ever smaller groups, that it does not take."""
+    kept, size = list(calls), len(calls)
+    while size:
+        at = 0
+        while at < len(kept):
+            fewer = kept[:at] + kept[at + size :]
+            if _after(spec, fewer) == state:
+                kept = fewer
+            else:
+                at += size
+        size //= 2
+    return kept
+
+
+def _made(factory: Callable[[], Any], calls: Sequence[Call]) -> Any:
+    made = factory()
+    for op, args in calls:
+        with suppress(Exception):
+            getattr(made, op)(*args)
+    return made
+
+
+def _from(spec: Spec, state: State) -> Spec:
+    started = copy(spec)
+    started.initial = state
+    return started
 
 
 def _pursued(workload: Workload, program: Program, deadline: float) -> Report | None:

@@ -46,6 +46,8 @@ def found_at(reference: str) -> Any:
         found: Any = _run(place) if place.endswith(".py") else import_module(place)
         for name in names.split("."):
             found = getattr(found, name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{reference}: {error}") from error
     except Exception as error:
         raise ValueError(f"{reference}: {type(error).__name__}: {error}") from error
     return found

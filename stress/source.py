@@ -10,9 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["changed", "digest_of", "digests", "short_path"]
+__all__ = ["changed", "digest_of", "digests", "is_ours", "short_path"]
 
 _STANDARD: Final = sysconfig.get_path("stdlib")
+_OURS: Final = (
+    str(Path(__file__).parent),
+    *(str(Path(_STANDARD, name)) for name in ("threading.py", "multiprocessing")),
+    "<frozen runpy",
+)
 _LARGEST: Final = 4_000_000
 
 
@@ -31,6 +36,11 @@ def _files(written: Any) -> Iterable[str]:
             continue
         if file is not None and not file.startswith((_STANDARD, "<")) and Path(file).is_file():
             yield file
+
+
+def is_ours(file: str) -> bool:
+    """Whether a file has to do with how threads are run, and not with what they do."""
+    return file.startswith(_OURS)
 
 
 def short_path(file: str) -> str:

@@ -54,7 +54,7 @@ class Budget:
 
     steps: int = 10_000_000
     seconds: float = 120.0
-    megabytes: float = 500.0
+    megabytes: float = 400.0
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
         return 2
     wanted = [mutant for mutant in known if not words or any(word in mutant.name for word in words)]
     if arguments.list:
-        print(*(f"{mutant.of}: {mutant.name}" for mutant in wanted), sep="\n")
+        say("\n".join(f"{mutant.of}: {mutant.name}" for mutant in wanted))
         return 0
     return _try(wanted, arguments)
 

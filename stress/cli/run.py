@@ -100,7 +100,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcome:
     whole = float(settings.rounds or 0) if settings.duration is None else settings.duration
-    with following(f"{name}, seed {settings.seed}", whole) as tell:
+    with following(f"seed {settings.seed}", whole) as tell:
 
         def watch(tally: Tally, seconds: float) -> None:
             operations, overlapping = tally.value("operations"), tally.value("overlapping")
@@ -109,7 +109,8 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
             tell(f"{operations:,} operations, {share}", done)
 
         outcome = run_workloads(named(workloads, name), settings, watch)
-        tell("looking for the same in fewer calls", whole)
+        if outcome.judgement is not None:
+            tell("looking for the same in fewer calls", whole)
         return pursue(outcome, workloads, _SECONDS_OF_PURSUIT)
 
 

@@ -120,6 +120,7 @@ def run_workloads(workloads: Sequence[Workload], settings: Settings, watch: Watc
     found: Found | None = None
     try:
         found = campaign.together() if settings.supervised or settings.processes > 1 else campaign.alone()
+        campaign.look()
     except KeyboardInterrupt:
         interrupted = True
     return _outcome(workloads[0].spec, settings, tally, found, interrupted, campaign.seconds)
@@ -169,7 +170,8 @@ class _Campaign:
         """For how long it has been running."""
         return time.monotonic() - self._began
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Let whoever watches see how far it is."""
         if self._watch is not None:
             self._watch(self._tally, self.seconds)
 
@@ -178,7 +180,7 @@ class _Campaign:
         for found in self._batches(self._settings, 0, None):
             if found is not None:
                 return found
-            self._look()
+            self.look()
         return None
 
     def together(self) -> Found | None:
@@ -192,7 +194,7 @@ class _Campaign:
                     return self._of(message, logs[message.number], shares[message.number])
                 if message is not None:
                     return Found(*pickle.loads(message))
-                self._look()
+                self.look()
                 for number, log in enumerate(logs):
                     if patience[number].is_over(log.progress, self._most_seconds(log)):
                         team.interrupt(number)
@@ -225,7 +227,11 @@ class _Campaign:
         """The finding that a process died."""
         batch = Batch(self._workloads, settings, log.batch, settings.rounds)
         history = batch.left_in(log)
-        calls = f": {pending_calls(history)}" if log.phase == "calling it" and history.operations else ""
+        calls = (
+            f": {pending_calls(history)}".replace(" never returned", "")
+            if log.phase == "calling it" and history.operations
+            else ""
+        )
         trouble = f"a process was {end_of_process(died.exitcode)} while it was {log.phase}{calls}"
         return batch.trouble("death", history, trouble, died.stacks)
 

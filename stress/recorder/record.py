@@ -44,6 +44,7 @@ from stress.history import UNSEEN, Call, History, Operation, Raised, freeze, ren
 from stress.processes import gil_enabled
 from stress.recorder.call_log import CallLog, Keep
 from stress.reference import name_of
+from stress.source import is_ours
 from stress.spec import Spec
 
 __all__ = ["CLOCKS", "Deferred", "Stuck", "record"]
@@ -274,13 +275,14 @@ def record(
 
 
 def stacks_of(threads: Iterable[threading.Thread]) -> str:
-    """Where threads are now, each with the latest call last."""
+    """Where threads are now in code that is not this package's, each with the latest call last."""
     frames = sys._current_frames()
-    return "\n".join(
-        f"{thread.name}\n{''.join(traceback.format_stack(frames[thread.ident]))}".rstrip()
-        for thread in threads
-        if thread.ident in frames
-    )
+    told = []
+    for thread in threads:
+        if thread.ident in frames:
+            stack = [each for each in traceback.extract_stack(frames[thread.ident]) if not is_ours(each.filename)]
+            told += [thread.name, *"".join(traceback.format_list(stack)).splitlines()] if stack else []
+    return "\n".join(told)
 
 
 @contextmanager
