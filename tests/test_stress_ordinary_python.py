@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
+from random import Random
 from threading import Condition, Lock
 from typing import Any, ClassVar
 
@@ -474,6 +475,30 @@ class TestWaiting:
 
         assert "a deadlock" in outcome.summary
         assert "waits in get() for a notify" in outcome.report()
+
+
+class TestWaitingOfRealThreads:
+    @pytest.mark.parametrize("gets", [1, 3])
+    def test_who_waits_as_the_specification_says_is_right(self, gets: int) -> None:
+        operations = [("put", stress.unique), *[("get",)] * gets]
+        outcome = stress.run(Blocking, BlockingSpec(), operations, rounds=20, duration=None, patience=60, seed=1)
+
+        assert outcome, outcome.report()
+        assert outcome.operations > 4
+
+    def test_who_waits_where_it_should_not_hangs(self) -> None:
+        outcome = stress.run(Blocking, Impatient(), [("get",)], duration=5, patience=0.5, seed=1)
+
+        assert "nothing has moved" in outcome.summary
+
+    def test_the_calls_of_a_round_can_all_return(self) -> None:
+        workload = stress.Workload(Blocking, BlockingSpec(), [("put", stress.unique), ("get",)])
+        plans = workload.plans(Random(1), threads=3, rounds=10, length=4)
+
+        for at in range(10):
+            calls = [op for plan in plans for op, _ in plan[at]]
+            assert len(calls) == 12
+            assert -2 <= calls.count("put") - calls.count("get") <= 2
 
 
 class TestGeneratedScenarios:
