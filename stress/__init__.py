@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stress.checker.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
     from stress.explorer.explore import Explored, explore
+    from stress.explorer.generation import Scenarios
     from stress.explorer.switch_point import switch_point
     from stress.formats.read import read_history
     from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "checker.check": "Budget Failure Judgement Verdict check is_linearizable",
     "explorer.explore": "Explored explore",
+    "explorer.generation": "Scenarios",
     "explorer.switch_point": "switch_point",
     "formats.read": "read_history",
     "history": "UNSEEN History HistoryError Opaque Operation Raised freeze",
@@ -84,6 +86,7 @@ __all__ = [
     "Queue",
     "Raised",
     "Register",
+    "Scenarios",
     "Set",
     "Spec",
     "SpecError",

@@ -10,10 +10,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from stress.checker.search import Search
-from stress.history import UNSEEN, Operation
+from stress.history import UNSEEN, Call, Operation
 from stress.spec import Spec, State
 
-__all__ = ["wait_as_they_should"]
+__all__ = ["after", "may_wait", "wait_as_they_should"]
 
 _ALL_WAIT: Final = "(all others wait)"
 _STEPS: Final = 200_000
@@ -54,3 +54,20 @@ def wait_as_they_should(operations: Iterable[Operation], spec: Spec) -> bool:
     while finding is None and search.steps < _STEPS:
         finding = search.advance()
     return finding is not None and finding.linearizable
+
+
+def after(spec: Spec, state: State, call: Call) -> list[State]:
+    """Where a call may lead, with any answer; nowhere, if it has to wait."""
+    return list(spec.successors(state, call[0], call[1], UNSEEN))
+
+
+def may_wait(spec: Spec, calls: Iterable[Call]) -> set[str]:
+    """The operations that had to wait in some state that the calls lead to, one after another."""
+    found, state = set(), spec.initial
+    for each in calls:
+        then = after(spec, state, each)
+        if then:
+            state = then[0]
+        else:
+            found.add(each[0])
+    return found

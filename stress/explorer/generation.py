@@ -10,11 +10,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Final
 
-from stress.history import UNSEEN, Call
+from stress.checker.waiting import after, may_wait
+from stress.history import Call
 from stress.recorder.workload import Draw, as_calls
-from stress.spec import Spec, State
+from stress.spec import Spec
 
 __all__ = ["Drawn", "Scenarios"]
 
@@ -82,16 +83,16 @@ class Scenarios:
         state, before = spec.initial, []
         for _ in range(size(self.before)):
             made = call(everything)
-            then = _after(spec, state, made)
+            then = after(spec, state, made)
             if then:
                 before.append(made)
                 state = then[0]
         threads = tuple(
             tuple(call(role) for _ in range(random.randint(1, max(1, round(self.calls * share))))) for role in roles
         )
-        after = [call(everything) for _ in range(size(self.after))]
-        waiting = {op for op, args in after if not _after(spec, spec.initial, (op, args))}
-        return Drawn(tuple(before), threads, tuple(each for each in after if each[0] not in waiting))
+        then_made = [call(everything) for _ in range(size(self.after))]
+        waiting = may_wait(spec, [call(everything) for _ in range(_WALK)])
+        return Drawn(tuple(before), threads, tuple(each for each in then_made if each[0] not in waiting))
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,5 @@ class Drawn:
     after: tuple[Call, ...]
 
 
-def _after(spec: Spec, state: State, call: Call) -> list[State]:
-    """Where a call may lead, with any answer."""
-    return list(spec.successors(state, call[0], call[1], UNSEEN))
+_WALK: Final = 60
+"""Calls that are followed to see which operations may have to wait."""

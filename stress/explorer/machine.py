@@ -250,7 +250,7 @@ class Machine:
                     answer = error
                 if self.seam.before is None:
                     raise Abandoned  # the call has caught what was to end it
-                if self._granted:  # a call without any access: let it make one, so that no decision goes unused
+                if self._granted or begun[me] == -2:  # a call without any access: let it make one, to have a time
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
                 log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
@@ -389,10 +389,16 @@ def _standing() -> tuple[Any, ...]:
     frame: FrameType | None = sys._getframe(3)
     while frame is not None and frame.f_code is not _BODY:
         found += [frame.f_code, frame.f_lasti]
-        for value in frame.f_locals.values():
-            found.append(value if type(value) in _PLAIN else id(value))
+        found += map(_value_of, frame.f_locals.values())
         frame = frame.f_back
     return tuple(found)
+
+
+def _value_of(value: Any) -> Any:
+    """What tells the value of a variable from others."""
+    if type(value) is tuple:
+        return tuple(map(_value_of, value))
+    return value if type(value) in _PLAIN else id(value)
 
 
 _BODY: Final = Machine._body.__code__

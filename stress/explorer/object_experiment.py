@@ -20,7 +20,7 @@ from stress.explorer.experiment import Experiment, Look
 from stress.explorer.machine import BoundCall, Drift, Execution, Machine
 from stress.explorer.names import ObjectNames
 from stress.explorer.patience import patience
-from stress.explorer.plain_state import CONTAINERS, PlainState
+from stress.explorer.plain_state import CONTAINERS, PlainState, held
 from stress.explorer.scenario import Scenario
 from stress.explorer.slots import Seam, slot_module
 from stress.explorer.substitution import exchanged, substituted
@@ -125,7 +125,23 @@ def subject_of(
             outliving.append(new)
             instead.append((owner, name, new))
     with exchanged(instead), plain.stepping():
+        _refuse_real_primitives(machine, factory)
         yield Subject(factory, spec, around, check, plain, outliving)
+
+
+def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) -> None:
+    """A real lock would be entered by all threads at once, for they run in one."""
+    kinds = tuple(machine.primitives.instances)
+    for each, where in held(_made(machine.seam, factory), kinds):
+        if isinstance(each, kinds) and not where:
+            raise ValueError(
+                f"a {type(each).__name__} is not Python that can be explored: stress.run puts it under stress"
+            )
+        if isinstance(each, kinds):
+            raise ValueError(
+                f"{where} is a {type(each).__name__} that was made before the exploration, or by a name that the "
+                "explorer does not know: let the factory make it, as threading.Lock() is made"
+            )
 
 
 class Outliving:
@@ -151,9 +167,7 @@ class Outliving:
         """
         for name, value in self._values().items():
             if self._before.get(name, value) != value:
-                raise Drift.told(
-                    f"{name} outlives an execution, and the calls change it; it must be made by the factory"
-                )
+                raise Drift.told(f"{name} outlives an execution, and calls change it: let the factory make it")
 
 
 class ObjectExperiment(Experiment):

@@ -30,7 +30,7 @@ from typing import Any, Final
 from stress.explorer.slots import Seam
 from stress.explorer.substitution import is_foreign
 
-__all__ = ["CONTAINERS", "Place", "PlainState"]
+__all__ = ["CONTAINERS", "Place", "PlainState", "held"]
 
 CONTAINERS: Final = (list, dict, set, deque, bytearray)
 _READERS: Final = frozenset({
@@ -85,7 +85,7 @@ class PlainState:
         self._seam = seam
         self._places: dict[Any, Place] = {}
         self._lying: dict[int, tuple[Any, str]] = {}
-        classes = [type(each) for each, _ in _held(made)]
+        classes = [type(each) for each, _ in held(made)]
         self._functions, self.classes = _reachable([*classes, *others])
         codes = [code for function in self._functions for code in _codes(function.__code__)]
         self.attributes, self.containers = _changed(codes)
@@ -159,7 +159,7 @@ class PlainState:
     def note(self, made: Any) -> None:
         """What lies where in a fresh object."""
         if self._instead:
-            self._lying = {id(each): (each, where) for each, where in _held(made)}
+            self._lying = {id(each): (each, where) for each, where in held(made)}
 
     # What rewritten code calls.
 
@@ -286,8 +286,8 @@ class _Items:
 # ------------------------------------------------------------------------------------------------ what belongs to it
 
 
-def _held(made: Any, most: int = 500) -> Iterator[tuple[Any, str]]:
-    """The objects and containers that an object consists of, each with where it lies."""
+def held(made: Any, kinds: tuple[type, ...] = (), most: int = 500) -> Iterator[tuple[Any, str]]:
+    """The objects and containers that an object consists of, and objects of certain kinds, each with where it lies."""
     seen: dict[int, Any] = {}
     waiting: deque[tuple[Any, str]] = deque([(made, "")])
     while waiting and len(seen) < most:
@@ -295,8 +295,8 @@ def _held(made: Any, most: int = 500) -> Iterator[tuple[Any, str]]:
         if id(each) in seen or isinstance(each, (str, bytes, int, float, bool, type(None), type, ModuleType)):
             continue
         seen[id(each)] = each
-        is_ours = not is_foreign(type(each).__module__)
-        if is_ours or isinstance(each, CONTAINERS):
+        is_ours = _is_ours(type(each))
+        if is_ours or isinstance(each, CONTAINERS) or (kinds and isinstance(each, kinds)):
             yield each, where
         if isinstance(each, dict):
             waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()))
@@ -304,6 +304,17 @@ def _held(made: Any, most: int = 500) -> Iterator[tuple[Any, str]]:
             waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each))
         if is_ours or each is made:
             waiting.extend((item, f"{where}.{name}" if where else name) for name, item in _attributes(each))
+
+
+_HEAP_TYPE: Final = 1 << 9
+
+
+def _is_ours(each: Any) -> bool:
+    """Whether a class or function is part of the object. What is executed without a module says that it is built in."""
+    module = getattr(each, "__module__", "") or ""
+    if module == "builtins":
+        return isinstance(each, FunctionType) or (isinstance(each, type) and bool(each.__flags__ & _HEAP_TYPE))
+    return not is_foreign(module)
 
 
 def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
@@ -314,7 +325,7 @@ def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
                 yield name, getattr(each, name)
     yield from list(getattr(each, "__dict__", {}).items())
     for base in type(each).__mro__:  # what all objects of a class share
-        if not is_foreign(base.__module__):
+        if _is_ours(base):
             for name, item in list(vars(base).items()):
                 if isinstance(item, CONTAINERS):
                     yield f"__class__.{name}", item
@@ -328,7 +339,7 @@ def _reachable(roots: Iterable[Any]) -> tuple[list[FunctionType], list[type]]:
     while waiting:
         each = waiting.pop()
         each = getattr(each, "__func__", each)
-        if id(each) in seen or is_foreign(getattr(each, "__module__", "") or ""):
+        if id(each) in seen or not _is_ours(each):
             continue
         seen.add(id(each))
         if isinstance(each, type):

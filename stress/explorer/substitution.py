@@ -79,6 +79,8 @@ def _exchange(table: Mapping[Any, Any], is_left_out: Callable[[Any], bool], undo
         elif type(holder) is dict and "__builtins__" in holder:
             if not is_left_out(holder.get("__name__", "")):
                 _exchange_in(holder, by_id, undo)
+        elif type(holder) is staticmethod:
+            others += [each for each in gc.get_referrers(holder) if type(each) is dict]
         elif type(holder) in (dict, tuple):
             others.append(holder)
     for owner in gc.get_referrers(*others):

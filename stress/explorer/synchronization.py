@@ -519,7 +519,7 @@ class Explored:
         if kind is None:
             return None
         if isinstance(instance, threading.Condition):
-            return kind(self.instead_of(instance._lock))  # type: ignore[attr-defined]
+            return kind(self.instead_of(vars(instance)["_lock"]))
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
         return kind()

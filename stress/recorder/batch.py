@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final
 
 from stress.checker.check import Budget, Judgement, check
+from stress.checker.waiting import wait_as_they_should
 from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.call_log import CallLog
 from stress.recorder.record import CLOCKS, Stuck, record
@@ -129,6 +130,8 @@ class Batch:
                 )
             )  # fmt: skip
         except Stuck as stuck:
+            if wait_as_they_should(stuck.history, spec):
+                return self._waited(self.named(stuck.history), count, until)
             return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
         enter("judging what was seen")
         judgement = check(history, spec, budget=_in_time(settings.budget, until))
@@ -138,6 +141,13 @@ class Batch:
             return Found(history, judgement)
         enter("checking the object")
         return self._broken(subject, history, judgement)
+
+    def _waited(self, history: History, count: Callable[[str, int], None], until: float | None) -> Found | None:
+        """Judge a batch that ended because all threads wait as they should, for nobody comes any more."""
+        judgement = check(history, self.workload.spec, budget=_in_time(self.settings.budget, until))
+        if self._counts(history, judgement, count) and judgement.verdict is Verdict.ILLEGAL:
+            return Found(history, judgement)
+        return None
 
     def _counts(self, history: History, judgement: Judgement, count: Callable[[str, int], None]) -> bool:
         """Count the batch, unless time was up before it could be judged."""

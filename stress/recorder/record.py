@@ -36,10 +36,13 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
 from random import Random
 from types import FrameType
 from typing import Any, Final
 
+from stress.checker.waiting import wait_as_they_should
 from stress.history import UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show
 from stress.processes import gil_enabled
 from stress.recorder.call_log import CallLog, Keep
@@ -261,7 +264,7 @@ def record(
     with _hurried(collect):
         for thread in threads:
             thread.start()
-        moving = _join(threads, batch, patience)
+        moving = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
     inside = {number for number, thread in enumerate(threads) if thread.is_alive()}
     stacks = "" if moving else stacks_of(threads)
     header = {
@@ -272,6 +275,10 @@ def record(
     if not moving:
         raise Stuck(history, patience, stacks)
     return history
+
+
+_STILL: Final = 0.05
+"""Seconds without any progress after which the specification is asked whether all may wait."""
 
 
 def stacks_of(threads: Iterable[threading.Thread]) -> str:
@@ -302,9 +309,22 @@ def _hurried(collect: bool) -> Iterator[None]:
             gc.enable()
 
 
-def _join(threads: Sequence[threading.Thread], batch: _Recording, patience: float) -> bool:
+def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
+    inside = {number for number, thread in enumerate(threads) if thread.is_alive() and _is_calling(batch, number)}
+    return bool(inside) and wait_as_they_should(_operations(batch, spec, inside), spec)
+
+
+def _is_calling(batch: _Recording, number: int) -> bool:
+    """Whether a thread is in a call, and not at the barrier behind its round."""
+    made, sizes = len(batch.logs[number]), accumulate(map(len, batch.plans[number]))
+    return made not in set(sizes)
+
+
+def _join(
+    threads: Sequence[threading.Thread], batch: _Recording, patience: float, may_wait: Callable[[], bool]
+) -> bool:
     """Wait for the threads; False if nothing has moved for `patience` seconds. Ctrl-C gives the batch up."""
-    done, since = -1, time.monotonic()
+    done, since, asked = -1, time.monotonic(), False
     try:
         for thread in threads:
             while thread.is_alive():
@@ -313,8 +333,13 @@ def _join(threads: Sequence[threading.Thread], batch: _Recording, patience: floa
                     batch.stop.append(True)
                 moved = sum(map(len, batch.logs))
                 if moved != done:
-                    done, since = moved, time.monotonic()
-                elif time.monotonic() - since > patience:
+                    done, since, asked = moved, time.monotonic(), False
+                    continue
+                still = time.monotonic() - since
+                if still > _STILL and not asked:
+                    asked = True
+                    still = patience + 1 if may_wait() else still
+                if still > patience:
                     batch.barrier.abort()
                     for other in threads:  # those who only waited for the others end here
                         other.join(_LOOK)

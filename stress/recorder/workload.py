@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
+from stress.checker.waiting import after, may_wait
 from stress.history import Call
 from stress.source import digests
 from stress.spec import Spec
@@ -103,7 +104,49 @@ class Workload:
         fresh = itertools.count(1).__next__
 
         def call() -> Call:
-            op, *args = random.choice(self.operations)
-            return op, tuple(arg.draw(random, fresh) if isinstance(arg, Draw) else arg for arg in args)
+            return _drawn(random.choice(self.operations), random, fresh)
 
+        if may_wait(self.spec, self._walk() if self._can_tell() else ()):
+            return self._plans_that_end(random, threads, rounds, length, call)
         return [[[call() for _ in range(length)] for _ in range(rounds)] for _ in range(threads)]
+
+    def _walk(self) -> list[Call]:
+        random, fresh = Random(0), itertools.count(1).__next__
+        return [_drawn(random.choice(self.operations), random, fresh) for _ in range(_WALK)]
+
+    def _can_tell(self) -> bool:
+        """Whether the specification says of operations that they wait."""
+        return not type(self.spec).__module__.startswith("stress.")
+
+    def _plans_that_end(
+        self, random: Random, threads: int, rounds: int, length: int, call: Callable[[], Call]
+    ) -> list[list[list[Call]]]:
+        """The same for operations that wait: in a round there are calls that can all return, in some order at least.
+        Whether they do is up to the threads; where they cannot, they wait as they should.
+        """
+        plans: list[list[list[Call]]] = [[] for _ in range(threads)]
+        state = self.spec.initial
+        for _ in range(rounds):
+            places = [thread for thread in range(threads) for _ in range(length)]
+            random.shuffle(places)
+            for plan in plans:
+                plan.append([])
+            for thread in places:
+                for made in (call() for _ in range(_TRIES)):
+                    then = after(self.spec, state, made)
+                    if then:
+                        plans[thread][-1].append(made)
+                        state = then[0]
+                        break
+        return plans
+
+
+_WALK: Final = 60
+"""Calls that are followed to see which operations may have to wait."""
+_TRIES: Final = 10
+
+
+def _drawn(operation: Sequence[Any], random: Random, fresh: Callable[[], int]) -> Call:
+    """A call of an operation."""
+    op, *args = operation
+    return op, tuple(arg.draw(random, fresh) if isinstance(arg, Draw) else arg for arg in args)
