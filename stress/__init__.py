@@ -13,39 +13,58 @@ wrong with them.
 
 `run` lets threads meet by chance, `explore` under every schedule. `docs/stress.md` is the manual. `python -m stress` is
 the command line, and `stress.plugin` the pytest plugin.
+
+What is named here is imported when it is first used, so that whoever only has it installed pays nothing.
 """
 
-try:
-    import sortedcontainers  # noqa: F401
-except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'subtrie[stress]'") from missing
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING, Any
 
-from stress.campaign import Outcome, run
-from stress.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
-from stress.explorer.own import Explored, explore
-from stress.explorer.switch_point import switch_point
-from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
-from stress.read import read_history
-from stress.record import Deferred, Stuck, record
-from stress.spec import EVERYTHING, Excerpt, FrozenMap, PerKey, Spec
-from stress.specs import (
-    SPECS,
-    Counter,
-    KeyValue,
-    Map,
-    MultiRegister,
-    Mutex,
-    Queue,
-    Register,
-    Set,
-    Subscriptions,
-)
-from stress.workload import Workload, one_of, unique
+if TYPE_CHECKING:
+    from stress.checker.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
+    from stress.explorer.explore import Explored, explore
+    from stress.explorer.generation import Scenarios
+    from stress.explorer.switch_point import switch_point
+    from stress.formats.read import read_history
+    from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
+    from stress.recorder.campaign import Outcome, run
+    from stress.recorder.record import Deferred, Stuck, record
+    from stress.recorder.workload import Workload, one_of, unique
+    from stress.spec import EVERYTHING, WAITS, Excerpt, FrozenMap, PerKey, Spec, SpecError
+    from stress.specs import (
+        SPECS,
+        Counter,
+        KeyValue,
+        Map,
+        MultiRegister,
+        Mutex,
+        Queue,
+        Register,
+        Set,
+        Subscriptions,
+    )
+
+_HOMES = {
+    "checker.check": "Budget Failure Judgement Verdict check is_linearizable",
+    "explorer.explore": "Explored explore",
+    "explorer.generation": "Scenarios",
+    "explorer.switch_point": "switch_point",
+    "formats.read": "read_history",
+    "history": "UNSEEN History HistoryError Opaque Operation Raised freeze",
+    "recorder.campaign": "Outcome run",
+    "recorder.record": "Deferred Stuck record",
+    "recorder.workload": "Workload one_of unique",
+    "spec": "EVERYTHING WAITS Excerpt FrozenMap PerKey Spec SpecError",
+    "specs": "SPECS Counter KeyValue Map MultiRegister Mutex Queue Register Set Subscriptions",
+}
+_HOME_OF = {name: f"stress.{module}" for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "EVERYTHING",
     "SPECS",
     "UNSEEN",
+    "WAITS",
     "Budget",
     "Counter",
     "Deferred",
@@ -67,8 +86,10 @@ __all__ = [
     "Queue",
     "Raised",
     "Register",
+    "Scenarios",
     "Set",
     "Spec",
+    "SpecError",
     "Stuck",
     "Subscriptions",
     "Verdict",
@@ -84,3 +105,17 @@ __all__ = [
     "switch_point",
     "unique",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What is named `name`, imported."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'stress' has no attribute {name!r}")
+    if _find_spec("sortedcontainers") is None:
+        raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'subtrie[stress]'")
+    found = globals()[name] = getattr(_import_module(_HOME_OF[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,8 +1,8 @@
-"""`python -m stress`: see `stress.commands`."""
+"""`python -m stress`: see `stress.cli`."""
 
 import sys
 
-from stress.commands import main
+from stress.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 __all__ = [
     "UNSEEN",
+    "Call",
     "History",
     "HistoryError",
     "Opaque",
@@ -29,12 +30,15 @@ __all__ = [
     "Time",
     "freeze",
     "overlapping",
+    "refuse_two_at_once",
     "renumbered",
     "show",
     "until",
 ]
 
 Time = int | float
+Call = tuple[str, tuple[Any, ...]]
+"""A call that is to be made: the name of a method, and its arguments."""
 
 
 class _Unseen(Enum):
@@ -171,6 +175,24 @@ def _returns_later(one: Operation, other: Operation) -> bool:
     if other.returned is None:
         return False
     return one.returned is None or one.returned > other.returned
+
+
+def refuse_two_at_once(operations: Iterable[Operation]) -> None:
+    """A thread does one thing after another. (What nobody saw return is another matter: the thread may have given it
+    up.) O(n log n).
+
+    Raises:
+        HistoryError: a thread is in two calls at once.
+    """
+    latest: dict[int | str, Operation] = {}
+    for operation in sorted(operations, key=lambda each: (each.call, each.returned or each.call)):
+        before = latest.get(operation.thread)
+        if before is not None and before.returned is not None and operation.call < before.returned:
+            raise HistoryError(
+                f"thread {operation.thread!r} is in two calls at once: {before.describe()}, from {before.call} to "
+                f"{before.returned}, and {operation.describe()}, called at {operation.call}"
+            )
+        latest[operation.thread] = operation
 
 
 _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, Raised, Opaque})

@@ -22,11 +22,23 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple
 
-from stress.history import UNSEEN, Operation, freeze, show
+from stress.history import UNSEEN, Operation, Raised, freeze, show
 
-__all__ = ["EVERYTHING", "Element", "Excerpt", "FrozenMap", "PerKey", "Spec", "State", "without_order"]
+__all__ = [
+    "EVERYTHING",
+    "WAITS",
+    "Element",
+    "Excerpt",
+    "FrozenMap",
+    "PerKey",
+    "Spec",
+    "SpecError",
+    "State",
+    "without_order",
+]
 
 State = Hashable
 Element = Hashable
@@ -40,6 +52,20 @@ EVERYTHING: Final = _Everything.EVERYTHING
 """The footprint of an operation that may read or change any part of the object."""
 
 Footprint = Collection[Element] | _Everything
+
+
+class _Waits(Enum):
+    WAITS = "waits"
+
+
+WAITS: Final[Any] = _Waits.WAITS
+"""What `step` returns for an operation that cannot take effect yet, and waits until it can: a `get` from an empty
+queue, a `put` into a full one.
+"""
+
+
+class SpecError(ValueError):
+    """A specification that contradicts itself, or cannot be used; the message names it, and the call."""
 
 
 class Spec:
@@ -76,15 +102,33 @@ class Spec:
     """
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
-        """The state after `op(*args)` in `state`, and its answer. An exception as an answer is a `Raised`."""
+        """The state after `op(*args)` in `state`, and its answer; `WAITS` if it cannot take effect there, and the
+        caller waits. An exception as an answer is a `Raised`.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say what {op!r} does: define step()")
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         """Every state in which `op(*args)`, taken in `state`, may leave the object if it answers `result`.
         Empty: impossible.
         """
-        after, answer = self.step(state, op, args)
-        return (after,) if result is UNSEEN or result == answer else ()
+        try:
+            found = self.step(state, op, args)
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            call = f"{type(self).__name__}.step({show(state)}, {op!r}, {show(args)})"
+            raise SpecError(f"{call} raises {type(error).__name__}: {error}") from error
+        try:
+            after, answer = found
+        except (TypeError, ValueError):
+            if found is WAITS:
+                return ()
+            raise SpecError(f"{_step(self, state, op, args)} is a state and an answer, not {found!r}") from None
+        if result is UNSEEN or result == answer:
+            return (after,)
+        return (
+            (after,) if type(answer) not in _FROZEN and result == _frozen_answer(self, state, op, args, answer) else ()
+        )
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """Whether `op(*args)`, if it answers `result`, can change *no* state at all.
@@ -159,11 +203,14 @@ class Spec:
 
     def refusal(self, state: Any, operation: Operation) -> str:
         """Why `operation` cannot take effect in `state`, in a few words."""
-        try:
-            _, answer = self.step(state, operation.op, operation.args)
-        except NotImplementedError:
-            return f"is not possible in state {self.describe(state)}"
         here = self.describe(state)
+        try:
+            found = self.step(state, operation.op, operation.args)
+        except NotImplementedError:
+            return f"is not possible in state {here}"
+        if found is WAITS:
+            return f"would wait in state {here}, and answered {show(operation.result)}"
+        _, answer = found
         return f"would answer {show(answer)} in state {here}, and answered {show(operation.result)}"
 
     def complaint(self, operation: Operation) -> str | None:
@@ -199,12 +246,26 @@ class Spec:
             key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
 
         By default a vector is a list of arguments, unless the operation takes only one, and the completion of
-        an update that only repeats them says nothing of the answer.
+        an update that only repeats them, or tells them for the first time, says nothing of the answer.
         """
         given = () if key is UNSEEN else (key,)
+        if self._comes_late(f, invoked, completed, len(given)):
+            invoked = completed
         repeats = f not in self.read_only and invoked is not None and _are_same(completed, invoked)
         result = UNSEEN if repeats or completed is UNSEEN else self.normalise(f, completed)
         return f, (*given, *self._arguments(f, invoked, len(given))), result
+
+    def _comes_late(self, f: str, invoked: Any, completed: Any, given: int) -> bool:
+        """Whether only the completion of an update tells what its argument is."""
+        least, _ = _arity(self.parameters[f]) if f in self.parameters else (0, None)
+        is_asked = invoked is None or invoked is UNSEEN
+        return is_asked and least > given and completed is not UNSEEN and not isinstance(completed, (bool, NoneType))
+
+    def known(self, op: str, result: Hashable) -> Hashable:
+        """What the answer of an operation in an EDN history says: that of a read which is nil says nothing, for
+        those who write such histories mean by it that they do not know.
+        """
+        return UNSEEN if result is None and op in self.read_only else result
 
     def _arguments(self, f: str, invoked: Any, given: int) -> tuple[Hashable, ...]:
         """The arguments that the value of an invocation holds, after `given` others: nil is one only where one is
@@ -214,6 +275,26 @@ class Spec:
         if invoked is UNSEEN or most == given or (invoked is None and least <= given):
             return ()
         return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
+
+
+_FROZEN: Final = frozenset({NoneType, bool, int, float, str, bytes, Raised, frozenset})
+"""Types of answers that are compared as they are."""
+
+
+def _step(spec: Spec, state: Any, op: str, args: tuple[Any, ...]) -> str:
+    """A step as messages name it."""
+    return f"what {type(spec).__name__}.step({show(state)}, {op!r}, {show(args)}) returns"
+
+
+def _frozen_answer(spec: Spec, state: Any, op: str, args: tuple[Any, ...], answer: Any) -> Hashable:
+    """The answer of a step as a recorded one is kept: a list and a tuple of the same items are one answer."""
+    try:
+        return freeze(answer)
+    except TypeError:
+        raise SpecError(
+            f"{_step(spec, state, op, args)} has an answer of type {type(answer).__name__}, which may change: "
+            "let it be an immutable copy"
+        ) from None
 
 
 class Excerpt(NamedTuple):

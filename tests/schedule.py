@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from stress.explorer.paths import on_path, unmix
-from stress.explorer.private import Change as Fault
-from stress.explorer.private import import_privately, interpreted_twin
 from stress.explorer.slots import Seam, slot_module
+from stress.tries.hashes import on_path, unmix
+from stress.tries.source_copy import Change as Fault
+from stress.tries.source_copy import import_privately, interpreted_twin
 from tests.threads import LIMIT, Worker, finish, start
 
 __all__ = [

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
-from stress.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
+from stress.tries.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
 from tests.schedule import Fault, key, load_twin, unmix
 from tests.threads import LIMIT, finish, start
 

@@ -127,6 +127,18 @@ class TestRooms:
         ]
         assert wrong == []
 
+    def test_the_general_rooms_of_stress_know_nothing_of_the_tries(self) -> None:
+        wrong = [
+            f"{path.relative_to(ROOT)}:{line} imports {imported}"
+            for path in sources(".py")
+            if path.relative_to(ROOT).parts[0] == "stress"
+            and path.relative_to(ROOT).parts[1] != "tries"
+            and not COMMAND_LINES.search(path.as_posix())
+            for line, imported in imports(path)
+            if imported.startswith(("stress.tries", "subtrie", "snapshot"))
+        ]
+        assert wrong == []
+
 
 def allowed(path: Path) -> list[str]:
     if COMMAND_LINES.search(path.as_posix()):
@@ -171,7 +183,9 @@ class TestPages:
 @pytest.mark.once
 def test_without_its_libraries_stress_says_how_to_get_them() -> None:
     hidden = "import sys; sys.modules['sortedcontainers'] = None"
-    told = run_python(f"{hidden}\ntry:\n    import stress\nexcept ModuleNotFoundError as error:\n    print(error)")
+    told = run_python(
+        f"{hidden}\ntry:\n    import stress; stress.run\nexcept ModuleNotFoundError as error:\n    print(error)"
+    )
     assert told == "stress needs sortedcontainers: pip install 'subtrie[stress]'"
 
 

@@ -30,10 +30,10 @@ from stress import (
     check,
     is_linearizable,
 )
-from stress.check import projections
-from stress.components import Component
-from stress.origins import first_without_origin
-from stress.search import Search
+from stress.checker.check import projections
+from stress.checker.components import Component
+from stress.checker.search import Search
+from stress.checker.unwritten_values import first_without_origin
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 

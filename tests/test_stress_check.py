@@ -28,11 +28,11 @@ from stress import (
     Verdict,
     check,
 )
-from stress.check import projections
-from stress.components import Component, components
-from stress.origins import first_without_origin
-from stress.search import segments
-from stress.segment import Segment
+from stress.checker.check import projections
+from stress.checker.components import Component, components
+from stress.checker.search import segments
+from stress.checker.segment import Segment
+from stress.checker.unwritten_values import first_without_origin
 from tests.scripts import run_script
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
@@ -398,7 +398,7 @@ class TestBudget:
         """In a process of its own: what this one has had before does not count, nor what the one has that began it."""
         script = """
             from stress import Budget, Operation, Queue, check
-            from stress.check import megabytes_in_use
+            from stress.checker.check import megabytes_in_use
 
             puts = [Operation(at, at, at, 1_000 + at, "enqueue", (at % 9,), None) for at in range(22)]
             gets = [Operation(22 + at, 22, 2_000 + at, 2_000 + at, "dequeue", (), 0) for at in range(3)]

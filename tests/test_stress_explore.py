@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -16,24 +17,26 @@ from typing import Any
 
 import pytest
 
-from stress import report_text
-from stress.commands import main
+from stress.cli import main
 from stress.explorer.bounded import Switch, Switches, bounded
-from stress.explorer.crew import Greenlets, Threads
+from stress.explorer.coroutines import Greenlets, Threads
 from stress.explorer.dpor import reduced
-from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.explained import explain
 from stress.explorer.machine import Execution, Machine, lowest
 from stress.explorer.minimise import minimise
 from stress.explorer.sampling import sampled
-from stress.explorer.scenario import CORE, OPERATIONS, STARTS, Scenario, pairs, random_scenario, stops, triples
-from stress.explorer.states import States
-from stress.explorer.structure import fingerprint
+from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
-from stress.explorer.token import Token, TokenError, decode, encode
+from stress.explorer.token import TokenError
 from stress.explorer.trace import Drift, trace
-from stress.explorer.twin import Twin, load_twin
-from stress.mutants.catalogue import MUTANTS, Mutant, find
+from stress.reports import text as report_text
+from stress.tries.experiment import Finding, TrieExperiment
+from stress.tries.mutants.catalogue import MUTANTS, Mutant, find
+from stress.tries.report import report_on_trie
+from stress.tries.scenarios import CORE, OPERATIONS, STARTS, pairs, random_scenario, stops, triples
+from stress.tries.states import States
+from stress.tries.structure import fingerprint
+from stress.tries.token import Token, decode, encode
+from stress.tries.trie_copy import TrieCopy, load_copy
 from tests.scripts import run_script
 from tests.terminal import drawn_by
 
@@ -48,12 +51,12 @@ SHARE = 6 if find_spec("greenlet") else 15
 
 
 @pytest.fixture(scope="module")
-def twin() -> Twin:
-    return load_twin()
+def twin() -> TrieCopy:
+    return load_copy()
 
 
 @pytest.fixture(scope="module")
-def states(twin: Twin) -> States:
+def states(twin: TrieCopy) -> States:
     return States(twin)
 
 
@@ -102,14 +105,14 @@ def first(attempts: Iterator[Finding | None]) -> Finding:
     return next(finding for finding in attempts if finding is not None)
 
 
-def seen(twin: Twin, each: Scenario, attempts: Callable[[Experiment], Iterator[Finding | None]]) -> set[Any]:
+def seen(twin: TrieCopy, each: Scenario, attempts: Callable[[TrieExperiment], Iterator[Finding | None]]) -> set[Any]:
     """What anybody could tell of the executions: precedence, answers and what is left, for each."""
-    experiment = Experiment(twin, each)
+    experiment = TrieExperiment(twin, each)
     clean(attempts(experiment))
     return set(experiment._verdicts)
 
 
-def executions(attempts: Iterator[Finding | None], twin: Twin) -> Iterator[Execution]:
+def executions(attempts: Iterator[Finding | None], twin: TrieCopy) -> Iterator[Execution]:
     """Those that came to their ends."""
     for finding in attempts:
         assert finding is None
@@ -117,7 +120,7 @@ def executions(attempts: Iterator[Finding | None], twin: Twin) -> Iterator[Execu
             yield twin.machine.execution
 
 
-def every_schedule(experiment: Experiment, preemptions: int) -> Iterator[Finding | None]:
+def every_schedule(experiment: TrieExperiment, preemptions: int) -> Iterator[Finding | None]:
     """Every schedule with at most so many preemptions, be it like another one or not."""
     waiting: list[tuple[list[int], int]] = [([], preemptions)]
     while waiting:
@@ -150,86 +153,92 @@ class Beginning:
 
 class TestSchedules:
     @pytest.mark.parametrize("each", TWO_THREADS, ids=str)
-    def test_reduction_leaves_nothing_out(self, twin: Twin, each: Scenario) -> None:
+    def test_reduction_leaves_nothing_out(self, twin: TrieCopy, each: Scenario) -> None:
         """Four preemptions are all that these scenarios have room for, as far as anybody can tell."""
         most = 4 if each.threads[0][1:] else 3
         assert seen(twin, each, reduced) == seen(twin, each, lambda experiment: bounded(experiment, most))
 
     @pytest.mark.parametrize("each", THREE_THREADS, ids=str)
-    def test_reduction_of_three_threads(self, twin: Twin, each: Scenario) -> None:
+    def test_reduction_of_three_threads(self, twin: TrieCopy, each: Scenario) -> None:
         found = seen(twin, each, reduced)
         assert found >= seen(twin, each, lambda experiment: bounded(experiment, 3))
         assert found >= seen(twin, each, lambda experiment: islice(sampled(experiment, Random(SEED)), 2_000))
 
     @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)
-    def test_nothing_is_left_out_beyond_states_that_are_known(self, twin: Twin, states: States, each: Scenario) -> None:
+    def test_nothing_is_left_out_beyond_states_that_are_known(
+        self, twin: TrieCopy, states: States, each: Scenario
+    ) -> None:
         assert seen(twin, each, lambda experiment: reduced(experiment, states)) == seen(twin, each, reduced)
 
     @pytest.mark.parametrize("target", STARTS)
-    def test_nor_is_it_in_the_pairs_of_the_matrix(self, twin: Twin, states: States, target: str) -> None:
+    def test_nor_is_it_in_the_pairs_of_the_matrix(self, twin: TrieCopy, states: States, target: str) -> None:
         for each in Random(SEED).sample(list(pairs(target)), 240 // SHARE):
             some = seen(twin, each, lambda experiment: islice(reduced(experiment), 300))
             assert seen(twin, each, lambda experiment: reduced(experiment, states)) >= some, str(each)
 
     @pytest.mark.parametrize("each", ENDLESS, ids=str)
-    def test_known_states_bring_to_an_end_what_hardly_has_one(self, twin: Twin, states: States, each: Scenario) -> None:
+    def test_known_states_bring_to_an_end_what_hardly_has_one(
+        self, twin: TrieCopy, states: States, each: Scenario
+    ) -> None:
         most = 3_000
-        assert sum(1 for _ in islice(reduced(Experiment(twin, each)), most)) == most
-        assert clean(reduced(Experiment(twin, each), states)) < most
+        assert sum(1 for _ in islice(reduced(TrieExperiment(twin, each)), most)) == most
+        assert clean(reduced(TrieExperiment(twin, each), states)) < most
 
     @pytest.mark.parametrize("mutant", SHOWN_BY_A_PAIR, ids=lambda mutant: mutant.name)
     def test_what_is_wrong_is_found_all_the_same(self, mutant: Mutant) -> None:
-        twin = load_twin(mutant.changes)
-        experiment = Experiment(twin, Scenario(mutant.of, *mutant.shown_by))
+        twin = load_copy(mutant.changes)
+        experiment = TrieExperiment(twin, Scenario(mutant.of, *mutant.shown_by))
         assert any(finding is not None for finding in reduced(experiment, States(twin)))
 
     @pytest.mark.parametrize("follows", [False, True])
     def test_an_access_of_what_is_no_slot_is_found_wrong(self, follows: bool) -> None:
-        twin = load_twin(find("an aborted write puts back too much").changes)
-        attempts = reduced(Experiment(twin, scenario("map", "empty", PUT, ITEMS)), States(twin) if follows else None)
+        twin = load_copy(find("an aborted write puts back too much").changes)
+        attempts = reduced(
+            TrieExperiment(twin, scenario("map", "empty", PUT, ITEMS)), States(twin) if follows else None
+        )
         assert first(attempts).kind == "history"
 
     @pytest.mark.parametrize("preemptions", [0, 1, 2])
     @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)
-    def test_a_bound_leaves_nothing_out(self, twin: Twin, each: Scenario, preemptions: int) -> None:
+    def test_a_bound_leaves_nothing_out(self, twin: TrieCopy, each: Scenario, preemptions: int) -> None:
         every = seen(twin, each, lambda experiment: every_schedule(experiment, preemptions))
         assert seen(twin, each, lambda experiment: bounded(experiment, preemptions)) == every
 
     @pytest.mark.parametrize("target", STARTS)
-    def test_nor_does_it_in_scenarios_drawn_at_random(self, twin: Twin, target: str) -> None:
+    def test_nor_does_it_in_scenarios_drawn_at_random(self, twin: TrieCopy, target: str) -> None:
         random = Random(SEED)
         for _ in range(4):
             each = random_scenario(target, random, sizes=((1, 1), (1, 2), (1, 1, 1)))
             every = seen(twin, each, lambda experiment: every_schedule(experiment, 1))
             assert seen(twin, each, lambda experiment: bounded(experiment, 1)) == every, str(each)
 
-    def test_what_need_not_be_executed_mostly_is_not(self, twin: Twin) -> None:
+    def test_what_need_not_be_executed_mostly_is_not(self, twin: TrieCopy) -> None:
         each = TWO_THREADS[1]
-        every = clean(every_schedule(Experiment(twin, each), 2))
-        assert clean(bounded(Experiment(twin, each), 2)) < every / 2
-        assert clean(reduced(Experiment(twin, each))) < every / 4
+        every = clean(every_schedule(TrieExperiment(twin, each), 2))
+        assert clean(bounded(TrieExperiment(twin, each), 2)) < every / 2
+        assert clean(reduced(TrieExperiment(twin, each))) < every / 4
 
     @pytest.mark.parametrize("preemptions", [0, 1, 2])
-    def test_bounded_schedules_differ_and_keep_the_bound(self, twin: Twin, preemptions: int) -> None:
-        experiment = Experiment(twin, TWO_THREADS[1])
+    def test_bounded_schedules_differ_and_keep_the_bound(self, twin: TrieCopy, preemptions: int) -> None:
+        experiment = TrieExperiment(twin, TWO_THREADS[1])
         orders = [execution.order for execution in executions(bounded(experiment, preemptions), twin)]
         assert len(set(map(tuple, orders))) == len(orders)
         switches = [sum(one != other for one, other in zip(order, order[1:], strict=False)) for order in orders]
         assert max(switches) == preemptions + 1  # and one that is none, where the first thread ends
         assert switches == sorted(switches)
 
-    def test_threads_do_as_greenlets_do(self, twin: Twin) -> None:
-        if isinstance(twin.machine.crew, Threads):
+    def test_threads_do_as_greenlets_do(self, twin: TrieCopy) -> None:
+        if isinstance(twin.machine.coroutines, Threads):
             pytest.skip("greenlet is not installed")
         runs = []
-        for crew in (Greenlets(), Threads()):
-            experiment = Experiment(load_twin(crew=crew), TWO_THREADS[5])
+        for each in (Greenlets(), Threads()):
+            experiment = TrieExperiment(load_copy(coroutines=each), TWO_THREADS[5])
             runs.append([(tuple(experiment.twin.machine.execution.order)) for _ in bounded(experiment, 1)])
             runs[-1] += [tuple(experiment.twin.machine.execution.order) for _ in stopped_for_ever(experiment)]
         assert runs[0] == runs[1]
 
-    def test_every_execution_starts_from_the_same_state(self, twin: Twin) -> None:
-        experiment = Experiment(twin, scenario("map", "about to tomb", POP, ("snapshot", ())))
+    def test_every_execution_starts_from_the_same_state(self, twin: TrieCopy) -> None:
+        experiment = TrieExperiment(twin, scenario("map", "about to tomb", POP, ("snapshot", ())))
         before = fingerprint(experiment.subject.mapping._root)
         clean(islice(sampled(experiment, Random(SEED)), 50))
         clean(islice(stopped_for_ever(experiment), 20))
@@ -239,10 +248,10 @@ class TestSchedules:
     def test_every_process_starts_from_the_same_state(self, target: str, subject: str) -> None:
         """Python hashes texts anew in every process; a token is to lead to the same nodes in all of them."""
         script = (
-            "from stress.explorer.scenario import STARTS\n"
-            "from stress.explorer.structure import fingerprint\n"
-            "from stress.explorer.twin import load_twin\n"
-            f"twin, target = load_twin(), {target!r}\n"
+            "from stress.tries.scenarios import STARTS\n"
+            "from stress.tries.structure import fingerprint\n"
+            "from stress.tries.trie_copy import load_copy\n"
+            f"twin, target = load_copy(), {target!r}\n"
             "for name, start in STARTS[target].items():\n"
             f"    print(name, fingerprint(twin.make(target, start).{subject}._root))\n"
         )
@@ -250,8 +259,8 @@ class TestSchedules:
         assert (status, errors) == (0, "")
         assert other == (status, told, errors)
 
-    def test_an_answer_that_cannot_be_read_is_a_finding(self, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
-        experiment = Experiment(twin, scenario("map", "one key", ("snapshot", ()), GET))
+    def test_an_answer_that_cannot_be_read_is_a_finding(self, twin: TrieCopy, monkeypatch: pytest.MonkeyPatch) -> None:
+        experiment = TrieExperiment(twin, scenario("map", "one key", ("snapshot", ()), GET))
         monkeypatch.setattr(experiment, "_stir", lambda: 1 // 0)
         finding = first(bounded(experiment, 0))
         assert (finding.kind, finding.order) == ("structure", tuple(twin.machine.execution.order))
@@ -259,10 +268,10 @@ class TestSchedules:
             finding.trouble == "what was answered cannot be read: ZeroDivisionError: integer division or modulo by zero"
         )
 
-    def test_the_same_seed_gives_the_same_schedules(self, twin: Twin) -> None:
+    def test_the_same_seed_gives_the_same_schedules(self, twin: TrieCopy) -> None:
         def orders() -> list[Any]:
             random = Random(SEED)
-            experiment = Experiment(twin, random_scenario("map", random))
+            experiment = TrieExperiment(twin, random_scenario("map", random))
             return [twin.machine.execution.order for _ in islice(sampled(experiment, random), 20)]
 
         assert orders() == orders()
@@ -276,57 +285,57 @@ class TestMatrix:
             assert len(met) == len(STARTS[target]) * operations * (operations + 1) // 2
 
     @pytest.mark.parametrize("target", STARTS)
-    def test_core_pairs_with_one_preemption(self, twin: Twin, target: str) -> None:
+    def test_core_pairs_with_one_preemption(self, twin: TrieCopy, target: str) -> None:
         core = [each for each in pairs(target) if all(op in CORE[target] for ((op, _),) in each.threads)]
-        executions = sum(clean(bounded(Experiment(twin, each), 1)) for each in core[SEED % SHARE :: SHARE])
+        executions = sum(clean(bounded(TrieExperiment(twin, each), 1)) for each in core[SEED % SHARE :: SHARE])
         assert executions > 10 * len(core) / SHARE
 
     @pytest.mark.parametrize("target", STARTS)
-    def test_threads_that_stop_for_ever(self, twin: Twin, target: str) -> None:
+    def test_threads_that_stop_for_ever(self, twin: TrieCopy, target: str) -> None:
         chosen = Random(SEED).sample(list(stops(target)), 600 // SHARE)
-        assert sum(clean(stopped_for_ever(Experiment(twin, each))) for each in chosen) > 6_000 / SHARE
+        assert sum(clean(stopped_for_ever(TrieExperiment(twin, each))) for each in chosen) > 6_000 / SHARE
 
     @pytest.mark.parametrize("target", STARTS)
-    def test_three_threads_with_two_preemptions(self, twin: Twin, target: str) -> None:
+    def test_three_threads_with_two_preemptions(self, twin: TrieCopy, target: str) -> None:
         chosen = Random(SEED).sample(list(triples(target)), 6)
         most = 4_500 // SHARE
-        assert sum(clean(islice(bounded(Experiment(twin, each), 2), most)) for each in chosen) > most
+        assert sum(clean(islice(bounded(TrieExperiment(twin, each), 2), most)) for each in chosen) > most
 
     @pytest.mark.parametrize("target", STARTS)
-    def test_scenarios_drawn_at_random(self, twin: Twin, target: str) -> None:
+    def test_scenarios_drawn_at_random(self, twin: TrieCopy, target: str) -> None:
         random = Random(SEED)
         for _ in range(300 // SHARE):
-            clean(islice(sampled(Experiment(twin, random_scenario(target, random)), random), 60))
+            clean(islice(sampled(TrieExperiment(twin, random_scenario(target, random)), random), 60))
 
-    def test_a_level_tombed_below_a_filter_that_is_wanted_again_is_put_back(self, twin: Twin) -> None:
+    def test_a_level_tombed_below_a_filter_that_is_wanted_again_is_put_back(self, twin: TrieCopy) -> None:
         there = ("a", "x")
         each = scenario("subscriptions", "a subscriber above", ("subscribe", there), ("unsubscribe", there))
-        clean(reduced(Experiment(twin, each)))
+        clean(reduced(TrieExperiment(twin, each)))
 
-    def test_a_snapshot_and_a_helper_do_not_hinder_each_other_for_ever(self, twin: Twin) -> None:
-        clean(reduced(Experiment(twin, scenario("map", "empty", PUT, ITEMS))))
+    def test_a_snapshot_and_a_helper_do_not_hinder_each_other_for_ever(self, twin: TrieCopy) -> None:
+        clean(reduced(TrieExperiment(twin, scenario("map", "empty", PUT, ITEMS))))
 
 
 @pytest.fixture(scope="module")
-def broken() -> tuple[Twin, Finding]:
+def broken() -> tuple[TrieCopy, Finding]:
     """A faulty twin, and what is left of the first thing found wrong with it."""
-    twin = load_twin(find("GCAS without a look at the generation").changes)
+    twin = load_copy(find("GCAS without a look at the generation").changes)
     random = Random(SEED)
     while True:
-        experiment = Experiment(twin, random_scenario("map", random, ["one key"]))
+        experiment = TrieExperiment(twin, random_scenario("map", random, ["one key"]))
         for finding in islice(sampled(experiment, random), 100):
             if finding is not None:
-                return twin, minimise(twin, finding)
+                return twin, minimise(finding, partial(TrieExperiment, twin))
 
 
 class TestFindings:
-    def test_a_finding_is_small(self, broken: tuple[Twin, Finding]) -> None:
+    def test_a_finding_is_small(self, broken: tuple[TrieCopy, Finding]) -> None:
         _, finding = broken
         assert sum(map(len, finding.scenario.threads)) <= 3
         assert len(finding.order) < 60
 
-    def test_it_is_explained(self, broken: tuple[Twin, Finding]) -> None:
-        report = explain(*broken, "GCAS without a look at the generation")
+    def test_it_is_explained(self, broken: tuple[TrieCopy, Finding]) -> None:
+        report = report_on_trie(*broken, "GCAS without a look at the generation")
         text = report_text.render(report)
         assert text.startswith("NOT linearizable: ")
         assert any(name in text for name in ("resurrected key", "snapshot changed", "lost update", "stale read"))
@@ -337,7 +346,9 @@ class TestFindings:
         assert "where, when first met," in text
         assert "To see it again: python -m stress replay x1." in text
 
-    def test_its_token_brings_it_back(self, broken: tuple[Twin, Finding], capsys: pytest.CaptureFixture[str]) -> None:
+    def test_its_token_brings_it_back(
+        self, broken: tuple[TrieCopy, Finding], capsys: pytest.CaptureFixture[str]
+    ) -> None:
         _, finding = broken
         token = encode(Token(finding.scenario, finding.order, "GCAS without a look at the generation"))
         assert decode(token).scenario == finding.scenario
@@ -345,7 +356,7 @@ class TestFindings:
         assert str(finding.scenario) in capsys.readouterr().out
 
     def test_without_the_fault_nothing_is_wrong(
-        self, broken: tuple[Twin, Finding], capsys: pytest.CaptureFixture[str]
+        self, broken: tuple[TrieCopy, Finding], capsys: pytest.CaptureFixture[str]
     ) -> None:
         _, finding = broken
         status = main(["replay", encode(Token(finding.scenario, finding.order))])
@@ -355,7 +366,7 @@ class TestFindings:
             True,
         )
 
-    def test_the_page_has_the_steps(self, broken: tuple[Twin, Finding], tmp_path: Any) -> None:
+    def test_the_page_has_the_steps(self, broken: tuple[TrieCopy, Finding], tmp_path: Any) -> None:
         _, finding = broken
         token = encode(Token(finding.scenario, finding.order, "GCAS without a look at the generation"))
         main(["replay", token, "--report", str(tmp_path / "page.html")])
@@ -368,9 +379,9 @@ class TestFindings:
         [("clear does not return", "livelock"), ("get_or_create leaves others waiting", "deadlock")],
     )
     def test_what_never_ends_is_told(self, mutant: str, told: str) -> None:
-        twin = load_twin(find(mutant).changes)
+        twin = load_copy(find(mutant).changes)
         each = scenario("map", "empty", ("get_or_create", ("a", 1)), ("get_or_create", ("a", 2)), ("clear", ()))
-        report = explain(twin, first(bounded(Experiment(twin, each), 1)))
+        report = report_on_trie(twin, first(bounded(TrieExperiment(twin, each), 1)))
         text = report_text.render(report)
         assert text.startswith(f"NOT all right: a {told}\n")
         assert len(text.splitlines()) < 400
@@ -392,12 +403,12 @@ class TestTokens:
         assert main(["replay", token]) == 0
         assert "Nothing is wrong" in capsys.readouterr().out
 
-    def test_an_order_that_does_not_fit(self, twin: Twin) -> None:
+    def test_an_order_that_does_not_fit(self, twin: TrieCopy) -> None:
         with pytest.raises(Drift):
-            trace(Experiment(twin, TWO_THREADS[0]), [0] * 20)
+            trace(TrieExperiment(twin, TWO_THREADS[0]), [0] * 20)
 
-    def test_an_order_that_fits(self, twin: Twin) -> None:
-        experiment = Experiment(twin, TWO_THREADS[0])
+    def test_an_order_that_fits(self, twin: TrieCopy) -> None:
+        experiment = TrieExperiment(twin, TWO_THREADS[0])
         execution, _ = experiment.run(Switches((Switch(1, 1),)))
         told, finding = trace(experiment, execution.order)
         assert finding is None

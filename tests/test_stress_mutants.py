@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import pytest
 
-from stress.commands import main
-from stress.explorer.experiment import Experiment
-from stress.explorer.private import StaleChange
-from stress.explorer.token import decode
+from stress.cli import main
 from stress.explorer.trace import trace
-from stress.explorer.twin import load_twin
-from stress.mutants.catalogue import MUTANTS, Mutant, find
-from stress.mutants.suite import CONTROLS, try_mutant
+from stress.tries.experiment import TrieExperiment
+from stress.tries.mutants.catalogue import MUTANTS, Mutant, find
+from stress.tries.mutants.suite import CONTROLS, try_mutant
+from stress.tries.source_copy import StaleChange
+from stress.tries.token import decode
+from stress.tries.trie_copy import load_copy
 
 pytestmark = [
     pytest.mark.slow,
@@ -43,7 +43,7 @@ def test_a_mutant_is_caught(mutant: Mutant) -> None:
     assert trial.seen
     if trial.replay:
         token = decode(trial.replay.split()[-1])
-        _, finding = trace(Experiment(load_twin(mutant.changes), token.scenario), token.order)
+        _, finding = trace(TrieExperiment(load_copy(mutant.changes), token.scenario), token.order)
         assert finding is not None, "its token does not bring it back"
 
 
@@ -71,7 +71,7 @@ def test_there_are_enough() -> None:
 def test_a_text_that_no_longer_occurs_is_an_error() -> None:
     stale = Mutant("stale", "map", (("ctrie._nodes", "no such text", ""),))
     with pytest.raises(StaleChange, match=r"'no such text' occurs 0 times in ctrie\._nodes"):
-        load_twin(stale.changes)
+        load_copy(stale.changes)
     trial = try_mutant(stale, SEED, 1.0)
     assert not trial.is_well
     assert "no such text" in trial.stale
@@ -98,16 +98,18 @@ class TestCommand:
     def test_one_that_survives_is_a_failure(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        harmless = Mutant("harmless", "checker", (("stress.search", "_TRAIL: Final = 64", "_TRAIL: Final = 65"),))
-        monkeypatch.setattr("stress.mutants_command.MUTANTS", (harmless,))
+        harmless = Mutant(
+            "harmless", "checker", (("stress.checker.search", "_TRAIL: Final = 64", "_TRAIL: Final = 65"),)
+        )
+        monkeypatch.setattr("stress.cli.mutants.MUTANTS", (harmless,))
         assert main(["mutants", "harmless", "--processes", "1"]) == 1
         assert "SURVIVED  checker: harmless" in capsys.readouterr().out
 
     def test_a_stale_one_is_a_status_of_its_own(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        stale = Mutant("stale", "checker", (("stress.search", "no such text", ""),))
-        monkeypatch.setattr("stress.mutants_command.MUTANTS", (stale,))
+        stale = Mutant("stale", "checker", (("stress.checker.search", "no such text", ""),))
+        monkeypatch.setattr("stress.cli.mutants.MUTANTS", (stale,))
         assert main(["mutants", "stale", "--processes", "1"]) == 2
         assert "STALE     checker: stale" in capsys.readouterr().out
 

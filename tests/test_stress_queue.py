@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from stress import UNSEEN, Budget, Excerpt, History, Operation, Queue, Raised, Register, Verdict, check
-from stress.check import is_linearizable
-from stress.report import report_on
-from stress.report_text import enumerated, render
+from stress.checker.check import is_linearizable
+from stress.reports.report import report_on
+from stress.reports.text import enumerated, render
 from stress.spec import Spec
 
 FEW_STEPS = Budget(steps=100_000)

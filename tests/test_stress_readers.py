@@ -21,11 +21,11 @@ from stress import (
     Raised,
     Verdict,
     check,
-    jsonl,
     read_history,
 )
-from stress.edn import KeyedPair, Keyword, Symbol, Unreadable, read_edn, read_edn_value
-from stress.read import parse_initial
+from stress.formats import jsonl
+from stress.formats.edn import KeyedPair, Keyword, Symbol, Unreadable, read_edn, read_edn_value
+from stress.formats.read import parse_initial
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -362,10 +362,51 @@ class TestEvents:
 
         assert check(*read_history(path, "register")).verdict is verdict
 
-    def test_nil_is_a_value(self, tmp_path: Path) -> None:
-        path = written(tmp_path, self.WRITE_AND_READ.replace(":f :read, :value 3", ":f :read, :value nil"))
+    @pytest.mark.parametrize(
+        ("spec", "write", "read"),
+        [
+            ("register", ("write", "3", "3"), ("read", "nil", "nil")),
+            ("kv", ("put", '[:x "3"]', '[:x "3"]'), ("get", ":x", "nil")),
+            ("counter", ("add", "3", "3"), ("read", "nil", "nil")),
+            ("set", ("add", "3", "3"), ("read", "nil", "nil")),
+            ("multi-register", ("txn", "[[:w :x 3]]", "[[:w :x 3]]"), ("txn", "[[:r :x nil]]", "[[:r :x nil]]")),
+            ("multi-register", ("write", "[:x 3]", "[:x 3]"), ("read", "[:x nil]", "[:x nil]")),
+        ],
+    )
+    def test_a_completed_read_of_nil_says_nothing(
+        self, tmp_path: Path, spec: str, write: tuple[str, str, str], read: tuple[str, str, str]
+    ) -> None:
+        history, model = read_history(written(tmp_path, done(0, *write) + done(0, *read)), spec)
 
-        assert check(*read_history(path, "register")).verdict is Verdict.ILLEGAL
+        assert check(history, model).verdict is Verdict.LINEARIZABLE
+        assert history.operations[1].result in (UNSEEN, (UNSEEN,))
+
+    def test_nil_is_the_answer_of_a_map_that_has_nothing(self, tmp_path: Path) -> None:
+        path = written(tmp_path, done(0, "put", "[1 2]", "nil") + done(0, "get", "1", "nil"))
+
+        assert check(*read_history(path, "map")).verdict is Verdict.ILLEGAL
+
+    def test_nil_is_a_value_in_a_log(self, tmp_path: Path) -> None:
+        lines = ["0 :invoke :write 3", "0 :ok :write 3", "0 :invoke :read nil", "0 :ok :read nil"]
+        log = written(tmp_path, "".join(f"INFO jepsen.util - {line}\n" for line in lines))
+
+        assert check(*read_history(log, "register")).verdict is Verdict.ILLEGAL
+
+    @pytest.mark.parametrize(
+        ("spec", "op", "told", "args"),
+        [
+            ("register", "write", "3", (3,)),
+            ("register", "cas", "[nil 3]", (None, 3)),
+            ("queue", "enqueue", "3", (3,)),
+            ("set", "add", "[1 2]", ((1, 2),)),
+        ],
+    )
+    def test_a_completion_may_tell_the_argument_for_the_first_time(
+        self, tmp_path: Path, spec: str, op: str, told: str, args: tuple[Any, ...]
+    ) -> None:
+        history, _ = read_history(written(tmp_path, done(0, op, "nil", told)), spec)
+
+        assert [(each.op, each.args) for each in history] == [(op, args)]
 
     def test_a_completion_without_a_value_says_nothing(self, tmp_path: Path) -> None:
         path = written(tmp_path, self.WRITE_AND_READ.replace(":f :read, :value 3", ":f :read"))
@@ -482,7 +523,7 @@ class TestEvents:
         (operation,) = read_history(path, "multi-register")[0]
 
         assert operation.args == (("read", 0), ("write", 1, 2))
-        assert operation.result == (None,)
+        assert operation.result == (UNSEEN,)
 
     def test_reads_and_writes_of_several_registers_as_maps(self, tmp_path: Path) -> None:
         write = done(0, "write", "{:x 1 :y 2}", "{:x 1 :y 2}")

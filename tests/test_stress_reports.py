@@ -21,10 +21,10 @@ from stress import (
     Subscriptions,
     Verdict,
     check,
-    report_html,
-    report_text,
 )
-from stress.report import Report, report_on
+from stress.reports import html as report_html
+from stress.reports import text as report_text
+from stress.reports.report import Report, report_on
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 

@@ -27,7 +27,7 @@ from stress import (
     Subscriptions,
 )
 from stress.specs import SPECS
-from stress.wildcards import matches
+from stress.specs.wildcards import matches
 from tests.test_stress_brute_force import KINDS, answer
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere

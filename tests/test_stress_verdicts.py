@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from stress import Verdict, check, read_history
-from stress.explain import diagnose
+from stress.reports.diagnosis import diagnose
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stress.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
+from stress.tries.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
 from tests.schedule import Fault, Twin, share
 from tests.subtrie_support import (
     OPERATIONS,

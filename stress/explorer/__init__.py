@@ -5,6 +5,6 @@ choice for every access of a slot: which thread makes it. The explorer makes the
 `suspension`), runs the scenario's threads one at a time accordingly, and judges the history of every execution with the
 checker that judges recorded ones.
 
-What it runs is the shipped source of both tries, imported a second time, privately, on slots of its own (`private`,
-`slots`). It sees what happens between accesses of slots as one step, and memory as if there were no reclaimer.
+What it runs is interpreted Python, on slots of the explorer's own (`slots`), which are put in the place of the real
+ones. It sees what happens between accesses of slots as one step, and memory as if there were no reclaimer.
 """

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from stress.explorer.crew import MAIN
-from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.coroutines import MAIN
+from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.steps import Step, name_of, step_of
 
@@ -93,7 +93,7 @@ class Switches:
             del self._sleepers[thread]
 
 
-def bounded(experiment: Explorable, preemptions: int) -> Iterator[Finding | None]:
+def bounded(experiment: Experiment, preemptions: int) -> Iterator[Finding | None]:
     """Execute schedules with at most so many preemptions until all that differ in what anybody could see have been;
     what was found, or None, for each. Some turn out on the way to be like another one, and are cut.
     """
@@ -101,7 +101,7 @@ def bounded(experiment: Explorable, preemptions: int) -> Iterator[Finding | None
 
 
 def bounded_by(
-    experiment: Explorable, preemptions: int, within: Callable[[Strategy], Strategy]
+    experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy]
 ) -> Iterator[Finding | None]:
     """The same, where `within` makes of each schedule's strategy the one that is followed."""
     waiting = _Waiting(preemptions)

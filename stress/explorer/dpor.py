@@ -5,25 +5,34 @@ Dynamic partial order reduction (Flanagan and Godefroid, POPL 2005) in the form 
 other is for `steps` to say.
 
 Where steps depend on each other in an execution but could have come the other way round, the explorer goes back and
-lets them. Executions that differ by swaps of independent steps only are executed once. Where `states` can tell that an
-execution has come to a state that has been explored, it ends there (`memory`).
+lets them. Executions that differ by swaps of independent steps only are executed once. Where `States` can tell that an
+execution has come to a state that has been explored, it ends there (`explored_states`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from stress.explorer.crew import MAIN
-from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.coroutines import MAIN
+from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.explored_states import Memory
 from stress.explorer.machine import Drift, Execution, Machine, lowest
-from stress.explorer.memory import Memory
-from stress.explorer.states import States
 from stress.explorer.steps import Step, step_of
 
-__all__ = ["reduced"]
+__all__ = ["States", "reduced"]
+
+
+class States(Protocol):
+    """Tells in which state an execution is, so that one that comes to a state that has been explored can end there."""
+
+    def followed(self, threads: int) -> AbstractContextManager[None]:
+        """Follow the execution within the block, of so many threads."""
+
+    def key(self) -> int:
+        """The state at a decision."""
 
 
 @dataclass(slots=True)
@@ -241,9 +250,9 @@ class _Races:
         )
 
 
-def reduced(experiment: Explorable, states: States | None = None) -> Iterator[Finding | None]:
+def reduced(experiment: Experiment, states: States | None = None) -> Iterator[Finding | None]:
     """Execute one schedule of every class of equivalent ones; what was found, or None, for each. With the `states` that
-    the experiment's twin comes to, some end where another one has gone on.
+    the experiment comes to, some end where another one has gone on.
     """
     strategy = _Reduction(states)
     threads = len(experiment.scenario.threads)

@@ -1,125 +1,202 @@
-"""An experiment: one scenario on one copy of the tries, executed and judged as `explorable` says.
+"""What strategies explore: one scenario on one object, to be executed again and again, and every execution judged.
 
-The trie is made once; after each execution all its slots are put back. In the end no invariant of its structure may be
-broken, and unless somebody stopped half-way, it may have no more nodes than if its content had just been put in.
+An execution is all right if
+
+* its threads came to an end, as many as were not stopped for ever;
+* its history, with a last look at the object, is linearizable, and every snapshot showed the same twice;
+* nothing of what must hold of the object in the end is broken.
+
+How an object comes to its start, and how it is looked at in the end, is for the subclasses to say: one for the
+tries, `object_experiment` for any other object. Few of many executions differ in what is judged, so verdicts are
+remembered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
 
-from stress.explorer.explorable import Explorable, Finding, Look
-from stress.explorer.machine import Call, Execution
-from stress.explorer.scenario import STARTS, Scenario, Start
-from stress.explorer.structure import fingerprint, shape
-from stress.explorer.trie_names import TrieNames
-from stress.explorer.twin import Twin, patience
-from stress.history import UNSEEN, Operation
+from stress.checker.check import is_linearizable
+from stress.checker.waiting import wait_as_they_should
+from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
+from stress.explorer.patience import Endless, patience
+from stress.explorer.scenario import Scenario, describe
+from stress.history import UNSEEN, History, Operation, Raised, renumbered
+from stress.recorder.record import Deferred
+from stress.reference import name_of
 from stress.spec import Spec
-from stress.specs import Map, Subscriptions
-from stress.targets import MapUnderTest
 
-__all__ = ["BrokenStart", "Experiment", "Finding"]
-
-_SPECS: Final[dict[str, Callable[..., Spec]]] = {"map": Map, "subscriptions": Subscriptions}
-_CONTENT: Final = {"map": "items", "subscriptions": "subscriptions"}
-_LATER: Final = "later"
+__all__ = ["Experiment", "Finding", "Look", "Names"]
 
 
-class BrokenStart(Exception):
-    """A call that makes the start raises: nobody need look for a schedule in which this twin is wrong."""
-
-
-class Experiment(Explorable):
-    """A scenario on a twin.
-
-    Raises:
-        BrokenStart: its start cannot be made.
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with an execution: `kind` is "history", "structure", "livelock" or "deadlock". `order` are the
+    threads that made its steps, which is all that is needed to have it again.
     """
 
-    def __init__(self, twin: Twin, scenario: Scenario) -> None:
-        super().__init__(twin.machine, scenario)
-        self.twin = twin
-        self.start = STARTS[scenario.target][scenario.start]
-        self.spec = _spec(scenario.target, self.start)
-        if self.start.left is not None:
-            (op, args), _ = self.start.left
-            self.before = (Operation(0, "gone", -2, None, op, args, UNSEEN),)
-        with patience(twin.seam):
-            self.subject = self._made()
-        twin.seam.journal.clear()
-        self._trie = _trie(self.subject)
-        self._calls = [[(getattr(self.subject, op), args) for op, args in calls] for calls in scenario.threads]
-        self._structures: dict[Any, Look] = {}
+    scenario: Scenario
+    order: tuple[int, ...]
+    kind: str
+    trouble: str
+    history: History
 
-    def _made(self) -> Any:
-        try:
-            return self.twin.make(self.scenario.target, self.start)
-        except Exception as error:
-            named = f"{self.scenario.target}, {self.scenario.start}"
-            raise BrokenStart(f"the start cannot be made ({named}): {type(error).__name__}: {error}") from error
 
-    def names(self) -> TrieNames:
-        """As `Explorable.names`."""
-        return TrieNames()
+class Look(NamedTuple):
+    """What is seen of the object in the end: calls as (name, arguments, answer), and what is broken, if anything is.
+    Looks with equal keys are alike.
+    """
 
-    def _plans(self) -> Sequence[Sequence[Call]]:
-        return self._calls
+    key: Any
+    calls: tuple[tuple[str, tuple[Any, ...], Any], ...] = ()
+    broken: str = ""
+
+
+_UNSEEN: Final = Look(None)
+
+
+class Names(Protocol):
+    """Words for what a trace tells; `legend` says what the names in them mean."""
+
+    legend: list[tuple[str, str]]
+
+    def access(self, slot: Any, expected: Any, desired: Any) -> str:
+        """What an access does that is about to be made."""
+
+
+class Experiment:
+    """A scenario on some object: `run` executes it once."""
+
+    machine: Machine
+    scenario: Scenario
+    spec: Spec
+    before: tuple[Operation, ...] = ()
+    """What a thread left half-way before."""
+
+    def __init__(self, machine: Machine, scenario: Scenario) -> None:
+        self.machine, self.scenario = machine, scenario
+        self._verdicts: dict[Any, tuple[str, str]] = {}
+
+    # What a kind of object has to say.
+
+    def _plans(self) -> Sequence[Sequence[BoundCall]]:
+        """The calls of each thread, on an object in the state of the start."""
+        raise NotImplementedError
 
     def _look(self, execution: Execution) -> Look:
-        """What the trie holds now, and which of its invariants is broken."""
-        structure = fingerprint(self._trie._root)
-        whole = all(begun == -1 for begun in execution.begun)
-        key = (structure, whole)
-        look = self._structures.get(key)
-        if look is None:
-            mark = len(self.twin.seam.journal)
-            content, broken = self._examine(whole)
-            self.twin.seam.take_back(mark)
-            seen = () if content is UNSEEN else ((_CONTENT[self.scenario.target], (), content),)
-            look = self._structures[key] = Look(structure, seen, broken)
-        return look
-
-    def _examine(self, whole: bool) -> tuple[Any, str]:
-        look = _CONTENT[self.scenario.target]
-        try:
-            needed = whole and self.start.left is None
-            nodes = shape(self.twin.nodes, self._trie) if needed else None
-            content = self.spec.normalise(look, getattr(self.subject, look)())
-            self._trie.check()
-        except Exception as error:  # noqa: BLE001 - a broken trie may raise anything
-            return UNSEEN, f"an invariant is broken: {type(error).__name__}: {error}"
-        if needed and nodes != self._fresh(content):
-            return content, f"there are nodes that nobody needs: {nodes}"
-        return content, ""
-
-    def _fresh(self, content: Any) -> Any:
-        """The nodes of an object into which `content` has just been put."""
-        fresh = self.twin.empty(self.scenario.target, exact=self.start.exact)
-        put = fresh.mapping.__setitem__ if self.scenario.target == "map" else fresh.subscribe
-        for args in content:
-            put(*args)
-        return shape(self.twin.nodes, _trie(fresh))
+        """A look at the object, when no thread runs any more."""
+        raise NotImplementedError
 
     def _stir(self) -> None:
-        """Change everything that the scenario is about."""
-        for place in {place for places in self.start.places for place in places}:
-            if self.scenario.target == "map":
-                self.subject.mapping[place[0]] = _LATER
-            else:
-                self.subject.subscribe(place[0], _LATER)
-                self.subject.unsubscribe(*place[:2])
+        """Change what snapshots may show, between the two readings of them."""
+
+    def names(self) -> Names:
+        """Fresh names for the trace of the next execution."""
+        raise NotImplementedError
+
+    # What is the same for all.
+
+    def run(self, strategy: Strategy) -> tuple[Execution, Finding | None]:
+        """Execute the scenario once, as `strategy` decides, and judge it, unless the strategy cut it short."""
+        seam = self.machine.seam
+        execution = self.machine.run(self._plans(), strategy)
+        try:
+            if execution.cut:
+                return execution, None
+            with patience(seam):
+                return execution, self._judge(execution)
+        except Endless:
+            return execution, self._finding(execution, "livelock", _UNENDING["afterwards"], ())
+        finally:
+            seam.take_back()
+
+    def _judge(self, execution: Execution) -> Finding | None:
+        if execution.trouble:
+            return None if self._wait_as_they_should(execution) else self._stuck(execution)
+        look = self._look(execution)
+        try:
+            answers = execution.answers = self._answers(execution)
+        except Exception as error:  # noqa: BLE001 - a snapshot of a broken trie may raise anything
+            trouble = f"what was answered cannot be read: {type(error).__name__}: {error}"
+            return self._finding(execution, "structure", trouble, ())
+        key = (execution.precedence(), answers, look.key)
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = self._verdict(execution, answers, look)
+        return self._finding(execution, *verdict, answers, look) if verdict[0] else None
+
+    def _wait_as_they_should(self, execution: Execution) -> bool:
+        """Whether nobody goes on, and the specification says that nobody can."""
+        if execution.trouble != "deadlock":
+            return False
+        answers = execution.answers = self._answers(execution)
+        operations = self._operations(execution, answers, _UNSEEN)
+        key = (execution.precedence(), answers, "all wait")
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = ("" if wait_as_they_should(operations, self.spec) else "deadlock", "")
+        return not verdict[0]
+
+    def _stuck(self, execution: Execution) -> Finding:
+        return self._finding(execution, execution.trouble, self._unending(execution), execution.answers)
+
+    def _unending(self, execution: Execution) -> str:
+        told = _UNENDING[execution.trouble]
+        waits = []
+        for thread, awaited in sorted(execution.waiting.items()):
+            op, args = self.scenario.threads[thread][len(execution.logs[thread])]
+            waits.append(f"thread {thread} waits in {describe((op, args))} for {awaited}")
+        return f"{told}: {', '.join(waits)}" if waits else told
+
+    def _answers(self, execution: Execution) -> tuple[Any, ...]:
+        """What every completed call answered, thread by thread. Snapshots are read, before and after a change of
+        everything.
+        """
+        normalise = self.spec.normalise
+        raw = [answer for log in execution.logs for _, _, answer in log]
+        deferred = [answer for answer in raw if type(answer) is Deferred]
+        if deferred:
+            for each in deferred:
+                each.first = each.read()
+            self._stir()
+        ops = [op for calls, log in zip(self.scenario.threads, execution.logs, strict=True)
+               for (op, _), _ in zip(calls, log, strict=False)]  # fmt: skip
+        found = []
+        for op, answer in zip(ops, raw, strict=True):
+            seen = answer.answer() if type(answer) is Deferred else answer
+            found.append(seen if type(seen) is Raised else normalise(op, seen))
+        return tuple(found)
+
+    def _verdict(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> tuple[str, str]:
+        if not is_linearizable(self._operations(execution, answers, look), self.spec):
+            return "history", "the history is not linearizable"
+        return ("structure", look.broken) if look.broken else ("", "")
+
+    def _finding(
+        self, execution: Execution, kind: str, trouble: str, answers: tuple[Any, ...], look: Look = _UNSEEN
+    ) -> Finding:
+        operations = renumbered(self._operations(execution, answers, look))
+        header = {"spec": name_of(self.spec), **self.spec.options(), "threads": len(self.scenario.threads)}
+        return Finding(self.scenario, tuple(execution.order), kind, trouble, History(operations, header))
+
+    def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> list[Operation]:
+        """The history: what a thread left half-way before, the threads' calls, and the look at the end."""
+        found = list(self.before)
+        told = iter(answers)
+        for thread, (calls, log) in enumerate(zip(self.scenario.threads, execution.logs, strict=True)):
+            for (op, args), (called, returned, _) in zip(calls, log, strict=False):
+                found.append(Operation(len(found), thread, called, returned, op, args, next(told, UNSEEN)))
+            if execution.begun[thread] >= 0:
+                op, args = calls[len(log)]
+                found.append(Operation(len(found), thread, execution.begun[thread], None, op, args, UNSEEN))
+        for end, (op, args, answer) in enumerate(look.calls, start=len(execution.order)):
+            found.append(Operation(len(found), "main", 2 * end, 2 * end + 1, op, args, answer))
+        return found
 
 
-def _spec(target: str, start: Start) -> Spec:
-    """The specification, whose initial state is the start."""
-    model = _SPECS[target]()
-    state = model.initial
-    for op, args in start.calls:
-        state = model.step(state, op, args)[0]
-    return _SPECS[target](state)
-
-
-def _trie(subject: Any) -> Any:
-    return subject.mapping if isinstance(subject, MapUnderTest) else subject.trie
+_UNENDING: Final[Mapping[str, str]] = {
+    "livelock": f"for {LIVELOCK:,} steps no call has returned: the threads go in circles",
+    "deadlock": "no thread gets any further",
+    "afterwards": "a call that runs alone, after the others, does not return",
+}

@@ -7,19 +7,21 @@ no schedule can give it a shorter interval, and a longer one only explains more.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Final, Protocol
 
-from stress.explorer.crew import MAIN, Abandoned, Crew, new_crew
+from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.slots import LOAD, Seam
 
-__all__ = ["LIVELOCK", "Call", "Drift", "Execution", "Machine", "Strategy", "lowest"]
+__all__ = ["LIVELOCK", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
 
 LIVELOCK: Final = 1_000
 """Steps without any call returning; no scenario needs a third of it without going in circles."""
 
-Call = tuple[Callable[..., Any], tuple[Any, ...]]
+BoundCall = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class Strategy(Protocol):
@@ -42,6 +44,7 @@ class Execution:
     end one. `cut` tells that the strategy ended it early. `logs` has, for each thread, the completed calls as
     (time of call, time of return, answer); `begun` the times at which the calls under way were called, -1 for none.
     `answers` are those of the logs, one after another, as the specification knows them; whoever judges notes them.
+    `waiting` tells in words what threads wait for in a deadlock.
     """
 
     order: list[int] = field(default_factory=list)
@@ -55,6 +58,7 @@ class Execution:
     answers: tuple[Any, ...] = ()
     trouble: str = ""
     cut: bool = False
+    waiting: dict[int, str] = field(default_factory=dict)
 
     def precedence(self) -> tuple[int, ...]:
         """Which calls came before which returns, and the other way round: all that a checker can make of the times.
@@ -84,6 +88,13 @@ class Drift(BaseException):
     def __init__(self, thread: int, step: int) -> None:
         super().__init__(f"thread {thread} has no step number {step} to make")
 
+    @classmethod
+    def told(cls, what: str) -> Drift:
+        """One that was seen otherwise."""
+        drift = cls(0, 0)
+        drift.args = (what,)
+        return drift
+
 
 class _Livelock(BaseException):
     """For more steps than anybody needs, no call has returned."""
@@ -98,6 +109,20 @@ class _Nowhere:
 _NOWHERE: Final = _Nowhere()
 
 
+class _Circle:
+    """What a thread waits for that goes in a circle: a change of one of the places that it reads there."""
+
+    def __init__(self, places: frozenset[Any]) -> None:
+        self.places = places
+
+    def waits_for(self) -> str:
+        """As a primitive's `waits_for`."""
+        return "something that it reads again and again"
+
+
+_NEVER_READ: Final = object()
+
+
 def lowest(bits: int) -> int:
     """The number of the lowest bit that is set."""
     return (bits & -bits).bit_length() - 1
@@ -107,11 +132,15 @@ class Machine:
     """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
     make it. When it comes to step `limit` without any call having returned, that is a livelock. `observe` is told of
     every step before it is made, `namer` names the slots that are made; None where nobody needs to.
+
+    On a machine that is `fair`, a thread that goes in a circle (it reads what it has read, in the state that it was in,
+    and nothing has been changed since) makes no more steps until a place that it reads there is changed; unless nobody
+    else can go on. So whoever waits by trying again waits as others do, and nothing that could be seen is left out.
     """
 
-    def __init__(self, seam: Seam, crew: Crew | None = None) -> None:
+    def __init__(self, seam: Seam, coroutines: Coroutines | None = None) -> None:
         self.seam = seam
-        self.crew = new_crew() if crew is None else crew
+        self.coroutines = new_coroutines() if coroutines is None else coroutines
         self.step = 0
         self.enabled = 0
         self.execution = Execution()
@@ -120,7 +149,7 @@ class Machine:
         self._made_by: Callable[[int], None] = self.execution.order.append
         self._made_on: Callable[[Any], None] = self.execution.slots.append
         self._could_be: Callable[[int], None] = self.execution.enabled.append
-        self._plans: Sequence[Sequence[Call]] = ()
+        self._plans: Sequence[Sequence[BoundCall]] = ()
         self._current = MAIN
         self._begun: list[int] = []
         self._names: list[int] = []
@@ -128,10 +157,17 @@ class Machine:
         self.limit = LIVELOCK
         self._granted = False
         self._waiting: dict[int, Any] = {}
+        self.fair = False
+        self._looks_for_circles = False
+        self._read: list[dict[Any, Any]] = []
+        self._changes = 0
+        self._read_at: list[int] = []
+        self._limits: dict[int, float] = {}
+        self._late: set[int] = set()
         self._escaped: BaseException | None = None
         self._decide: Callable[[int], int] = lambda me: MAIN
 
-    def run(self, plans: Sequence[Sequence[Call]], strategy: Strategy) -> Execution:
+    def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
         """Let one thread for each plan make its calls, as `strategy` decides.
 
         Raises:
@@ -146,28 +182,55 @@ class Machine:
         self.step, self.enabled, self._started, self._granted = 0, (1 << size) - 1, 0, False
         self.limit = LIVELOCK
         self._waiting.clear()
+        self._limits.clear()
+        self._late.clear()
+        self._looks_for_circles, self._changes = self.fair, 0
+        self._read, self._read_at = [{} for _ in plans], [0] * size
         self._escaped = None
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
         self._decide = strategy.decide
-        self.crew.start(self._body, size)
+        self.coroutines.start(self._body, size)
         self.seam.before, self.seam.scheduler = self._before, self
         try:
-            while self.enabled and not execution.trouble:
+            while not execution.trouble and (self.enabled or self._relent()):
                 to = self._decide(MAIN)
                 if to == MAIN:
-                    break
+                    if self.enabled:
+                        break
+                    continue
                 self._let(to)
-                self.crew.resume(to)
+                self.coroutines.resume(to)
+            if self._waiting and not (self.enabled or execution.trouble):
+                execution.trouble = "deadlock"
+                execution.waiting = {thread: _words(awaited) for thread, awaited in self._waiting.items()}
         finally:
             self.seam.before = self.seam.scheduler = None
-            self.crew.abandon()
+            self.coroutines.abandon()
         if self._escaped is not None:
             raise self._escaped
         execution.cut = self.enabled != 0 and not execution.trouble
-        if self._waiting and not (execution.cut or execution.trouble):
-            execution.trouble = "deadlock"
         return execution
+
+    def _relent(self) -> bool:
+        """Nobody can go on: let time pass for whoever waits for a certain time at most, or let those who go in circles
+        go on with it. Whether there is anybody.
+        """
+        if self._limits:
+            first = min(self._limits, key=lambda thread: (self._limits[thread], thread))
+            self._late.add(first)
+            self._let_on(first)
+            return True
+        circling = [thread for thread, awaited in self._waiting.items() if type(awaited) is _Circle]
+        self._looks_for_circles = False
+        for thread in circling:
+            self._let_on(thread)
+        return bool(circling)
+
+    def _let_on(self, thread: int) -> None:
+        del self._waiting[thread]
+        self._limits.pop(thread, None)
+        self.enabled |= 1 << thread
 
     def _let(self, to: int) -> None:
         """`to` runs next, up to its access of step `step` at least."""
@@ -185,11 +248,14 @@ class Machine:
                     answer = method(*args)
                 except Exception as error:  # noqa: BLE001 - an exception is an answer
                     answer = error
-                if self._granted:  # a call without any access: let it make one, so that no decision goes unused
+                if self.seam.before is None:
+                    raise Abandoned  # the call has caught what was to end it
+                if self._granted or begun[me] == -2:  # a call without any access: let it make one, to have a time
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
                 log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
                 begun[me] = -1
+                self._read[me].clear()
                 self.limit = self.step + LIVELOCK
                 self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
@@ -203,6 +269,8 @@ class Machine:
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: the next decision is due, unless it has been made in favour of this thread."""
         me = self._current
+        if self._looks_for_circles and not self._granted:
+            self._mind_circles(me, slot, expected)
         if self._granted:
             self._granted = False
         else:
@@ -218,6 +286,9 @@ class Machine:
         self._could_be(self.enabled)
         if expected is not LOAD and slot._value is expected:
             execution.wrote.add(step)
+            self._changes += 1
+            if self._waiting:
+                self._let_on_after_change_of(_place(slot))
         if self._begun[me] == -2:
             self._begun[me] = 2 * step
             execution.called.add(step)
@@ -225,12 +296,43 @@ class Machine:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
 
+    def _mind_circles(self, me: int, slot: Any, expected: Any) -> None:
+        """Have a thread wait that is about to read what it has read in the very state that it is in."""
+        read = self._read[me]
+        if self._read_at[me] != self._changes:
+            read.clear()
+            self._read_at[me] = self._changes
+        if expected is not LOAD and slot._value is expected:
+            return
+        place = _place(slot)
+        before = read.get(place, _NEVER_READ)
+        if before is _NEVER_READ:
+            read[place] = None
+            return
+        now = _standing()
+        if now == before:
+            self._park(me, _Circle(frozenset(read)))
+        else:
+            read[place] = now
+
+    def _let_on_after_change_of(self, place: Any) -> None:
+        for thread, awaited in list(self._waiting.items()):
+            if type(awaited) is _Circle and place in awaited.places:
+                self._let_on(thread)
+
+    def _park(self, me: int, awaited: Any) -> None:
+        """Make no step until somebody else has let this thread on, and decided that it makes the next one."""
+        self._waiting[me] = awaited
+        self.enabled &= ~(1 << me)
+        self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
+        self._granted = True
+
     def _hand_over(self, me: int, to: int) -> None:
         if to == MAIN:
             self._current = MAIN
         else:
             self._let(to)
-        self.crew.switch(me, to)
+        self.coroutines.switch(me, to)
 
     # What the seam needs besides.
 
@@ -256,8 +358,53 @@ class Machine:
             self._granted = True  # whoever decided to go on here has decided about the access too
         self._before(event)
 
+    def park(self, awaited: Any, timeout: float | None) -> bool:
+        """Wait until `awaited` is changed; False if the time is up before."""
+        me = self._current
+        if timeout is not None:
+            self._limits[me] = timeout
+        self._park(me, awaited)
+        if me in self._late:
+            self._late.discard(me)
+            return False
+        return True
+
     def wake(self, event: Any) -> None:
         """As `Scheduler.wake`."""
         for number in [number for number, other in self._waiting.items() if other is event]:
-            del self._waiting[number]
-            self.enabled |= 1 << number
+            self._let_on(number)
+
+
+def _place(slot: Any) -> Any:
+    """What tells the place that a step accesses from others."""
+    return slot if slot._name is None else slot._name
+
+
+_PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})
+
+
+def _standing() -> tuple[Any, ...]:
+    """Where the running call stands: in which instructions, and with which values in its local variables."""
+    found: list[Any] = []
+    frame: FrameType | None = sys._getframe(3)
+    while frame is not None and frame.f_code is not _BODY:
+        found += [frame.f_code, frame.f_lasti]
+        found += map(_value_of, frame.f_locals.values())
+        frame = frame.f_back
+    return tuple(found)
+
+
+def _value_of(value: Any) -> Any:
+    """What tells the value of a variable from others."""
+    if type(value) is tuple:
+        return tuple(map(_value_of, value))
+    return value if type(value) in _PLAIN else id(value)
+
+
+_BODY: Final = Machine._body.__code__
+
+
+def _words(awaited: Any) -> str:
+    """What a thread waits for."""
+    told = getattr(awaited, "waits_for", None)
+    return "an event" if told is None else str(told())

@@ -14,13 +14,11 @@ from typing import Final
 
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
-from stress.explorer.experiment import Experiment
-from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
-from stress.explorer.twin import Twin
 
-__all__ = ["minimise", "minimised"]
+__all__ = ["minimise"]
 
 _EXECUTIONS: Final = 2_000
 _REDUCED: Final = 500
@@ -28,24 +26,21 @@ _SAMPLES: Final = 1_000
 _MOST_PREEMPTIONS: Final = 3
 
 
-def minimise(twin: Twin, finding: Finding, seconds: float = 10.0) -> Finding:
-    """A finding in as few calls and with as few preemptions as can be found in so many seconds."""
-    return minimised(finding, lambda scenario: Experiment(twin, scenario), seconds)
-
-
-def minimised(finding: Finding, explorable: Callable[[Scenario], Explorable], seconds: float = 10.0) -> Finding:
-    """The same, where `explorable` makes what is explored of a scenario."""
+def minimise(finding: Finding, experiment_on: Callable[[Scenario], Experiment], seconds: float = 10.0) -> Finding:
+    """A finding in as few calls and with as few preemptions as can be found in so many seconds. `experiment_on` makes
+    the experiment on a smaller scenario.
+    """
     deadline = time.monotonic() + seconds
     found: Finding | None = finding
     while found is not None:
         finding, found = found, None
         for smaller in _smaller(finding.scenario):
-            found = _first(explorable(smaller), deadline)
+            found = _first(experiment_on(smaller), deadline)
             if found is not None or time.monotonic() > deadline:
                 break
     if finding.kind == "livelock":  # who goes in circles takes turns without end
         return finding
-    return _fewest_preemptions(explorable(finding.scenario), deadline) or finding
+    return _fewest_preemptions(experiment_on(finding.scenario), deadline) or finding
 
 
 def _smaller(scenario: Scenario) -> Iterator[Scenario]:
@@ -62,11 +57,11 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
                 yield replace(scenario, threads=(*threads[:number], *kept, *threads[number + 1 :]))
 
 
-def _first(experiment: Explorable, deadline: float) -> Finding | None:
+def _first(experiment: Experiment, deadline: float) -> Finding | None:
     return _found(_tried(experiment), deadline)
 
 
-def _tried(experiment: Explorable) -> Iterator[Finding | None]:
+def _tried(experiment: Experiment) -> Iterator[Finding | None]:
     """What the strategies find in a scenario. If it is small, reduction tells all; else they have their turns: what one
     cannot find at all, another may find soon.
     """
@@ -79,7 +74,7 @@ def _tried(experiment: Explorable) -> Iterator[Finding | None]:
         yield from islice(sampled(experiment, Random(0)), _SAMPLES)
 
 
-def _fewest_preemptions(experiment: Explorable, deadline: float) -> Finding | None:
+def _fewest_preemptions(experiment: Experiment, deadline: float) -> Finding | None:
     return _found(islice(bounded(experiment, _MOST_PREEMPTIONS), 5 * _EXECUTIONS), deadline)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Machine, Strategy, lowest
 
 __all__ = ["PCT", "Uniform", "sampled"]
@@ -67,7 +67,7 @@ class PCT:
         return max((number for number in range(len(priorities)) if enabled >> number & 1), key=priorities.__getitem__)
 
 
-def sampled(experiment: Explorable, random: Random) -> Iterator[Finding | None]:
+def sampled(experiment: Experiment, random: Random) -> Iterator[Finding | None]:
     """Execute schedules for ever: uniform ones and those of PCT with depths 2, 3 and 5 in turns."""
     strategies: list[Strategy] = [Uniform(random), PCT(random, 2), PCT(random, 3), PCT(random, 5)]
     while True:

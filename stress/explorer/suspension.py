@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import count
 
 from stress.explorer.bounded import bounded_by
-from stress.explorer.crew import MAIN
-from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.coroutines import MAIN
+from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Machine, Strategy
 
 __all__ = ["stopped_for_ever"]
@@ -46,7 +46,7 @@ class _Stops:
         return to
 
 
-def stopped_for_ever(experiment: Explorable, preemptions: int = 0) -> Iterator[Finding | None]:
+def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[Finding | None]:
     """Stop thread 0 after each of its steps; what was found, or None, for every execution."""
     for steps in count(1):
         made: list[_Stops] = []

@@ -1,42 +1,36 @@
-"""Replay tokens: an execution as a short text, to be given to `python -m stress replay`.
+"""Replay tokens: an execution as a short text, to be given to `stress.explore` together with what it was called with.
 
-A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
-any, and a digest of the source. Where the source has changed since, the steps may mean something else, and whoever
-replays is told.
+Arguments may be anything, so a token does not hold them: it holds the numbers of the calls that are left, as they stand
+in the list of threads, and the threads that made the steps.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Final
 
-from stress.explorer.private import PACKAGES, source_of
-from stress.explorer.scenario import STARTS, Scenario
+from stress.explorer.experiment import Finding
+from stress.explorer.scenario import Program
+from stress.source import changed
 
 __all__ = [
     "DAMAGED",
-    "OWN_PREFIX",
-    "Token",
+    "OBJECT_PREFIX",
     "TokenError",
     "decode",
     "encode",
     "order_of",
     "pack",
     "runs_of",
-    "source_digest",
+    "target_of",
     "unpack",
 ]
 
-_PREFIX: Final = "x1."
-OWN_PREFIX: Final = "o1."
-"""Of the tokens of objects of somebody else's."""
+OBJECT_PREFIX: Final = "o1."
 DAMAGED: Final = "the token is damaged: it must be copied as a whole"
 
 
@@ -44,47 +38,50 @@ class TokenError(ValueError):
     """A text that is no token."""
 
 
-@dataclass(frozen=True)
-class Token:
-    """What a token says."""
-
-    scenario: Scenario
-    order: tuple[int, ...]
-    mutant: str = ""
-    digest: str = ""
-
-
-def encode(token: Token) -> str:
-    """The token as text."""
-    scenario = token.scenario
-    said = [scenario.target, scenario.start, scenario.threads, runs_of(token.order), token.mutant, source_digest()]
-    return pack(_PREFIX, said)
+def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (), target: str = "") -> str:
+    """A token for a finding in some of the calls of `threads`. It knows the object by name, the `code` that it and its
+    specification are written in (`stress.source.digests`), and what `python -m stress explore` finds it by, if that is
+    known.
+    """
+    calls = list(chain.from_iterable(threads))
+    kept = [
+        [next(number for number, each in enumerate(calls) if each is call) for call in left]
+        for left in finding.scenario.threads
+    ]
+    about = [finding.scenario.target, [list(each) for each in code], target]
+    return pack(OBJECT_PREFIX, [len(calls), kept, runs_of(finding.order), *about])
 
 
-def decode(text: str) -> Token:
-    """The token that `text` is.
+def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, ...], list[str]]:
+    """The calls of each thread, and the order of steps, that `text` says; and what is not as it was then, in a few
+    words each: the object's name, and the code.
 
     Raises:
-        TokenError: it is none.
+        TokenError: it is no token, or not one of these threads.
     """
-    if text.startswith(OWN_PREFIX):
-        raise TokenError("the object that this token is of is not known here: give it to stress.explore as `replay`")
-    if not text.startswith(_PREFIX):
-        raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
+    if not text.startswith(OBJECT_PREFIX):
+        raise TokenError(f"no token of an object of one's own, which begins with {OBJECT_PREFIX}: {text!r}")
+    calls = list(chain.from_iterable(threads))
     try:
-        target, start, threads, runs, mutant, digest = unpack(_PREFIX, text)
+        size, kept, runs, of, code, _ = unpack(OBJECT_PREFIX, text)
         order = order_of(runs)
-        scenario = Scenario(target, start, _tuples(threads))
-        known = start in STARTS[target]
+        left = tuple(tuple(calls[number] for number in numbers) for numbers in kept) if size == len(calls) else ()
     except (ValueError, TypeError, LookupError):
         raise TokenError(DAMAGED) from None
-    if not known:
-        raise TokenError(f"the token is of a start that there is no more: {start!r}")
-    return Token(scenario, order, mutant, digest)
+    if not left:
+        raise TokenError(f"the token is of {size} calls, and these are {len(calls)}: give the threads it was made with")
+    return left, order, [f"the token is of {of}"] * (of != name) + changed(code)
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
+def target_of(text: str) -> str:
+    """What `python -m stress explore` finds the object of a token by; empty if the token does not say."""
+    if not text.startswith(OBJECT_PREFIX):
+        return ""
+    try:
+        target = unpack(OBJECT_PREFIX, text)[5]
+    except (ValueError, TypeError, LookupError):
+        return ""
+    return target if isinstance(target, str) else ""
 
 
 def pack(prefix: str, said: Any) -> str:
@@ -114,13 +111,3 @@ def runs_of(order: Sequence[int]) -> list[tuple[int, int]]:
 def order_of(runs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     """The order that the run lengths give."""
     return tuple(thread for thread, length in runs for _ in range(length))
-
-
-@cache
-def source_digest() -> str:
-    """A digest of the sources that are explored."""
-    digest = hashlib.sha256()
-    for package in PACKAGES:
-        for path in sorted(source_of(package).parent.glob("_*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:8]

@@ -1,6 +1,6 @@
 """The trace of one execution: who accessed which slot, what was read there, and which compare-and-set succeeded.
 
-What is met gets names, and the legend tells what each of them held then (`trie_names`, `own_names`).
+What is met gets names, and the legend tells what each of them held then (`names`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stress.explorer.explorable import Explorable, Finding
+from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Machine
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
@@ -43,7 +43,10 @@ class Given:
             return -1
         to = self._order[machine.step]
         if not machine.enabled >> to & 1:
-            raise Drift(to, machine.step)
+            if not machine.enabled or any(machine.enabled >> thread & 1 for thread in self._order[machine.step :]):
+                raise Drift(to, machine.step)
+            machine.enabled = 0  # those who could go on have stopped for ever; who waits for them may be let on
+            return -1
         return to
 
 
@@ -55,7 +58,7 @@ class Trace:
     legend: tuple[tuple[str, str], ...]
 
 
-def trace(experiment: Explorable, order: Sequence[int]) -> tuple[Trace, Finding | None]:
+def trace(experiment: Experiment, order: Sequence[int]) -> tuple[Trace, Finding | None]:
     """Execute the scenario of `experiment` in the order of an earlier execution, and tell what happens.
 
     Raises:
@@ -87,7 +90,7 @@ def trace(experiment: Explorable, order: Sequence[int]) -> tuple[Trace, Finding 
     return Trace(tuple(steps), tuple(names.legend)), finding
 
 
-def _calls(experiment: Explorable, machine: Machine) -> dict[int, list[tuple[int, str]]]:
+def _calls(experiment: Experiment, machine: Machine) -> dict[int, list[tuple[int, str]]]:
     """The calls and returns, by time."""
     found: dict[int, list[tuple[int, str]]] = {}
     execution = machine.execution

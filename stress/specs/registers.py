@@ -148,6 +148,8 @@ class KeyValue(Spec):
             completed = _pair(f, completed)[1] if isinstance(completed, tuple) else completed
         if f == "get":
             return f, () if key is UNSEEN else (key,), completed
+        if value in (None, UNSEEN) and completed not in (None, UNSEEN):
+            value = completed  # which tells it for the first time
         return f, (key, value) if value is not UNSEEN else (key,), UNSEEN if completed is UNSEEN else None
 
 
@@ -248,6 +250,11 @@ class MultiRegister(Spec):
 
     def knows(self, f: str) -> bool:
         return f == "txn" or f in _KINDS
+
+    def known(self, op: str, result: Hashable) -> Hashable:
+        if not isinstance(result, tuple):
+            return result
+        return tuple(UNSEEN if value is None else value for value in result)
 
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN

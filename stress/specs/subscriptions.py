@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import EVERYTHING, Element, Spec, State, without_order
-from stress.wildcards import DIALECTS, matches
+from stress.specs.wildcards import DIALECTS, matches
 
 __all__ = ["Subscriptions"]
 

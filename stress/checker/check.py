@@ -1,0 +1,293 @@
+"""The checker: is there an order of the operations that respects real time and that the specification allows?
+
+The parts of the method, each sound by itself:
+
+1. `components`: the history is split into parts that share no element; each is judged by itself.
+2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until
+   the first part that has none.
+3. Refuters: a part that its first turn did not decide is also searched for an answer that shows what nobody had
+   brought (`origins`), and judged one element at a time (projections) and with pending operations that may take
+   effect again and again (relaxed). What has no linearization even so refutes the history; what has one proves
+   nothing.
+4. A glance: for such a part some specifications know a narrower object, with which the search is quick and what it
+   finds a proof, or which few elements may refute it.
+5. Budgets: a history that cannot be decided in so many steps or seconds, or in so much memory, is `UNKNOWN`, never
+   `LINEARIZABLE`.
+"""
+
+from __future__ import annotations
+
+import mmap
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sortedcontainers import SortedKeyList
+
+from stress.checker.components import Component, components
+from stress.checker.search import Ending, Search, segments
+from stress.checker.unwritten_values import first_without_origin
+from stress.history import History, Operation, refuse_two_at_once, until
+from stress.spec import Element, Excerpt, Spec, State
+from stress.spec_check import check_spec
+from stress.verdicts import Verdict
+
+try:
+    import resource
+except ModuleNotFoundError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
+
+_PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
+"""Of what `getrusage` tells."""
+_PAGES_A_MEGABYTE: Final = 2**20 / mmap.PAGESIZE
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a judgement may cost: steps of the search (about a million a second), seconds, and by how many
+    megabytes this process may grow meanwhile (a step may take half a kilobyte).
+    """
+
+    steps: int = 10_000_000
+    seconds: float = 120.0
+    megabytes: float = 400.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A part of a history that has no linearization: its operations, their start states, and where the search
+    ended.
+
+    `elements` are the elements that the part touches (None: the whole history); `projected` says that the
+    operations are what the recorded ones say about these alone. `initial` are its possible states at the start, and
+    `trail` tells for `segment`, which cannot be crossed, and some segments before it, in which states they can be
+    entered; see `stress.checker.search.Ending`.
+    """
+
+    operations: tuple[Operation, ...]
+    initial: tuple[State, ...]
+    elements: tuple[Element, ...] | None
+    projected: bool
+    segment: int
+    trail: tuple[tuple[int, list[State]], ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and what it took. True only if the history is linearizable."""
+
+    verdict: Verdict
+    operations: int
+    components: int
+    steps: int
+    seconds: float
+    failure: Failure | None = field(default=None, repr=False)
+    spent: str = ""
+    """What of the budget was used up, if the verdict is `UNKNOWN`."""
+
+    @property
+    def spent_by_clock(self) -> bool:
+        """Whether it was the time that was used up."""
+        return self.spent.endswith("seconds")
+
+    def __bool__(self) -> bool:
+        return self.verdict is Verdict.LINEARIZABLE
+
+
+def check(
+    history: History | Iterable[Operation],
+    spec: Spec,
+    *,
+    starts: Iterable[State] | None = None,
+    budget: Budget | None = None,
+) -> Judgement:
+    """Judge a history against a specification.
+
+    Parameters:
+        history: what was recorded.
+        spec: the sequential object that it must look like.
+        starts: the states that the object may have had at the start; by default `spec.initial` alone.
+        budget: the most it may cost; beyond it the verdict is `UNKNOWN`.
+
+    Returns:
+        the judgement. It is exact unless it is `UNKNOWN`.
+
+    Raises:
+        HistoryError: a thread is in two calls at once.
+        SpecError: the specification contradicts itself (`spec_check`), or a step of it fails.
+
+    Complexity: linear for few overlapping operations a component, exponential in their number at worst.
+
+    >>> from stress import Counter, Operation
+    >>> lost = [Operation(0, 0, 1, 4, "increment", (), 1), Operation(1, 1, 2, 3, "increment", (), 1)]
+    >>> check(lost, Counter()).verdict
+    <Verdict.ILLEGAL: 'NOT linearizable'>
+    """
+    began = time.monotonic()
+    operations = list(history)
+    given = None if starts is None else list(starts)
+    check_spec(spec, operations, given)
+    refuse_two_at_once(operations)
+    parts = components(operations, spec, [spec.initial] if given is None else given)
+    turns = _Turns(spec, budget or Budget(), began)
+    verdict, failure = turns.take([(Search(part.operations, spec, part.starts), part) for part in parts])
+    return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure, turns.spent)
+
+
+def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
+    """Whether a small history is linearizable: without components, without a budget. For an explorer's many
+    tiny histories.
+    """
+    search = Search(operations, spec, [spec.initial] if starts is None else starts)
+    while (ending := search.advance()) is None:
+        pass
+    return ending.linearizable
+
+
+def megabytes_in_use() -> float:
+    """The memory that this process has; where the system does not say, the most that it ever had. (Linux does say, and
+    there the most that a process ever had is at first what the one had that began it.) On Windows nothing is known, and
+    no memory is too much.
+    """
+    try:
+        with open("/proc/self/statm", "rb") as sizes:
+            return int(sizes.read().split()[1]) / _PAGES_A_MEGABYTE
+    except FileNotFoundError:
+        if resource is None:
+            return 0.0
+        peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / _PEAK_UNITS_A_MEGABYTE
+
+
+class _Turns:
+    """Takes turns among searches, the shortest share first, and stops at the first part without a
+    linearization.
+    """
+
+    def __init__(self, spec: Spec, budget: Budget, began: float) -> None:
+        self._spec, self._budget = spec, budget
+        self._deadline = began + budget.seconds
+        self._most_megabytes = megabytes_in_use() + budget.megabytes
+        self._queue: SortedKeyList = SortedKeyList(
+            key=lambda each: (each[0].share, len(each[0].operations), each[0].number)
+        )
+        self._refuters: Iterator[tuple[Search, Component]] = iter(())
+        self._unproved = 0
+        self.steps = 0
+        self.spent = ""
+
+    def take(self, searches: Sequence[tuple[Search, Component]]) -> tuple[Verdict, Failure | None]:
+        self._queue.update(searches)
+        self._unproved = len(searches)
+        while self._unproved:
+            self.spent = self._spent()
+            if self.spent:
+                return Verdict.UNKNOWN, None
+            search, part = next(self._refuters, None) or self._queue.pop(0)
+            failure = self._turn(search, part)
+            if failure is not None:
+                return Verdict.ILLEGAL, failure
+        return Verdict.LINEARIZABLE, None
+
+    def _spent(self) -> str:
+        """What of the budget is used up; empty if nothing is."""
+        if self.steps >= self._budget.steps:
+            return f"{self._budget.steps:,} steps"
+        return self._spent_meanwhile()
+
+    def _spent_meanwhile(self) -> str:
+        """The same, of what is to be looked at during a turn."""
+        if time.monotonic() >= self._deadline:
+            return f"{self._budget.seconds:,g} seconds"
+        return f"{self._budget.megabytes:,g} MB" if megabytes_in_use() >= self._most_megabytes else ""
+
+    def _turn(self, search: Search, part: Component) -> Failure | None:
+        """Let one search go on for its share, or for what is left of the budget; why the history is refuted,
+        if it is.
+        """
+        before = search.steps
+        ending = search.advance(min(search.share, self._budget.steps - self.steps), self._spent_meanwhile)
+        self.steps += search.steps - before
+        if ending is not None:
+            self._unproved -= search.proves
+            return None if ending.linearizable else _failure(search, part, ending)
+        if search.proves and search.share == search.first_share:
+            unexplained = first_without_origin(part.operations, self._spec, part.starts)
+            if unexplained is not None:
+                return _unexplained(part, unexplained)
+            seen = [self._spec.glance(part.operations, start) for start in part.starts]
+            if any(self._is_found_in(each, part, search.share) for each in seen if isinstance(each, Spec)):
+                self._unproved -= 1
+                return None
+            self._refuters = _refuters(part, self._spec, [each for each in seen if isinstance(each, Excerpt)])
+        search.share *= 2
+        self._queue.add((search, part))
+        return None
+
+    def _is_found_in(self, narrower: Spec, part: Component, share: int) -> bool:
+        """Whether a narrower object than the one that is judged explains a part."""
+        quick = Search(part.operations, narrower, [narrower.initial])
+        ending = quick.advance(min(4 * share, self._budget.steps - self.steps), self._spent_meanwhile)
+        self.steps += quick.steps
+        return ending is not None and ending.linearizable
+
+
+def _refuters(part: Component, spec: Spec, excerpts: Iterable[Excerpt]) -> Iterator[tuple[Search, Component]]:
+    """What may refute a part whose search takes long, each made when its turn comes."""
+    for elements, operations in excerpts:
+        starts = list(dict.fromkeys(spec.restrict(state, elements) for state in part.starts))
+        excerpt = Component(list(operations), starts, list(elements), projected=True)
+        yield Search(operations, spec, starts, proves=False), excerpt
+    yield from projections(part, spec)
+    if any(operation.pending for operation in part.operations):
+        yield Search(part.operations, spec, part.starts, relaxed=True), part
+
+
+def projections(part: Component, spec: Spec) -> Iterator[tuple[Search, Component]]:
+    """One search for each element of a component, through what its operations say about it alone."""
+    elements: dict[Element, Any] = dict.fromkeys(part.elements or ())
+    if part.elements is None:
+        elements = dict.fromkeys(element for state in part.starts for element in spec.elements_of(state))
+        elements.update(dict.fromkeys(element for operation in part.operations for element in spec.elements(operation)))
+    for element in elements:
+        said = (spec.project(operation, element, elements) for operation in part.operations)
+        operations = [operation for operation in said if operation is not None]
+        starts = list(dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts))
+        if operations:
+            projected = Component(operations, starts, [element], projected=True)
+            yield Search(operations, spec, starts, proves=False), projected
+
+
+def _failure(search: Search, part: Component, ending: Ending) -> Failure:
+    return Failure(
+        tuple(part.operations),
+        tuple(part.starts),
+        None if part.elements is None else tuple(part.elements),
+        part.projected,
+        ending.segment,
+        ending.trail,
+    )
+
+
+def _unexplained(part: Component, last: Operation) -> Failure:
+    """The failure whose last return shows what nobody had brought."""
+    assert last.returned is not None
+    operations = tuple(until(part.operations, last.returned))
+    elements = None if part.elements is None else tuple(part.elements)
+    return Failure(operations, tuple(part.starts), elements, part.projected, len(segments(operations)) - 1, ())
+
+
+def refute(part: Component, spec: Spec, steps: int) -> list[Failure]:
+    """The projections of a component that have no linearization, as far as `steps` steps for each tell."""
+    failures = []
+    for search, projected in projections(part, spec):
+        ending = None
+        while ending is None and search.steps < steps:
+            ending = search.advance()
+        if ending is not None and not ending.linearizable:
+            failures.append(_failure(search, projected, ending))
+    return failures

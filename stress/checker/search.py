@@ -1,0 +1,188 @@
+"""The search for a linearization of the operations of one component, segment by segment.
+
+A *segment* is a stretch of operations between two instants at which nothing was running (quiescent cuts).
+`Search` carries the set of states that the object may be in from one segment to the next. Most segments are
+small and are walked to the end. A wide one yields its first end states and is suspended; it is taken up again
+only if what it yielded leads nowhere.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+from stress.checker.segment import PAUSE, SLICE, EndStates, Segment
+from stress.history import Operation
+from stress.spec import Spec, State
+
+__all__ = ["Ending", "Search", "segments"]
+
+_FIRST_SHARE: Final = 4096
+"""Steps that the first `advance` of a search may take at least."""
+
+_TRAIL: Final = 64
+
+
+def segments(operations: Iterable[Operation]) -> list[list[Operation]]:
+    """The operations by time of call, cut wherever nothing was running. Nothing is cut after a pending
+    operation.
+    """
+    cut: list[list[Operation]] = []
+    busy_until: float = float("-inf")
+    for operation in sorted(operations, key=lambda each: each.call):
+        if operation.call > busy_until:
+            cut.append([])
+        cut[-1].append(operation)
+        busy_until = max(busy_until, float("inf") if operation.returned is None else operation.returned)
+    return cut
+
+
+@dataclass
+class Ending:
+    """How a search ended: `linearizable`, or the number of the first segment that cannot be crossed.
+
+    `trail` tells, for that segment and some before it, all states that it can be entered in. It ends earlier if
+    not all of them are known.
+    """
+
+    linearizable: bool
+    segment: int = -1
+    trail: tuple[tuple[int, list[State]], ...] = ()
+
+
+@dataclass
+class _Crossing:
+    """A segment on its way: walks through it that are not at their end, and the end states they yielded so
+    far.
+    """
+
+    level: int
+    segment: Segment
+    walks: list[EndStates]
+    found: set[State] = field(default_factory=set)
+
+
+def _never() -> bool:
+    return False
+
+
+class Search:
+    """The search through the operations of one component. Call `advance` until it returns a ending."""
+
+    _numbers = count()
+
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        spec: Spec,
+        starts: Iterable[State],
+        *,
+        proves: bool = True,
+        relaxed: bool = False,
+    ) -> None:
+        self.spec, self.operations, self.starts = spec, operations, list(dict.fromkeys(starts))
+        self.proves = proves and not relaxed
+        """Whether linearizability of these operations proves anything; a projection's or a relaxed one's does
+        not.
+        """
+        self.relaxed = relaxed
+        self.steps = 0
+        self.share = self.first_share = max(_FIRST_SHARE, 16 * len(operations))
+        """Steps that the next `advance` may take; whoever takes turns doubles it."""
+        self.number = next(self._numbers)
+        self._walk = self._find()
+
+    def advance(self, steps: int | None = None, is_over: Callable[[], object] = _never) -> Ending | None:
+        """Search on for about so many steps (by default `share`), or until it `is_over`, which is asked every few
+        hundred steps; None if that did not decide.
+        """
+        stop_at = self.steps + (self.share if steps is None else steps)
+        try:
+            while self.steps < stop_at and not is_over():
+                next(self._walk)
+        except StopIteration as end:
+            ending: Ending = end.value
+            return ending
+        return None
+
+    def _find(self) -> Generator[None, None, Ending]:
+        levels = segments(self.operations)
+        suspended: list[_Crossing] = []
+        entered: defaultdict[int, set[State]] = defaultdict(set)
+        deepest = -1
+        trail: deque[tuple[int, list[State]]] = deque(maxlen=_TRAIL)
+        states, level, pause_at = self.starts, 0, SLICE
+        while level < len(levels):
+            if level > deepest:
+                deepest = level
+                if not suspended:
+                    trail.append((level, states))
+            operations, is_last = levels[level], level == len(levels) - 1
+            if len(operations) <= 2 and all(each.returned is not None for each in operations):
+                alone = len(operations) == 1
+                ends = self._cross_alone(operations, states) if alone else self._cross_pair(operations, states)
+            else:
+                segment = Segment(operations, self.spec, self.relaxed)
+                crossing = _Crossing(level, segment, [segment.end_states(state) for state in states])
+                ends = yield from self._ends(crossing, first_only=is_last)
+                if crossing.walks and not is_last:
+                    suspended.append(crossing)
+            while not ends:
+                if not suspended:
+                    return Ending(False, deepest, tuple(trail))
+                level = suspended[-1].level
+                ends = yield from self._ends(suspended[-1])
+                if not suspended[-1].walks:
+                    suspended.pop()
+            level += 1
+            if suspended:  # what was entered here before led nowhere
+                states = [state for state in ends if state not in entered[level]]
+                entered[level].update(states)
+            else:
+                states = ends
+            if self.steps >= pause_at:
+                pause_at = self.steps + SLICE
+                yield
+        return Ending(True)
+
+    def _ends(self, crossing: _Crossing, first_only: bool = False) -> Generator[None, None, list[State]]:
+        """End states that were not found before: all of them if that is soon done, else some."""
+        segment, fresh = crossing.segment, list[State]()
+        while crossing.walks:
+            before = segment.steps
+            for item in crossing.walks[-1]:
+                self.steps += segment.steps - before
+                before = segment.steps
+                if item is PAUSE:
+                    if fresh:
+                        return fresh
+                    yield
+                elif item not in crossing.found:
+                    crossing.found.add(item)
+                    fresh.append(item)
+                    if first_only:
+                        return fresh
+            self.steps += segment.steps - before + 1
+            crossing.walks.pop()
+        return fresh
+
+    def _cross_alone(self, operations: list[Operation], states: list[State]) -> list[State]:
+        _, _, _, _, op, args, result = operations[0]
+        self.steps += len(states)
+        if len(states) == 1:
+            return list(self.spec.successors(states[0], op, args, result))
+        return list(dict.fromkeys(after for state in states for after in self.spec.successors(state, op, args, result)))
+
+    def _cross_pair(self, operations: list[Operation], states: list[State]) -> list[State]:
+        """Two operations that overlap, in either order."""
+        successors = self.spec.successors
+        self.steps += 4 * len(states)
+        ends: dict[State, None] = {}
+        for first, second in (operations, reversed(operations)):
+            for state in states:
+                for between in successors(state, first.op, first.args, first.result):
+                    ends.update(dict.fromkeys(successors(between, second.op, second.args, second.result)))
+        return list(ends)

@@ -1,0 +1,73 @@
+"""Whether calls that never returned wait as they should: a `get` from an empty queue, while nobody puts anything in.
+
+It is so if the calls that returned have a linearization after which, as the specification says (`WAITS`, or no
+successor at all), none of the others can take effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final
+
+from stress.checker.search import Search
+from stress.history import UNSEEN, Call, Operation
+from stress.spec import Spec, State
+
+__all__ = ["after", "may_wait", "wait_as_they_should"]
+
+_ALL_WAIT: Final = "(all others wait)"
+_STEPS: Final = 200_000
+
+
+class _WithWaiters(Spec):
+    """An object with one operation more, which is possible where none of some calls is."""
+
+    def __init__(self, spec: Spec, waiting: Sequence[Operation]) -> None:
+        self._spec, self._waiting = spec, waiting
+        self.initial = spec.initial
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        """As `Spec.successors`."""
+        if op != _ALL_WAIT:
+            return self._spec.successors(state, op, args, result)
+        can_go_on = (list(self._spec.successors(state, each.op, each.args, UNSEEN)) for each in self._waiting)
+        return () if any(can_go_on) else (state,)
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        """As `Spec.is_read_only`."""
+        return op != _ALL_WAIT and self._spec.is_read_only(op, args, result)
+
+
+def wait_as_they_should(operations: Iterable[Operation], spec: Spec) -> bool:
+    """Whether all pending operations, of a history after which nothing moves any more, may wait. False, too, if that
+    cannot be found out in some hundred thousand steps.
+    """
+    everything = list(operations)
+    completed = [each for each in everything if each.returned is not None]
+    waiting = [each for each in everything if each.returned is None]
+    if not waiting:
+        return False
+    last = max((each.returned or 0 for each in completed), default=0)
+    end = Operation(-1, "(nobody)", last + 1, last + 2, _ALL_WAIT, (), None)
+    search = Search([*completed, end], _WithWaiters(spec, waiting), [spec.initial])
+    finding = None
+    while finding is None and search.steps < _STEPS:
+        finding = search.advance()
+    return finding is not None and finding.linearizable
+
+
+def after(spec: Spec, state: State, call: Call) -> list[State]:
+    """Where a call may lead, with any answer; nowhere, if it has to wait."""
+    return list(spec.successors(state, call[0], call[1], UNSEEN))
+
+
+def may_wait(spec: Spec, calls: Iterable[Call]) -> set[str]:
+    """The operations that had to wait in some state that the calls lead to, one after another."""
+    found, state = set(), spec.initial
+    for each in calls:
+        then = after(spec, state, each)
+        if then:
+            state = then[0]
+        else:
+            found.add(each[0])
+    return found

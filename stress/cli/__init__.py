@@ -1,0 +1,73 @@
+"""The command line: `python -m stress run | explore | check | replay | mutants`.
+
+Each command has a module here, which is imported when the command is used, with `add_arguments(parser)` and
+`main(arguments) -> int`. That returns the exit status:
+
+* 0: all is judged, and right;
+* 1: something is wrong;
+* 2: nothing can be said: it was not finished, interrupted, empty, not overlapping or not decided, the command was not
+  understood, could not be carried out, or its word could not be delivered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from stress.cli import output
+from stress.history import HistoryError
+from stress.processes import WorkFailed
+from stress.spec import SpecError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: Final = {
+    "run": "record a structure under stress, and judge what its threads saw",
+    "explore": "try every interleaving of small scenarios",
+    "check": "judge recorded histories",
+    "replay": "show again what is wrong with a recorded history",
+    "mutants": "let seeded faults show that the tests would catch them",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name; returns the exit status."""
+    output.begin()
+    try:
+        status = _run(sys.argv[1:] if argv is None else list(argv))
+        output.flush()
+    except output.Undelivered as undelivered:
+        output.be_quiet()
+        if undelivered.why:
+            print(undelivered.why, file=sys.stderr)
+        return undelivered.status
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 2
+    except (WorkFailed, SpecError, HistoryError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except Exception:  # noqa: BLE001 - status 1 would say that the object is wrong
+        traceback.print_exc()
+        print("The command failed, which says nothing about what it was to judge.", file=sys.stderr)
+        return 2
+    return status
+
+
+def _run(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m stress", description="Linearizability testing for concurrent Python objects."
+    )
+    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = next((word for word in argv if not word.startswith("-")), None)
+    for name, told in COMMANDS.items():
+        subparser = parsers.add_parser(name, help=told, description=f"{told.capitalize()}.")
+        if name == chosen:
+            import_module(f"stress.cli.{name}").add_arguments(subparser)
+    arguments = parser.parse_args(argv)
+    status: int = import_module(f"stress.cli.{arguments.command}").main(arguments)
+    return status

@@ -1,0 +1,160 @@
+"""`python -m stress explore`: try the interleavings of small scenarios, on both tries or on an object of one's own; and
+replay one of them.
+
+Exit status 0: all that was to be explored was, and nothing is wrong. 1: something is. 2: nothing can be said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from functools import partial
+from typing import Any
+
+from stress.arguments import positive
+from stress.cli import explore_object
+from stress.cli.output import say, written
+from stress.cli.progress import following
+from stress.explorer.minimise import minimise
+from stress.explorer.token import TokenError, target_of
+from stress.explorer.trace import Drift, trace
+from stress.processes import Tally, default_processes
+from stress.recorder.campaign import draw_seed
+from stress.reports import html, text
+from stress.reports.report import Report
+from stress.tries.campaign import PARTS, Exploration, Plan, explore_matrix
+from stress.tries.experiment import TrieExperiment
+from stress.tries.report import report_on_trie
+from stress.tries.scenarios import STARTS
+from stress.tries.source_copy import Change, StaleChange
+from stress.tries.token import decode, source_digest
+from stress.tries.trie_copy import load_copy
+from stress.verdicts import EXIT_STATUS, status_of
+
+__all__ = ["add_arguments", "main", "replay"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `explore` can be told."""
+    parser.add_argument(
+        "targets", nargs="*", default=list(STARTS), metavar="TARGET",
+        help=f"{', '.join(STARTS)} (default: all), or module:attribute for a Workload of your own, or what makes an "
+             "object, if --spec says what it must look like",
+    )  # fmt: skip
+    parser.add_argument("--spec", metavar="NAME", help="what objects must look like: a name, or module:Class")
+    parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random, and in which order")
+    parser.add_argument(
+        "--duration",
+        type=positive(float),
+        metavar="SECONDS",
+        help="explore for so long at most; without it, until all is explored",
+    )
+    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Explore; of several targets those that are one's own come one after another."""
+    own = [target for target in arguments.targets if ":" in target]
+    unknown = [target for target in arguments.targets if target not in STARTS and target not in own]
+    if unknown:
+        there_are = f"there are {', '.join(STARTS)}, and module:attribute for your own"
+        print(f"nothing is called {unknown[0]!r}: {there_are}", file=sys.stderr)
+        return 2
+    if arguments.spec and len(own) < len(arguments.targets):
+        print("--spec is for an object of your own, as module:attribute", file=sys.stderr)
+        return 2
+    tries = [target for target in arguments.targets if target in STARTS]
+    statuses = []
+    for target in own:
+        statuses.append(explore_object.main(target, arguments))
+        if statuses[-1] == 1:
+            return 1
+    if tries:
+        statuses.append(_explore_tries(tries, arguments))
+    return status_of(statuses)
+
+
+def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
+    seed = draw_seed() if arguments.seed is None else arguments.seed
+    processes = arguments.processes or default_processes(1)
+    plan = Plan(tuple(targets), seed, arguments.duration, processes)
+    with following(f"seed {seed}", plan.duration) as tell:
+
+        def watch(tally: Tally, seconds: float) -> None:
+            executions = sum(tally.value(f"{part} executions") for part in PARTS)
+            told = ", ".join(f"{tally.value(part):,} {part}" for part in PARTS)
+            tell(f"{executions:,} executions: {told}", seconds)
+
+        exploration = explore_matrix(plan, watch)
+    report = None
+    if exploration.finding is not None:
+        twin = load_copy()
+        small = minimise(exploration.finding, partial(TrieExperiment, twin))
+        report = report_on_trie(twin, small)
+        _save_page(report, arguments)
+    status = EXIT_STATUS[exploration.verdict]
+    told = json.dumps(_as_json(exploration, report)) if arguments.json else _as_text(exploration, report)
+    say(told.rstrip(), status)
+    return status
+
+
+def _save_page(report: Report, arguments: argparse.Namespace) -> None:
+    if arguments.report:
+        written(lambda path: html.save(report, path), arguments.report)
+
+
+def _as_text(exploration: Exploration, report: Report | None) -> str:
+    lines = [exploration.summary, *(f"  {line}" for line in exploration.lines)]
+    return "\n".join(lines) + ("" if report is None else f"\n\n{text.render(report)}")
+
+
+def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
+    return {
+        "verdict": exploration.verdict.name.lower(), "missing": exploration.missing, "seed": exploration.plan.seed,
+        "executions": exploration.total, "seconds": round(exploration.seconds, 3),
+        "interrupted": exploration.interrupted, "died": exploration.died or None,
+        "scenarios": exploration.done, "of": exploration.sizes,
+        "found": report.headline if report else None, "sentence": report.sentence if report else None,
+        "scenario": report.facts["scenario"] if report else None, "replay": report.replay if report else None,
+    }  # fmt: skip
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Execute a token's execution again. Exit status 1 if it is wrong (still), 0 if not, 2 if it cannot be had, or
+    nothing is wrong any more with code that has changed.
+    """
+    target = target_of(arguments.what)
+    if target:
+        print(
+            f"The token is of an object of your own. To find it again: python -m stress explore {target}",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        token = decode(arguments.what)
+        twin = load_copy(_changes(token.mutant))
+        _, finding = trace(TrieExperiment(twin, token.scenario), token.order)
+    except (TokenError, StaleChange, Drift) as error:
+        print(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error, file=sys.stderr)
+        return 2
+    is_changed = token.digest != source_digest()
+    if is_changed:
+        print("The source has changed since, and with it perhaps the meaning of the steps.", file=sys.stderr)
+    if finding is None:
+        say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
+        return 2 if is_changed else 0
+    report = report_on_trie(twin, finding, token.mutant)
+    _save_page(report, arguments)
+    say(text.render(report).rstrip(), 1)
+    return 1
+
+
+def _changes(mutant: str) -> list[Change]:
+    if not mutant:
+        return []
+    from stress.tries.mutants.catalogue import find
+
+    return find(mutant).changes

@@ -1,0 +1,64 @@
+"""Where a long run stands, on standard error: live on a terminal, if `rich` is there; elsewhere a line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any, Final
+
+__all__ = ["Tell", "following"]
+
+Tell = Callable[[str, float], None]
+"""To be called every now and then with what was done, in a few words, and how much of all that is."""
+
+_FIRST: Final = 10.0
+_LONGEST: Final = 60.0
+"""Seconds until the first line, and between two lines in the end."""
+
+
+@contextmanager
+def following(what: str, whole: float | None, live: bool = True) -> Iterator[Tell]:
+    """Within the block, what is told is shown under the name `what`; `whole` is how much there is to do, if that is
+    known. `live`: also on a terminal, unless what is printed meanwhile shows it too.
+    """
+    if sys.stderr.isatty():
+        if live and find_spec("rich") is not None:
+            with _bar(what, whole) as tell:
+                yield tell
+        else:
+            yield lambda text, done: None
+        return
+    yield _Lines(what, whole).tell
+
+
+@contextmanager
+def _bar(what: str, whole: float | None) -> Iterator[Tell]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}")]
+    columns.append(TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
+        task = progress.add_task(what, total=whole, counts="")
+        yield lambda text, done: progress.update(task, completed=done, counts=text)
+
+
+class _Lines:
+    """Lines for a file that somebody looks into: seldom, and ever more so."""
+
+    def __init__(self, what: str, whole: float | None) -> None:
+        self._what, self._whole = what, whole
+        self._began = time.monotonic()
+        self._pause = self._next = _FIRST
+
+    def tell(self, text: str, done: float) -> None:
+        seconds = time.monotonic() - self._began
+        if seconds < self._next:
+            return
+        self._pause = min(2 * self._pause, _LONGEST)
+        self._next = seconds + self._pause
+        share = f", {done / self._whole:.0%}" if self._whole else ""
+        print(f"{self._what}: {seconds:.0f} s{share}, {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,48 @@
+"""`python -m stress replay`: show again what is wrong with a history, or run an explorer's schedule again.
+
+A history recorded from real threads cannot be made to happen again; what can be shown again is why it is
+wrong. What is no file is taken for a token of the explorer. If the code has changed since, that is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from stress.cli import explore
+from stress.cli.check import add_judging, judged
+from stress.cli.output import say, written
+from stress.history import HistoryError
+from stress.reports import html, text
+from stress.reports.report import report_on, verdict_on
+from stress.source import changed
+from stress.verdicts import EXIT_STATUS
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `replay` can be told."""
+    parser.add_argument("what", metavar="FILE", help="a recorded history, or a token of the explorer")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about it")
+    add_judging(parser)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Show it; the exit status tells the verdict as `check` does."""
+    if not os.path.exists(arguments.what):
+        return explore.replay(arguments)
+    try:
+        history, spec, judgement = judged(arguments.what, arguments)
+    except HistoryError as error:
+        print(error, file=sys.stderr)
+        return 2
+    report = report_on(history, spec, judgement)
+    if arguments.report:
+        written(lambda path: html.save(report, path), arguments.report)
+    for told in changed(history.header.get("code")):
+        print(f"{told}: the history is of what it was.", file=sys.stderr)
+    status = EXIT_STATUS[verdict_on(history, judgement)[0]]
+    say(text.render(report).rstrip(), status)
+    return status

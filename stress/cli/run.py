@@ -1,0 +1,145 @@
+"""`python -m stress run`: record structures under stress, and judge what their threads saw.
+
+Exit status 0: all was judged, and right. 1: something is wrong, be it that a process died. 2: nothing can be said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from stress.arguments import positive
+from stress.cli.output import say, written
+from stress.cli.progress import following
+from stress.cli.targets import found, named
+from stress.processes import Tally, default_processes
+from stress.pursuit import pursue
+from stress.recorder.campaign import Outcome, Settings, draw_seed, run_workloads
+from stress.recorder.record import CLOCKS
+from stress.recorder.workload import Workload
+from stress.tries.targets import TARGETS
+from stress.verdicts import EXIT_STATUS, Verdict, status_of
+
+__all__ = ["add_arguments", "main"]
+
+_SECONDS_OF_PURSUIT = 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `run` can be told."""
+    parser.add_argument(
+        "targets", nargs="*", default=list(TARGETS), metavar="TARGET",
+        help=f"{', '.join(TARGETS)} (default: all), or module:attribute for a Workload of your own, a list of them, or "
+             "what makes an object, if --spec says what it must look like",
+    )  # fmt: skip
+    parser.add_argument("--spec", metavar="NAME", help="what objects must look like: a name, or module:Class")
+    parser.add_argument("--seed", type=int, metavar="N", help="decides what is called, and where threads give way")
+    parser.add_argument(
+        "--duration", type=positive(float), metavar="SECONDS", help="run each target for so long (10, if no --rounds)"
+    )
+    parser.add_argument("--rounds", type=positive(int), metavar="N", help="run each target for so many rounds at most")
+    parser.add_argument(
+        "--threads", type=positive(int), default=3, metavar="N", help="how many call at once (%(default)s)"
+    )
+    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many campaigns run side by side")
+    parser.add_argument(
+        "--patience", type=positive(float), default=30.0, metavar="SECONDS",
+        help="how long nothing may move before a call counts as hung (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clock",
+        choices=sorted(CLOCKS),
+        default="ticket",
+        help="what orders calls and returns (%(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object for each target")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
+    parser.add_argument("--save", metavar="FILE.jsonl", default="stress-failure.jsonl",
+                        help="where the history goes if something is wrong (%(default)s)")  # fmt: skip
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the targets one after another until one is found wrong, or the user interrupts."""
+    try:
+        workloads = [(name, found(name, arguments.spec)) for name in arguments.targets]
+        settings = _settings(arguments)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    statuses = []
+    for name, each in workloads:
+        outcome = _run(name, each, settings)
+        if outcome.history is not None:
+            outcome = _saved(outcome, arguments.save)
+        statuses.append(EXIT_STATUS[outcome.verdict])
+        _tell(name, outcome, arguments)
+        if outcome.verdict is Verdict.ILLEGAL or outcome.interrupted:
+            break
+    return status_of(statuses)
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    duration = arguments.duration
+    if duration is None and arguments.rounds is None:
+        duration = 10.0
+    return Settings(
+        threads=arguments.threads,
+        rounds=arguments.rounds,
+        duration=duration,
+        seed=draw_seed() if arguments.seed is None else arguments.seed,
+        clock=arguments.clock,
+        processes=arguments.processes or default_processes(arguments.threads),
+        patience=arguments.patience,
+        supervised=True,
+    )
+
+
+def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcome:
+    whole = float(settings.rounds or 0) if settings.duration is None else settings.duration
+    with following(f"seed {settings.seed}", whole) as tell:
+
+        def watch(tally: Tally, seconds: float) -> None:
+            operations, overlapping = tally.value("operations"), tally.value("overlapping")
+            share = f"{overlapping / operations:.0%} overlapping" if operations else "starting"
+            done = tally.value("rounds") if settings.duration is None else seconds
+            tell(f"{operations:,} operations, {share}", done)
+
+        outcome = run_workloads(named(workloads, name), settings, watch)
+        if outcome.judgement is not None:
+            tell("looking for the same in fewer calls", whole)
+        return pursue(outcome, workloads, _SECONDS_OF_PURSUIT)
+
+
+def _saved(outcome: Outcome, path: str) -> Outcome:
+    return replace(outcome, saved_as=path) if written(lambda path: outcome.save(path), path) else outcome
+
+
+def _tell(name: str, outcome: Outcome, arguments: argparse.Namespace) -> None:
+    status = EXIT_STATUS[outcome.verdict]
+    page = arguments.report if outcome.history is not None else None
+    if page and not written(outcome.save_html, page):
+        page = None
+    if arguments.json:
+        say(json.dumps(_as_json(name, outcome, page)), status)
+        return
+    say(f"{name}: {outcome.report()}".rstrip(), status)
+    if outcome.saved_as:
+        say(f"The history is in {outcome.saved_as}" + (f", a page about it in {page}" if page else "") + ".", status)
+
+
+def _as_json(name: str, outcome: Outcome, page: str | None) -> dict[str, Any]:
+    report = outcome.explained()
+    return {
+        "target": name, "verdict": outcome.verdict.name.lower(), "missing": list(outcome.missing),
+        "seed": outcome.seed, "rounds": outcome.rounds, "operations": outcome.operations,
+        "overlap": round(outcome.overlap, 4), "undecided": outcome.undecided,
+        "seconds": round(outcome.seconds, 3), "interrupted": outcome.interrupted, "trouble": outcome.trouble,
+        "stacks": outcome.stacks,
+        "found": report.diagnosis.shape.name if report and report.diagnosis else None,
+        "sentence": report.sentence if report else None, "history": outcome.saved_as or None, "report": page,
+        "replay": outcome.replay or None,
+    }  # fmt: skip

@@ -1,0 +1,58 @@
+"""What `run` and `explore` put to the test: this distribution's own tries by name, or what lies in users' code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stress.formats.read import make_spec
+from stress.recorder.workload import Workload
+from stress.reference import found_at
+from stress.spec import Spec
+from stress.tries.targets import TARGETS
+
+__all__ = ["found", "named"]
+
+
+def found(name: str, spec: str | None) -> list[Workload]:
+    """The workloads of that name: one of `TARGETS`, or ``module:attribute`` for a `Workload`, a list of them, or
+    something that makes an object. `spec` says what it must look like, where that is not told by the name.
+
+    Raises:
+        ValueError: there are none; the message says what was looked for.
+    """
+    if name in TARGETS:
+        if spec is not None:
+            raise ValueError(f"{name} has a specification of its own")
+        return TARGETS[name]()
+    if ":" not in name:
+        raise ValueError(
+            f"nothing is called {name!r}: there are {', '.join(TARGETS)}, and module:attribute for your own"
+        )
+    there = found_at(name)
+    judge = None if spec is None else make_spec(spec)
+    workloads = [there] if isinstance(there, Workload) else there
+    if isinstance(workloads, list) and workloads and all(isinstance(each, Workload) for each in workloads):
+        return named([each if judge is None else replace(each, spec=judge) for each in workloads], name)
+    if callable(there):
+        return [Workload(there, *_spec_and_operations(name, judge), name=name, target=name)]
+    raise ValueError(
+        f"{name} is no Workload, nor a list of them, nor something that makes an object, but a {type(there).__name__}"
+    )
+
+
+def _spec_and_operations(name: str, spec: Spec | None) -> tuple[Spec, Sequence[tuple[object, ...]]]:
+    if spec is None:
+        raise ValueError(f"{name} makes an object: say what it must look like with --spec module:Class")
+    operations = getattr(spec, "operations", ())
+    if not operations:
+        raise ValueError(
+            f"nothing tells what to call on {name}: let the specification have `operations`, such as "
+            '[("put", one_of("a", "b"), unique)], or name a Workload'
+        )
+    return spec, operations
+
+
+def named(workloads: Sequence[Workload], target: str) -> list[Workload]:
+    """The workloads, which know now by which name they were found."""
+    return [replace(each, target=target) for each in workloads]

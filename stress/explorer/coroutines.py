@@ -1,0 +1,179 @@
+"""The threads of an execution, of which one runs at a time: greenlets where the package is installed, threads of the
+operating system elsewhere (some ten times slower).
+
+`MAIN` is whoever calls `resume`. A body runs until it ends or hands over with `switch`; when it ends, `MAIN` goes on.
+The only exception that may end it is `Abandoned`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, Protocol
+
+__all__ = ["MAIN", "Abandoned", "Coroutines", "Greenlets", "Threads", "new_coroutines"]
+
+MAIN: Final = -1
+
+Body = Callable[[int], None]
+
+
+class Abandoned(BaseException):
+    """Ends a body in mid-air, as if its thread never ran again."""
+
+
+class Coroutines(Protocol):
+    """Numbered bodies, of which one runs at a time."""
+
+    def start(self, body: Body, size: int) -> None:
+        """Make ready `size` threads, of which number n will run `body(n)`; none runs yet."""
+
+    def resume(self, to: int) -> None:
+        """Called by `MAIN`: let `to` run; returns when a body has ended, or has switched to `MAIN`."""
+
+    def switch(self, me: int, to: int) -> None:
+        """Called by body `me`: let `to` run; returns when somebody switches back."""
+
+    def abandon(self) -> None:
+        """Called by `MAIN`: end the bodies that have not."""
+
+    def thread_of_the_running(self, main: int) -> int:
+        """The identity of the thread of the operating system in which something runs now, if `main` called."""
+
+
+class _Bodies:
+    """What both kinds know of their bodies."""
+
+    def __init__(self) -> None:
+        self._body: Body | None = None
+        self._running: set[int] = set()
+
+    def _run(self, number: int) -> None:
+        self._running.add(number)
+        try:
+            assert self._body is not None
+            self._body(number)
+        except Abandoned:
+            pass
+        finally:
+            self._running.discard(number)
+
+
+class Greenlets(_Bodies):
+    """Coroutines made of greenlets. To begin and to end one takes longer than a dozen switches, so they stay: one that
+    has no body to run waits for another.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        greenlet: Any = import_module("greenlet")
+        self._make = greenlet.greenlet
+        self._main = greenlet.getcurrent
+        self._greenlets: list[Any] = []
+        self._parent: Any = None
+
+    def start(self, body: Body, size: int) -> None:
+        """As `Coroutines.start`."""
+        parent = self._main()
+        if parent is not self._parent:  # greenlets cannot leave the thread that they were made in
+            self._parent, self._greenlets = parent, []
+        self._body = body
+        while len(self._greenlets) < size:
+            self._greenlets.append(self._make(self._work))
+
+    def _work(self, number: int) -> None:
+        while True:
+            self._run(number)
+            number = self._parent.switch()
+
+    def resume(self, to: int) -> None:
+        """As `Coroutines.resume`."""
+        self._greenlets[to].switch(to)
+
+    def switch(self, me: int, to: int) -> None:
+        """As `Coroutines.switch`."""
+        (self._parent if to < 0 else self._greenlets[to]).switch(to)
+
+    def thread_of_the_running(self, main: int) -> int:
+        """As `Coroutines.thread_of_the_running`."""
+        return main
+
+    def abandon(self) -> None:
+        """As `Coroutines.abandon`."""
+        self._body = None
+        for number in list(self._running):
+            self._greenlets[number].throw(Abandoned)
+
+
+class Threads(_Bodies):
+    """Coroutines made of threads of the operating system, which wait for their turns on locks of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turns: list[Any] = []
+        self._main = _Turn()
+        self._abandoned = False
+        self._current = 0
+
+    def start(self, body: Body, size: int) -> None:
+        """As `Coroutines.start`."""
+        self._body, self._running = body, set()
+        while len(self._turns) < size:
+            number = len(self._turns)
+            self._turns.append(_Turn())
+            threading.Thread(target=self._work, args=(number,), name=f"explored-{number}", daemon=True).start()
+
+    def _work(self, number: int) -> None:
+        turn = self._turns[number]
+        while True:
+            turn.wait()
+            self._current = threading.get_ident()
+            try:
+                self._run(number)
+            finally:
+                self._main.give()
+
+    def resume(self, to: int) -> None:
+        """As `Coroutines.resume`."""
+        self._turns[to].give()
+        self._main.wait()
+        self._current = 0
+
+    def switch(self, me: int, to: int) -> None:
+        """As `Coroutines.switch`."""
+        (self._main if to < 0 else self._turns[to]).give()
+        self._turns[me].wait()
+        self._current = threading.get_ident()
+        if self._abandoned:
+            raise Abandoned
+
+    def thread_of_the_running(self, main: int) -> int:
+        """As `Coroutines.thread_of_the_running`."""
+        return self._current or main
+
+    def abandon(self) -> None:
+        """As `Coroutines.abandon`."""
+        self._abandoned = True
+        for number in list(self._running):
+            self.resume(number)
+        self._abandoned = False
+
+
+class _Turn:
+    """A lock that one gives and another waits for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.give: Callable[[], None] = self._lock.release
+        self.wait: Callable[[], bool] = self._lock.acquire
+
+
+def new_coroutines(kinds: Sequence[type[Coroutines]] = (Greenlets, Threads)) -> Coroutines:
+    """Coroutines of the quickest kind that there is."""
+    quickest, *others = kinds
+    if quickest is Greenlets and find_spec("greenlet") is None:
+        return new_coroutines(others)
+    return quickest()

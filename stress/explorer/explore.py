@@ -1,0 +1,394 @@
+"""Exploring an object of one's own: `stress.explore`.
+
+The object is explored as it is. Its class knows `ctrie.AtomicReference` and the primitives of `threading` by whatever
+name; while `explore` runs, these names stand for explored bodies (`substitution`, `synchronization`). What threads
+share in plain attributes and containers is stepped through by itself (`plain_state`), or where code says so
+(`switch_point`). The price is that nothing else in the process may make references meanwhile.
+
+What is explored is a scenario that the caller gives, or many that are drawn at random (`generation`). Schedules,
+judgement, minimisation and traces are those of any experiment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from random import Random
+from typing import Any, Final, cast
+
+from stress.checker.check import Verdict
+from stress.explorer.bounded import bounded
+from stress.explorer.dpor import reduced
+from stress.explorer.experiment import Finding
+from stress.explorer.generation import Scenarios
+from stress.explorer.machine import Drift, Execution
+from stress.explorer.minimise import minimise
+from stress.explorer.object_experiment import (
+    Around,
+    ObjectExperiment,
+    ObjectMachine,
+    Outliving,
+    Subject,
+    explored_references,
+    subject_of,
+)
+from stress.explorer.report import report_on_finding
+from stress.explorer.sampling import sampled
+from stress.explorer.scenario import Program, Scenario
+from stress.explorer.steps import name_of
+from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.token import TokenError, decode, encode
+from stress.explorer.trace import Given, trace
+from stress.explorer.watch import TimeIsUp, Watch
+from stress.history import UNSEEN, Call, Operation
+from stress.recorder.campaign import draw_seed
+from stress.recorder.workload import as_calls
+from stress.reports.html import save as save_page
+from stress.reports.report import Report
+from stress.reports.text import render_outcome
+from stress.source import digests
+from stress.spec import Spec
+from stress.spec_check import as_instance, check_spec
+
+__all__ = ["Explored", "explore"]
+
+Calls = Sequence[tuple[Any, ...]]
+Attempts = Iterator[Finding | None]
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What exploring an object found. True only if all schedules that were asked for were executed, and nothing was
+    wrong in any of them.
+
+    `verdict` is `UNKNOWN` if time was up before, or none was asked for. `executions` tells how many schedules were
+    executed, `token` is for `explore(..., replay=token)`, and `found` is the report on what is wrong.
+    """
+
+    verdict: Verdict
+    schedules: str
+    executions: int
+    seconds: float
+    token: str = ""
+    found: Report | None = None
+    missing: tuple[str, ...] = ()
+    """Why the verdict is `UNKNOWN`."""
+
+    def __bool__(self) -> bool:
+        return self.verdict is Verdict.LINEARIZABLE
+
+    @property
+    def summary(self) -> str:
+        """One line: what was executed, and how it went."""
+        verdict = self.verdict.value if self.found is None else self.found.headline
+        rate = self.executions / self.seconds if self.seconds else 0.0
+        return f"{verdict}; {self.schedules}: {self.executions:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s)"
+
+    def report(self) -> str:
+        """All that is known, as text."""
+        return render_outcome(self.summary, self.found)
+
+    def save_html(self, path: str) -> None:
+        """Write the report on what is wrong as a page.
+
+        Raises:
+            ValueError: nothing is.
+        """
+        if self.found is None:
+            raise ValueError("nothing was found, so there is nothing to show")
+        save_page(self.found, path)
+
+
+def explore(
+    factory: Callable[[], Any],
+    spec: Spec,
+    threads: Sequence[Any] | Scenarios,
+    *,
+    at_start: Calls = (),
+    at_end: Calls = (),
+    check: Callable[[Any], object] | None = None,
+    preemptions: int | None = None,
+    samples: int | None = None,
+    stops: bool = False,
+    seed: int | None = None,
+    duration: float | None = None,
+    replay: str = "",
+    target: str = "",
+) -> Explored:
+    """Let a few threads call an object under every schedule, and judge all that they see.
+
+    Parameters:
+        factory: makes a fresh object in the state `spec.initial`; called for every execution, and makes the same
+            object each time.
+        spec: the sequential object that it must look like.
+        threads: the calls of each thread: tuples of a method's name and its arguments. Or the operations that threads
+            may call, as for `stress.run`: then scenarios are drawn from them; `Scenarios` says how many, and of what
+            size.
+        at_start: calls to make before any thread runs.
+        at_end: calls to make when no thread runs any more. Their answers count as any other.
+        check: raises if an invariant of the object does not hold; called after every execution.
+        preemptions: how many switches away from a thread that could go on a schedule may have; None: any number, and
+            of schedules that nobody could tell apart one is executed.
+        samples: execute so many schedules drawn at random instead, uniformly and by priorities (PCT).
+        stops: let, besides, each thread in turn stop for ever after its first step, its second, and so on. The
+            others must come to their ends, one after another if `preemptions` is None.
+        seed: decides what is drawn; drawn at random if None.
+        duration: seconds to explore at most; None: no limit. The verdict is `UNKNOWN` if
+            they are up before the end.
+        replay: the token of an earlier call with the same arguments: execute that schedule alone. If nothing is wrong
+            with it, the verdict is `UNKNOWN`, for one schedule is not all.
+        target: where the object is found, as `module:attribute`, if the token is to know.
+
+    Returns:
+        the outcome, which is true if nothing is wrong; `outcome.report()` explains it. An execution takes some
+        hundred microseconds; their number is exponential in the number of accesses.
+
+    Raises:
+        ValueError: the threads access nothing that the explorer knows, or the object does not do the same each time,
+            or `replay` does not fit.
+        SpecError: the specification contradicts itself, or cannot be used.
+        AttributeError: the object has no method of the name of a call.
+
+    Threads that wait for each other are found as a deadlock, unless the specification says that they wait (`WAITS`).
+    A thread that waits by trying again is taken to wait; with `stops`, it is found as a livelock.
+
+    >>> import stress
+    >>> from ctrie import AtomicReference
+    >>> class Hits:
+    ...     def __init__(self):
+    ...         self.n = AtomicReference(0)
+    ...     def increment(self):
+    ...         while True:
+    ...             n = self.n.load()
+    ...             if self.n.compare_and_set(n, n + 1):
+    ...                 return n + 1
+    >>> outcome = stress.explore(Hits, stress.Counter(), [[("increment",)], [("increment",)]])
+    >>> outcome.verdict, outcome.executions
+    (<Verdict.LINEARIZABLE: 'linearizable'>, 4)
+    """
+    if preemptions is not None and samples is not None:
+        raise ValueError("schedules with few preemptions, or samples: choose one")
+    plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration)
+    around = Around(as_calls(at_start), as_calls(at_end))
+    scenarios = _scenarios(threads)
+    if scenarios is not None and (replay or preemptions is not None or samples is not None or around != Around()):
+        raise ValueError("at_start, at_end, preemptions, samples and replay go with the calls of each thread")
+    with explored_references() as machine, subject_of(machine, factory, spec, around, check) as subject:
+        name = type(factory()).__name__
+        with Watch(machine, duration):
+            if scenarios is not None:
+                return _generated(machine, subject, target, name, scenarios, plan)
+            program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
+            _check_program(spec, program, around)
+            exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
+            return exploration.replay(replay) if replay else exploration.run(plan)
+
+
+def _scenarios(threads: Any) -> Scenarios | None:
+    """What is to be drawn; None if the calls of each thread are given."""
+    if isinstance(threads, Scenarios):
+        return threads
+    if isinstance(threads, str) or any(isinstance(each, str) for each in threads):
+        as_calls(threads)  # which are none
+    are_operations = bool(threads) and all(isinstance(each, tuple) and each and _is_name(each[0]) for each in threads)
+    return Scenarios(threads) if are_operations else None
+
+
+def _is_name(each: Any) -> bool:
+    return isinstance(each, str)
+
+
+def _check_program(spec: Spec, program: Program, around: Around) -> None:
+    calls = [call for calls in (around.at_start, *program, around.at_end) for call in calls]
+    check_spec(as_instance(spec), [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(calls)])
+    if not program or not all(program):
+        raise ValueError("there must be a thread, and a call in every thread")
+
+
+def _generated(
+    machine: ObjectMachine, subject: Subject, target: str, name: str, scenarios: Scenarios, plan: _Plan
+) -> Explored:
+    """Explore one drawn scenario after another, up to the first in which something is wrong."""
+    began, executions = time.monotonic(), 0
+    told = f"{scenarios}, seed {plan.seed}"
+    missing: tuple[str, ...] = ()
+    for number, drawn in enumerate(scenarios.drawn(subject.spec, Random(plan.seed))):
+        around = Around(drawn.before, drawn.after)
+        _check_program(subject.spec, drawn.threads, around)
+        here = replace(subject, around=around)
+        exploration = _Exploration(machine, here, target, Scenario(name, "", drawn.threads), began)
+        outcome = exploration.run(replace(plan, executions=scenarios.executions, told=told))
+        executions += outcome.executions
+        missing = outcome.missing
+        if outcome.verdict is Verdict.ILLEGAL:
+            told = f"scenario {number + 1} of {told}"
+        if outcome.verdict is not Verdict.LINEARIZABLE:
+            return replace(outcome, schedules="; ".join([told, *missing]), executions=executions)
+    return Explored(Verdict.LINEARIZABLE, told, executions, time.monotonic() - began)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which schedules to execute, and for how long."""
+
+    preemptions: int | None
+    samples: int | None
+    stops: bool
+    seed: int
+    duration: float | None
+    executions: int | None = None
+    """How many to execute at most, of a scenario that was drawn."""
+    told: str = ""
+
+    def __str__(self) -> str:
+        if self.told:
+            return self.told
+        if self.samples is not None:
+            told = f"{self.samples:,} schedules drawn at random, seed {self.seed}"
+        elif self.preemptions is not None:
+            told = f"every schedule with at most {self.preemptions} preemptions"
+        else:
+            told = "every schedule that can be told from others"
+        return told + (", and with threads that stop for ever" if self.stops else "")
+
+
+_REPLAYED: Final = "the schedule of the token"
+
+
+class _Exploration:
+    """A subject, the scenario on it, and the machine that they run on."""
+
+    def __init__(
+        self, machine: ObjectMachine, subject: Subject, target: str, scenario: Scenario, began: float | None = None
+    ) -> None:
+        self._machine, self._subject, self._target, self._scenario = machine, subject, target, scenario
+        self._is_drawn = began is not None
+        self._seed = 0
+        self._began = time.monotonic() if began is None else began
+
+    def _on(self, scenario: Scenario) -> ObjectExperiment:
+        return ObjectExperiment(self._machine, self._subject, scenario)
+
+    def run(self, plan: _Plan) -> Explored:
+        """Execute the schedules, up to the first in which something is wrong."""
+        executions = 0
+        self._seed = plan.seed
+        missing = self._subject.plain.missing()
+        outliving = Outliving(self._subject.plain)
+        first: Execution | None = None
+        try:
+            for finding in self._attempts(plan):
+                executions += 1
+                if finding is not None:
+                    outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
+                    return self._explained(outcome, minimise(finding, self._on))
+                if first is None:
+                    first = self._machine.execution
+                    self._refuse_nothing()
+                    outliving.compare()
+                if plan.duration is not None and time.monotonic() - self._began > plan.duration:
+                    missing.append("time was up")
+                    break
+            else:
+                if first is not None:
+                    outliving.compare()
+                    self._do_again(first)
+        except TimeIsUp:
+            missing.append("time was up in the middle of an execution")
+        except Drift as drift:
+            raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
+        verdict = Verdict.UNKNOWN if missing or not executions else Verdict.LINEARIZABLE
+        told = ", but ".join([str(plan), *missing])
+        return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
+
+    def _do_again(self, first: Execution) -> None:
+        """Execute the first schedule again, and compare.
+
+        Raises:
+            Drift: it is another execution now.
+        """
+        again, _ = self._on(self._scenario).run(Given(first.order))
+        if [name_of(first, at) for at in range(len(first.order))] != [
+            name_of(again, at) for at in range(len(again.order))
+        ] or first.answers != again.answers:
+            raise Drift.told("the first schedule, executed again in the end, is another execution")
+
+    def _attempts(self, plan: _Plan) -> Attempts:
+        whole = self._on(self._scenario)
+        if plan.executions is not None:
+            yield from _ways(whole, Random(plan.seed), plan.executions)
+            return
+        if plan.samples is not None:
+            yield from islice(sampled(whole, Random(plan.seed)), plan.samples)
+        elif plan.preemptions is not None:
+            yield from bounded(whole, plan.preemptions)
+        else:
+            yield from reduced(whole)
+        if plan.stops:
+            threads = self._scenario.threads
+            for first in range(len(threads)):
+                turned = Scenario(self._scenario.target, "", threads[first:] + threads[:first])
+                yield from stopped_for_ever(self._on(turned), plan.preemptions or 0)
+
+    def _refuse_nothing(self) -> None:
+        if all(slot._name is None for slot in self._machine.execution.slots):
+            raise ValueError(
+                f"there is nothing to explore: no call of {self._scenario} accesses an AtomicReference that was made "
+                "during the exploration, a lock or the like, or a plain attribute or container that changes, or passes "
+                "a switch_point"
+            )
+
+    def replay(self, token: str) -> Explored:
+        """Execute the one schedule again that the token holds."""
+        threads, order, since = decode(self._scenario.threads, token, self._scenario.target)
+        try:
+            _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
+        except Drift as drift:
+            raise TokenError(f"the token does not fit (any more): {drift}") from None
+        made = len(self._machine.execution.order)
+        if made < len(order):
+            raise TokenError(f"the token does not fit (any more): of its {len(order)} steps only {made} are made")
+        if finding is None:
+            return self._outcome("; ".join([f"nothing is wrong in {_REPLAYED} alone", *since]), 1, Verdict.UNKNOWN)
+        return self._explained(self._outcome("; ".join([_REPLAYED, *since]), 1, Verdict.ILLEGAL), finding)
+
+    def _given(self) -> str:
+        """What `explore` is to be given to explore the scenario alone."""
+        if not self._is_drawn:
+            return "..."
+        around = self._subject.around
+        threads = ", ".join(map(_written, self._scenario.threads))
+        return f"..., [{threads}], at_start={_written(around.at_start)}, at_end={_written(around.at_end)}"
+
+    def _outcome(self, schedules: str, executions: int, verdict: Verdict = Verdict.LINEARIZABLE) -> Explored:
+        return Explored(verdict, schedules, executions, time.monotonic() - self._began)
+
+    def _explained(self, outcome: Explored, finding: Finding) -> Explored:
+        code = digests(self._subject.factory, type(self._subject.spec))
+        found_by = f"{self._target} --seed {self._seed}" if self._target else ""
+        token = encode(self._scenario.threads, finding, code, found_by)
+        again = f"stress.explore({self._given()}, replay={token!r})"
+        if found_by and self._is_drawn:
+            again = f"python -m stress explore {found_by}"
+        report = report_on_finding(self._on(finding.scenario), finding, again)
+        return replace(outcome, token=token, found=report)
+
+
+def _ways(experiment: ObjectExperiment, random: Random, executions: int) -> Attempts:
+    """At most so many executions: all that can be told apart, if they are few; else some of these, then others with few
+    preemptions, and some at random.
+    """
+    made = 0
+    for finding in islice(reduced(experiment), executions // 2 + 1):
+        made += 1
+        yield finding
+    if made > executions // 2:
+        yield from islice(bounded(experiment, 2), executions // 4)
+        yield from islice(sampled(experiment, random), executions // 4)
+
+
+def _written(calls: Sequence[Call]) -> str:
+    """Calls as `explore` takes them."""
+    return repr([(op, *args) for op, args in calls])

@@ -1,0 +1,108 @@
+"""Scenarios drawn at random for an object of somebody else's, small ones first.
+
+A scenario has three parts: calls *before*, made by one thread; the *threads*; and calls *after*, by one thread again.
+What the specification says has to wait is not called before or after, where nobody would come to its help.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from stress.checker.waiting import after, may_wait
+from stress.history import Call
+from stress.recorder.workload import Draw, as_calls
+from stress.spec import Spec
+
+__all__ = ["Drawn", "Scenarios"]
+
+
+@dataclass(frozen=True)
+class Scenarios:
+    """Scenarios to be generated for `stress.explore`.
+
+    Parameters:
+        operations: what may be called: tuples of a method's name and its arguments, which may be `one_of(...)` or
+            `unique`; write one twice to have it called twice as often.
+        roles: what each thread may call, if not all may call the same: a list of operations for each. There are as many
+            threads then.
+        threads: how many threads there are.
+        calls: how many calls a thread makes at most.
+        before: how many calls are made before them at most.
+        after: how many are made after them at most.
+        scenarios: how many to generate.
+        executions: how many schedules of each to execute at most.
+    """
+
+    operations: Sequence[tuple[Any, ...]]
+    roles: Sequence[Sequence[tuple[Any, ...]]] = ()
+    threads: int = 2
+    calls: int = 5
+    before: int = 5
+    after: int = 5
+    scenarios: int = 100
+    executions: int = 1_000
+
+    def __post_init__(self) -> None:
+        for operations in (self.operations, *self.roles):
+            as_calls(operations)
+        if not self.operations and not self.roles:
+            raise ValueError("there must be an operation to call")
+        if self.threads < 1 or self.calls < 1 or self.scenarios < 1 or self.executions < 1:
+            raise ValueError("threads, calls, scenarios and executions must be at least 1")
+        if self.before < 0 or self.after < 0:
+            raise ValueError("before and after must be at least 0")
+
+    def __str__(self) -> str:
+        threads = len(self.roles) or self.threads
+        return (
+            f"{self.scenarios:,} scenarios of {threads} threads with up to {self.calls} calls each, up to "
+            f"{self.executions:,} schedules of each"
+        )
+
+    def drawn(self, spec: Spec, random: Random) -> Iterator[Drawn]:
+        """The scenarios, one after another; they grow."""
+        for number in range(self.scenarios):
+            yield self._draw(spec, random, (number + 1) / self.scenarios)
+
+    def _draw(self, spec: Spec, random: Random, share: float) -> Drawn:
+        fresh = itertools.count(1).__next__
+        roles = self.roles or [self.operations] * self.threads
+        everything = self.operations or [operation for role in roles for operation in role]
+
+        def call(operations: Sequence[tuple[Any, ...]]) -> Call:
+            op, *args = random.choice(operations)
+            return op, tuple(arg.draw(random, fresh) if isinstance(arg, Draw) else arg for arg in args)
+
+        def size(most: int) -> int:
+            return random.randint(0, round(most * share))
+
+        state, before = spec.initial, []
+        for _ in range(size(self.before)):
+            made = call(everything)
+            then = after(spec, state, made)
+            if then:
+                before.append(made)
+                state = then[0]
+        threads = tuple(
+            tuple(call(role) for _ in range(random.randint(1, max(1, round(self.calls * share))))) for role in roles
+        )
+        then_made = [call(everything) for _ in range(size(self.after))]
+        waiting = may_wait(spec, [call(everything) for _ in range(_WALK)])
+        return Drawn(tuple(before), threads, tuple(each for each in then_made if each[0] not in waiting))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A scenario: the calls before, those of each thread, and those after."""
+
+    before: tuple[Call, ...]
+    threads: tuple[tuple[Call, ...], ...]
+    after: tuple[Call, ...]
+
+
+_WALK: Final = 60
+"""Calls that are followed to see which operations may have to wait."""

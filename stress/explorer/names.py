@@ -1,0 +1,120 @@
+"""Names for the trace of an object of somebody else's: where it lies, for a reference; a letter and a number, for a
+node; and plain values as they are.
+
+`head` is the reference in that attribute of the object, `entries['a.b']` one in a dictionary of it, `N1.next` one of a
+node. The legend tells what nodes held when they were first met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from stress.explorer.plain_state import Place
+from stress.explorer.slots import LOAD
+from stress.explorer.switch_point import SwitchPoint
+from stress.explorer.synchronization import Primitive
+from stress.history import Raised, show
+
+__all__ = ["ObjectNames"]
+
+_PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, Raised, type)
+_SERIES: Final[Mapping[type, tuple[str, str]]] = {
+    tuple: ("(", ")"), list: ("[", "]"), set: ("{", "}"), frozenset: ("{", "}"),
+}  # fmt: skip
+
+
+class ObjectNames:
+    """Names of what an execution meets, and words for its accesses. `subject` gives the object it runs on."""
+
+    def __init__(self, subject: Callable[[], Any]) -> None:
+        self._subject = subject
+        self._names: dict[int, str] = {}
+        self._counts: dict[str, int] = {}
+        self._nodes: list[tuple[str, Any]] = []
+        self._kept: list[Any] = []  # so that no other object takes a named one's place in memory
+        self.legend: list[tuple[str, str]] = []
+
+    def access(self, slot: Any, expected: Any, desired: Any) -> str:
+        """As `Names.access`."""
+        if isinstance(slot, SwitchPoint):
+            return f"({slot.what})"
+        if isinstance(slot, Place):
+            return f"{slot.what}: {'read' if expected is LOAD else 'write'}"
+        if isinstance(slot, Primitive):
+            return self._on_primitive(slot, expected, desired)
+        if not _is_reference(slot):
+            return "(no access)"
+        place, found = self._place(slot), slot._value
+        if expected is LOAD:
+            return f"{place}: read {self.of(found)}"
+        swap = f"{place}: CAS {self.of(expected)} -> {self.of(desired)}"
+        return f"{swap} done" if found is expected else f"{swap} failed, it is {self.of(found)}"
+
+    def _on_primitive(self, primitive: Primitive, expected: Any, doing: str) -> str:
+        of = getattr(primitive, "of", primitive)
+        waits = expected is not LOAD and primitive._value is not expected
+        return f"{self._place(of)}.{doing}{' waits' if waits else ''}"
+
+    def _place(self, reference: Any) -> str:
+        """Where a reference lies; looked for again if it was not there yet when that was last done."""
+        if id(reference) not in self._names:
+            for prefix, holder in [("", self._subject()), *((f"{name}.", node) for name, node in self._nodes)]:
+                for place, held in _references(holder):
+                    self._names.setdefault(id(held), prefix + place)
+                    self._kept.append(held)
+        return self._names[id(reference)] if id(reference) in self._names else self._new(reference)
+
+    def of(self, value: Any) -> str:
+        """A word for a value."""
+        if isinstance(value, _PLAIN):
+            return value.__name__ if isinstance(value, type) else show(value)
+        if type(value) in _SERIES:
+            opening, closing = _SERIES[type(value)]
+            items = map(self.of, value) if isinstance(value, (tuple, list)) else sorted(map(self.of, value))
+            return f"{opening}{', '.join(items)}{',' * (type(value) is tuple and len(value) == 1)}{closing}"
+        if type(value) is dict:
+            return "{" + ", ".join(f"{self.of(key)}: {self.of(item)}" for key, item in value.items()) + "}"
+        if _is_reference(value):
+            return self._place(value)
+        return self._names.get(id(value)) or self._new(value)
+
+    def _new(self, node: Any) -> str:
+        kind = type(node).__name__
+        letter = kind.lstrip("_")[:1].upper()
+        number = self._counts[letter] = self._counts.get(letter, 0) + 1
+        name = self._names[id(node)] = f"{letter}{number}"
+        self._nodes.append((name, node))
+        self._kept.append(node)
+        at = len(self.legend)
+        self.legend.append((name, ""))
+        held = ", ".join(f"{each}={self.of(value)}" for each, value in _attributes(node) if not _is_reference(value))
+        self.legend[at] = (name, f"{kind}: {held}" if held else kind)
+        return name
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, Primitive) or (type(value).__name__ == "AtomicReference" and hasattr(value, "_value"))
+
+
+def _references(holder: Any) -> Iterator[tuple[str, Any]]:
+    """References among the attributes of `holder`, and in series and dictionaries there, with the words that lead to
+    them.
+    """
+    for name, value in _attributes(holder):
+        if _is_reference(value):
+            yield name, value
+        elif isinstance(value, dict):
+            yield from ((f"{name}[{key!r}]", item) for key, item in value.items() if _is_reference(item))
+        elif isinstance(value, (list, tuple)):
+            yield from ((f"{name}[{at}]", item) for at, item in enumerate(value) if _is_reference(item))
+
+
+def _attributes(node: Any) -> Iterator[tuple[str, Any]]:
+    names = [*getattr(type(node), "_fields", ())]
+    for base in reversed(type(node).__mro__):
+        slots = base.__dict__.get("__slots__", ())
+        names += [slots] if isinstance(slots, str) else slots
+    for name in [*names, *getattr(node, "__dict__", ())]:
+        if not name.startswith("__") and hasattr(node, name):
+            yield name, getattr(node, name)

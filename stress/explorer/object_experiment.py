@@ -1,0 +1,219 @@
+"""An object of somebody else's, executed and judged as `experiment` says.
+
+Nobody knows all that such an object consists of, so nothing is put back: every execution has one of its own, fresh from
+the factory. References that the factory makes are named in the order in which it makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import count
+from threading import Lock
+from typing import Any, Final
+
+from stress.explorer.coroutines import Coroutines, new_coroutines
+from stress.explorer.experiment import Experiment, Look
+from stress.explorer.machine import BoundCall, Drift, Execution, Machine
+from stress.explorer.names import ObjectNames
+from stress.explorer.patience import patience
+from stress.explorer.plain_state import CONTAINERS, PlainState, held
+from stress.explorer.scenario import Scenario
+from stress.explorer.slots import Seam, slot_module
+from stress.explorer.substitution import exchanged, substituted
+from stress.explorer.switch_point import switching
+from stress.explorer.synchronization import Explored, explored_threading
+from stress.history import Call, Operation, freeze
+from stress.spec import Spec
+
+__all__ = ["Around", "ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
+
+
+@dataclass(frozen=True)
+class Around:
+    """The calls that are made before any thread runs, and when none runs any more."""
+
+    at_start: tuple[Call, ...] = ()
+    at_end: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is explored: a factory of objects, what such an object must look like, the calls that are made before and in
+    the end, and what raises then if an invariant does not hold.
+    """
+
+    factory: Callable[[], Any]
+    spec: Spec
+    around: Around
+    check: Callable[[Any], object] | None
+    plain: PlainState
+    outliving: Sequence[Any] = ()
+    """Primitives in variables of modules and attributes of classes."""
+
+
+_MOST_OF_A_VALUE: Final = 10_000
+_one_at_a_time: Final = Lock()
+
+
+@cache
+def _coroutines() -> Coroutines:
+    """One for all explorations: its threads, where they are not greenlets, never end."""
+    return new_coroutines()
+
+
+class ObjectMachine(Machine):
+    """A machine for an object of somebody else's, and the primitives that are explored on it."""
+
+    def __init__(self, seam: Seam, primitives: Explored) -> None:
+        super().__init__(seam, _coroutines())
+        self.primitives, self.fair = primitives, True
+
+
+@contextmanager
+def explored_references() -> Iterator[ObjectMachine]:
+    """Within the block, whoever makes a `ctrie.AtomicReference` makes one whose accesses the machine schedules. There
+    is one such block at a time.
+    """
+    seam = Seam(takes_back=False)
+    native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
+    primitives = explored_threading(seam)
+    with _one_at_a_time, substituted({native: explored}, primitives.everything), switching(seam):
+        yield ObjectMachine(seam, primitives)
+
+
+class _Maker:
+    """The scheduler while the factory runs: it only gives names, which no thread gives."""
+
+    def __init__(self) -> None:
+        self.name = count(-1, -1).__next__
+
+    def identity(self) -> int:
+        """As `Scheduler.identity`."""
+        return -1
+
+
+def _made(seam: Seam, factory: Callable[[], Any]) -> Any:
+    """An object of the factory's."""
+    known: Any = seam
+    known.scheduler = _Maker()
+    try:
+        return factory()
+    finally:
+        known.scheduler = None
+
+
+@contextmanager
+def subject_of(
+    machine: ObjectMachine,
+    factory: Callable[[], Any],
+    spec: Spec,
+    around: Around,
+    check: Callable[[Any], object] | None,
+) -> Iterator[Subject]:
+    """What is explored, for as long as the block lasts: its plain state, too, and primitives that were made before."""
+    plain = PlainState(machine.seam, _made(machine.seam, factory), [factory])
+    outliving: list[Any] = []
+    instead: list[tuple[Any, str, Any]] = []
+    for owner, name, value in plain.outliving():
+        new = machine.primitives.instead_of(value)
+        if new is not None:
+            new._name = ("made before", len(outliving))
+            outliving.append(new)
+            instead.append((owner, name, new))
+    with exchanged(instead), plain.stepping():
+        _refuse_real_primitives(machine, factory)
+        yield Subject(factory, spec, around, check, plain, outliving)
+
+
+def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) -> None:
+    """A real lock would be entered by all threads at once, for they run in one."""
+    kinds = tuple(machine.primitives.instances)
+    for each, where in held(_made(machine.seam, factory), kinds):
+        if isinstance(each, kinds) and not where:
+            raise ValueError(
+                f"a {type(each).__name__} is not Python that can be explored: stress.run puts it under stress"
+            )
+        if isinstance(each, kinds):
+            raise ValueError(
+                f"{where} is a {type(each).__name__} that was made before the exploration, or by a name that the "
+                "explorer does not know: let the factory make it, as threading.Lock() is made"
+            )
+
+
+class Outliving:
+    """What outlives an execution, and must not tell one from the next: variables of modules, attributes of classes."""
+
+    def __init__(self, plain: PlainState) -> None:
+        self._plain = plain
+        self._before = self._values()
+
+    def _values(self) -> dict[str, str]:
+        found = {}
+        for owner, name, value in self._plain.outliving():
+            if isinstance(value, (*CONTAINERS, int, float, str, bytes, frozenset, tuple, type(None))):
+                where = owner.__qualname__ if isinstance(owner, type) else owner.get("__name__", "")
+                found[f"{where}.{name}"] = repr(value)[:_MOST_OF_A_VALUE]
+        return found
+
+    def compare(self) -> None:
+        """Look whether an execution has left anything behind.
+
+        Raises:
+            Drift: one has.
+        """
+        for name, value in self._values().items():
+            if self._before.get(name, value) != value:
+                raise Drift.told(f"{name} outlives an execution, and calls change it: let the factory make it")
+
+
+class ObjectExperiment(Experiment):
+    """A scenario on the subject; to be used within `explored_references`."""
+
+    def __init__(self, machine: Machine, subject: Subject, scenario: Scenario) -> None:
+        super().__init__(machine, scenario)
+        self.spec = subject.spec
+        self._subject = subject
+        self._object: Any = None
+
+    def names(self) -> ObjectNames:
+        """As `Experiment.names`."""
+        return ObjectNames(lambda: self._object)
+
+    def _plans(self) -> Sequence[Sequence[BoundCall]]:
+        for primitive in self._subject.outliving:
+            primitive.reset()
+        made = self._object = _made(self.machine.seam, self._subject.factory)
+        self._subject.plain.note(made)
+        calls = self._subject.around.at_start
+        if calls:
+            with patience(self.machine.seam):
+                self.before = tuple(
+                    Operation(at, "main", time, time + 1, op, args, self._call(op, args))
+                    for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))
+                )
+        return [[(getattr(made, op), args) for op, args in calls] for calls in self.scenario.threads]
+
+    def _look(self, execution: Execution) -> Look:
+        calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
+        broken = self._broken()
+        return Look((calls, broken), calls, broken)
+
+    def _call(self, op: str, args: tuple[Any, ...]) -> Any:
+        try:
+            answer = getattr(self._object, op)(*args)
+        except Exception as error:  # noqa: BLE001 - an exception is an answer
+            return freeze(error)
+        return self.spec.normalise(op, answer)
+
+    def _broken(self) -> str:
+        if self._subject.check is None:
+            return ""
+        try:
+            self._subject.check(self._object)
+        except Exception as error:  # noqa: BLE001 - what looks at a broken object may raise anything
+            return f"an invariant is broken: {type(error).__name__}: {error}".rstrip(": ")
+        return ""

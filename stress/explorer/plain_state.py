@@ -1,0 +1,651 @@
+"""Switch points by themselves: shared attributes, and items of lists, dictionaries, sets and deques.
+
+While an object is explored, the functions that it is made of run from other code: their source, in which every access
+of an attribute that some function changes, and of a container if any is changed, is a step of its own. `self.n += 1` is
+a step that reads `n` and one that writes it; `self.waiting.append(x)`, `key in self.known` and `sorted(self.known)` are
+one step each, as they are one to an interpreter with a lock; a loop over a container makes a step for each item.
+
+* **Which functions**: the methods of the object's class and its bases, of the classes of what it holds when the factory
+  has made it, and all functions and classes that these name; but for the standard library's, and for code that marks
+  its steps itself (`switch_point`).
+* **Which attributes**: those that one of these functions assigns to, `__init__` aside. All others never change.
+* **Which containers**: all but lists and the like that a function makes for itself, and gives to nobody.
+
+What the factory has made is told apart by where it lies; of what is made later, all objects of a class are taken for
+one, which is sound and may cost executions. Code whose source cannot be read is left as it is, and `unseen` names it if
+it changes anything: then nothing is proved.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import Any, Final
+
+from stress.explorer.slots import Seam
+from stress.explorer.substitution import is_foreign
+
+__all__ = ["CONTAINERS", "Place", "PlainState", "held"]
+
+CONTAINERS: Final = (list, dict, set, deque, bytearray)
+_READERS: Final = frozenset({
+    "len", "list", "tuple", "sorted", "set", "frozenset", "dict", "sum", "min", "max", "any", "all", "iter",
+    "enumerate", "zip", "reversed", "bool", "repr", "str", "next", "map", "filter", "deque", "hash",
+})  # fmt: skip
+"""Names of functions that read a container in one step."""
+_KEEPERS: Final = frozenset({"iter", "map", "filter", "enumerate", "zip", "reversed"})
+"""Those of them whose answers read it later."""
+_CHANGERS: Final = frozenset({
+    "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle",
+})  # fmt: skip
+"""Names of functions that change their first argument, or their last, in one step."""
+_CHANGING: Final = frozenset({
+    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "discard", "add",
+    "clear", "update", "setdefault", "sort", "reverse", "rotate", "move_to_end", "difference_update",
+    "intersection_update", "symmetric_difference_update", "subtract", "__setitem__", "__delitem__", "__ior__",
+})  # fmt: skip
+_READING: Final = frozenset({
+    "get", "keys", "values", "items", "copy", "count", "index", "most_common", "elements", "union", "intersection",
+    "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint", "__getitem__", "__contains__",
+    "__len__",
+})  # fmt: skip
+_DESCRIPTORS: Final = (property, staticmethod, classmethod, MemberDescriptorType, GetSetDescriptorType)
+_MAKING: Final = frozenset({"__init__", "__new__", "__post_init__", "__set_name__", "__init_subclass__"})
+_DYNAMIC: Final = frozenset({"setattr", "delattr", "__dict__", "vars", "__setattr__", "__delattr__", "exec", "eval"})
+"""Names in whose presence any attribute may change."""
+_HELPER: Final = "__stress__"
+
+
+class Place:
+    """A place where plain values lie that threads share."""
+
+    __slots__ = ("_name", "what")
+    _value: Final = None
+
+    def __init__(self, name: Any, what: str) -> None:
+        self._name, self.what = name, what
+
+
+class PlainState:
+    """What of an object's plain state is explored. To be used with `stepping`, and told of every object that the
+    factory makes.
+
+    Parameters:
+        seam: where steps are made.
+        made: an object of the factory's.
+        others: more functions and classes that belong to it, such as the factory.
+    """
+
+    def __init__(self, seam: Seam, made: Any, others: Iterable[Any] = ()) -> None:
+        self._seam = seam
+        self._places: dict[Any, Place] = {}
+        self._lying: dict[int, tuple[Any, str]] = {}
+        classes = [type(each) for each, _ in held(made)]
+        self._functions, self.classes = _reachable([*classes, *others])
+        codes = [code for function in self._functions for code in _codes(function.__code__)]
+        self.attributes, self.containers = _changed(codes)
+        self._instead: list[tuple[FunctionType, CodeType]] = []
+        self.unseen: list[str] = []
+        """Functions that change something, and cannot be seen doing so."""
+        if self.attributes or self.containers:
+            self._rewrite()
+
+    @property
+    def is_stepping(self) -> bool:
+        """Whether there is anything to see."""
+        return bool(self._instead)
+
+    def missing(self) -> list[str]:
+        """Why what was explored is not all."""
+        if not self.unseen:
+            return []
+        return [f"the source of {', '.join(self.unseen)} cannot be read, so what it changes was not seen"]
+
+    def outliving(self) -> Iterator[tuple[Any, str, Any]]:
+        """What outlives an execution: the variables of modules that the functions name, as (dictionary, name, value),
+        and the attributes of classes, as (class, name, value).
+        """
+        seen: set[tuple[int, str]] = set()
+        for function in self._functions:
+            names = function.__globals__
+            for name in dict.fromkeys(name for code in _codes(function.__code__) for name in code.co_names):
+                is_variable = name in names and not isinstance(names[name], (type, FunctionType, ModuleType))
+                if is_variable and (id(names), name) not in seen:
+                    seen.add((id(names), name))
+                    yield names, name, names[name]
+        for cls in self.classes:
+            for name, value in list(vars(cls).items()):
+                if not name.startswith("__") and not callable(value) and not isinstance(value, _DESCRIPTORS):
+                    yield cls, name, value
+
+    def _rewrite(self) -> None:
+        trees: dict[str, dict[tuple[str, int], tuple[CodeType, CodeType]] | None] = {}
+        for function in self._functions:
+            code = function.__code__
+            touched = _touches(code, self.attributes, self.containers)
+            if not touched or _marks_itself(code):
+                continue
+            if code.co_filename not in trees:
+                trees[code.co_filename] = _both(function, self.attributes, self.containers)
+            plain, stepping = (trees[code.co_filename] or {}).get(_key(code), (None, None))
+            if plain is None or stepping is None or not _same(plain, code) or stepping.co_freevars != code.co_freevars:
+                if any(map(_changes, _codes(code))) and code.co_name not in _MAKING:
+                    self.unseen.append(function.__qualname__)
+                continue
+            self._instead.append((function, stepping))
+
+    @contextmanager
+    def stepping(self) -> Iterator[None]:
+        """Within the block, the functions run from the code that makes steps."""
+        spaces = {id(function.__globals__): function.__globals__ for function, _ in self._instead}
+        codes = [(function, function.__code__) for function, _ in self._instead]
+        try:
+            for names in spaces.values():
+                names[_HELPER] = self
+            for function, code in self._instead:
+                function.__code__ = code
+            yield
+        finally:
+            for function, code in codes:
+                function.__code__ = code
+            for names in spaces.values():
+                names.pop(_HELPER, None)
+
+    def note(self, made: Any) -> None:
+        """What lies where in a fresh object."""
+        if self._instead:
+            self._lying = {id(each): (each, where) for each, where in held(made)}
+
+    # What rewritten code calls.
+
+    def at(self, owner: Any) -> Any:
+        """`owner`, whose attributes are accessed step by step."""
+        if self._seam.before is None or isinstance(owner, (ModuleType, super)):
+            return owner
+        return _Stepping(self, owner)
+
+    def items(self, container: Any) -> Any:
+        """A container whose items are accessed step by step."""
+        if self._seam.before is None or not isinstance(container, CONTAINERS):
+            return container
+        return _Items(self, container)
+
+    def read(self, container: Any) -> Any:
+        """A container that is about to be read as a whole."""
+        if isinstance(container, CONTAINERS):
+            self.step(container, None, False)
+        return container
+
+    def write(self, container: Any) -> Any:
+        """A container that is about to be changed as a whole."""
+        if isinstance(container, CONTAINERS):
+            self.step(container, None, True)
+        return container
+
+    def step(self, owner: Any, attribute: str | None, changes: bool) -> None:
+        """Make the step that accesses an attribute, or the items of a container if that is None."""
+        before = self._seam.before
+        if before is None:
+            return
+        lying = self._lying.get(id(owner))
+        where = f"a {type(owner).__name__}" if lying is None else lying[1]
+        key = (where, attribute)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = Place(key, _told(where, attribute))
+        if changes:
+            before(place, None, "write")
+        else:
+            before(place)
+
+
+def _told(where: str, attribute: str | None) -> str:
+    if attribute is None:
+        return f"items of {where}"
+    return f"{where}.{attribute}" if where else attribute
+
+
+class _Stepping:
+    """An object, of which every access of an attribute is a step."""
+
+    __slots__ = ("_of", "_state")
+
+    def __init__(self, state: PlainState, of: Any) -> None:
+        object.__setattr__(self, "_state", state)
+        object.__setattr__(self, "_of", of)
+
+    def __getattribute__(self, name: str) -> Any:
+        of, state = object.__getattribute__(self, "_of"), object.__getattribute__(self, "_state")
+        if isinstance(of, CONTAINERS) and hasattr(of, name):
+            return _Method(state, of, name) if name in _CHANGING or name in _READING else getattr(of, name)
+        if name in state.attributes:
+            state.step(of, name, False)
+        return getattr(of, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        of, state = object.__getattribute__(self, "_of"), object.__getattribute__(self, "_state")
+        state.step(of, name, True)
+        setattr(of, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        of, state = object.__getattribute__(self, "_of"), object.__getattribute__(self, "_state")
+        state.step(of, name, True)
+        delattr(of, name)
+
+
+class _Method:
+    """A method of a container, whose call is a step."""
+
+    __slots__ = ("_name", "_of", "_state")
+
+    def __init__(self, state: PlainState, of: Any, name: str) -> None:
+        self._state, self._of, self._name = state, of, name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        self._state.step(self._of, None, self._name in _CHANGING)
+        return getattr(self._of, self._name)(*args, **named)
+
+
+class _Items:
+    """A container, of which every access of items is a step."""
+
+    __slots__ = ("_of", "_state")
+
+    def __init__(self, state: PlainState, of: Any) -> None:
+        self._state, self._of = state, of
+
+    def __getitem__(self, key: Any) -> Any:
+        self._state.step(self._of, None, isinstance(self._of, dict) and hasattr(type(self._of), "__missing__"))
+        return self._of[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._state.step(self._of, None, True)
+        self._of[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        self._state.step(self._of, None, True)
+        del self._of[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        self._state.step(self._of, None, False)
+        items = iter(self._of)
+        while True:
+            self._state.step(self._of, None, False)
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            yield item
+
+
+# ------------------------------------------------------------------------------------------------ what belongs to it
+
+
+def held(made: Any, kinds: tuple[type, ...] = (), most: int = 500) -> Iterator[tuple[Any, str]]:
+    """The objects and containers that an object consists of, and objects of certain kinds, each with where it lies."""
+    seen: dict[int, Any] = {}
+    waiting: deque[tuple[Any, str]] = deque([(made, "")])
+    while waiting and len(seen) < most:
+        each, where = waiting.popleft()
+        if id(each) in seen or isinstance(each, (str, bytes, int, float, bool, type(None), type, ModuleType)):
+            continue
+        seen[id(each)] = each
+        is_ours = _is_ours(type(each))
+        if is_ours or isinstance(each, CONTAINERS) or (kinds and isinstance(each, kinds)):
+            yield each, where
+        if isinstance(each, dict):
+            waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()))
+        elif isinstance(each, (list, tuple, deque)):
+            waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each))
+        if is_ours or each is made:
+            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in _attributes(each))
+
+
+_HEAP_TYPE: Final = 1 << 9
+
+
+def _is_ours(each: Any) -> bool:
+    """Whether a class or function is part of the object. What is executed without a module says that it is built in."""
+    module = getattr(each, "__module__", "") or ""
+    if module == "builtins":
+        return isinstance(each, FunctionType) or (isinstance(each, type) and bool(each.__flags__ & _HEAP_TYPE))
+    return not is_foreign(module)
+
+
+def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
+    for base in reversed(type(each).__mro__):
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if not name.startswith("__") and hasattr(each, name):
+                yield name, getattr(each, name)
+    yield from list(getattr(each, "__dict__", {}).items())
+    for base in type(each).__mro__:  # what all objects of a class share
+        if _is_ours(base):
+            for name, item in list(vars(base).items()):
+                if isinstance(item, CONTAINERS):
+                    yield f"__class__.{name}", item
+
+
+def _reachable(roots: Iterable[Any]) -> tuple[list[FunctionType], list[type]]:
+    """The functions of classes and functions, and of those that their code names; and those classes."""
+    waiting, seen = list(roots), set[int]()
+    functions: list[FunctionType] = []
+    classes: list[type] = []
+    while waiting:
+        each = waiting.pop()
+        each = getattr(each, "__func__", each)
+        if id(each) in seen or not _is_ours(each):
+            continue
+        seen.add(id(each))
+        if isinstance(each, type):
+            classes.append(each)
+            waiting += [base for base in each.__mro__[1:] if base is not object]
+            for value in vars(each).values():
+                if isinstance(value, property):
+                    waiting += [found for found in (value.fget, value.fset, value.fdel) if found is not None]
+                elif callable(value) or isinstance(value, (staticmethod, classmethod)):
+                    waiting.append(value)
+        elif isinstance(each, FunctionType):
+            functions.append(each)
+            wrapped = getattr(each, "__wrapped__", None)
+            if wrapped is not None:
+                waiting.append(wrapped)
+            names = {name for code in _codes(each.__code__) for name in code.co_names}
+            waiting += [each.__globals__[name] for name in names if callable(each.__globals__.get(name))]
+            for cell in each.__closure__ or ():
+                try:
+                    if callable(cell.cell_contents):
+                        waiting.append(cell.cell_contents)
+                except ValueError:
+                    continue  # not assigned yet
+    return functions, classes
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+# ------------------------------------------------------------------------------------------------- what changes in it
+
+
+def _changed(codes: Iterable[CodeType]) -> tuple[frozenset[str], bool]:
+    """The attributes that some code assigns to, and whether any changes a container."""
+    attributes: set[str] = set()
+    containers = False
+    for code in codes:
+        for each in dis.get_instructions(code):
+            if each.opname in ("STORE_ATTR", "DELETE_ATTR") and code.co_name not in _MAKING:
+                attributes.add(str(each.argval))
+            containers = containers or _changes_container(code, each)
+        if _DYNAMIC & {*code.co_names} and code.co_name not in _MAKING:
+            attributes.update(name for other in codes for name in other.co_names)
+    return frozenset(attributes), containers
+
+
+def _changes_container(code: CodeType, each: dis.Instruction) -> bool:
+    if code.co_name in _MAKING:
+        return False
+    if each.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"):
+        return True
+    return each.opname.startswith("LOAD_") and each.argval in (_CHANGING | _CHANGERS)
+
+
+def _changes(code: CodeType) -> bool:
+    return any(
+        each.opname in ("STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL") or _changes_container(code, each)
+        for each in dis.get_instructions(code)
+    )
+
+
+def _touches(code: CodeType, attributes: frozenset[str], containers: bool) -> bool:
+    return containers or any(attributes & {*each.co_names} for each in _codes(code))
+
+
+def _marks_itself(code: CodeType) -> bool:
+    return any("switch_point" in each.co_names for each in _codes(code))
+
+
+# ------------------------------------------------------------------------------------------------------- other code
+
+
+def _key(code: CodeType) -> tuple[str, int]:
+    return code.co_qualname, code.co_firstlineno
+
+
+def _same(one: CodeType, other: CodeType) -> bool:
+    """Whether the source still says what runs."""
+    return one.co_code == other.co_code and one.co_names == other.co_names
+
+
+def _both(
+    function: FunctionType, attributes: frozenset[str], containers: bool
+) -> dict[tuple[str, int], tuple[CodeType, CodeType]] | None:
+    """The code of every function of a source file, as it is and making steps; None if there is no source."""
+    try:
+        source = "".join(inspect.findsource(function)[0])
+        flags = function.__code__.co_flags & _FUTURE
+        tree = ast.parse(source)
+        plain = compile(tree, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
+        changed = ast.fix_missing_locations(_Rewriter(attributes, containers).visit(tree))
+        stepping = compile(changed, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+    with_steps = {_key(code): code for code in _codes(stepping)}
+    return {_key(code): (code, with_steps[_key(code)]) for code in _codes(plain) if _key(code) in with_steps}
+
+
+_FUTURE: Final = 0x1FF0000  # what `from __future__ import` leaves in a code's flags
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Puts steps into functions."""
+
+    def __init__(self, attributes: frozenset[str], containers: bool) -> None:
+        self._attributes, self._containers = attributes, containers
+        self._private: list[frozenset[str]] = []
+
+    # Functions.
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
+        return self._function(node)
+
+    def _function(self, node: Any) -> Any:
+        if node.name in _MAKING:
+            return node
+        self._private.append(_private_names(node))
+        node.body = [self.visit(each) for each in node.body]
+        self._private.pop()
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        private, self._private = self._private, []
+        node.body = [self.visit(each) for each in node.body]
+        self._private = private
+        return node
+
+    # Accesses.
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        is_of_container = self._containers and (node.attr in _CHANGING or node.attr in _READING)
+        wraps = node.attr in self._attributes or (is_of_container and not self._is_private(node.value))
+        self.generic_visit(node)
+        if self._private and wraps:
+            node.value = _call("at", node.value)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        wraps = self._may_be_shared(node.value)
+        self.generic_visit(node)
+        if wraps:
+            node.value = _call("items", node.value)
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        return self._loop(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        return self._loop(node)
+
+    def _loop(self, node: Any) -> Any:
+        wraps = self._may_be_shared(node.iter)
+        self.generic_visit(node)
+        if wraps:
+            node.iter = _call("items", node.iter)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        shared = [self._may_be_shared(each) for each in (node.left, *node.comparators)]
+        self.generic_visit(node)
+        sides = [_read_if(wraps, each) for each, wraps in zip((node.left, *node.comparators), shared, strict=True)]
+        node.left, node.comparators = sides[0], sides[1:]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        doing = "write" if name in _CHANGERS else "read" if name in _READERS else ""
+        is_read = doing == "write" or (doing == "read" and isinstance(node.func, ast.Name))
+        shared = [is_read and self._may_be_shared(each) for each in node.args]
+        self.generic_visit(node)
+        node.args = [_call(doing, each) if wraps else each for each, wraps in zip(node.args, shared, strict=True)]
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        return self._reading(node, "value")
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        return self._reading(node, "operand")
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        return self._reading(node, "left", "right")
+
+    def visit_If(self, node: ast.If) -> Any:
+        return self._reading(node, "test")
+
+    def visit_While(self, node: ast.While) -> Any:
+        return self._reading(node, "test")
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        return self._reading(node, "test")
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        return self._reading(node, "value")
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        shared = [self._may_be_shared(each) for each in node.values]
+        self.generic_visit(node)
+        node.values = [_read_if(wraps, each) for each, wraps in zip(node.values, shared, strict=True)]
+        return node
+
+    def _reading(self, node: Any, *fields: str) -> Any:
+        shared = [name for name in fields if self._may_be_shared(getattr(node, name))]
+        self.generic_visit(node)
+        for name in shared:
+            setattr(node, name, _call("read", getattr(node, name)))
+        return node
+
+    def _may_be_shared(self, node: ast.expr) -> bool:
+        """Whether an expression may be a container that others know."""
+        if not self._private or not self._containers:
+            return False
+        return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and not self._is_private(node)
+
+    def _is_private(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and bool(self._private) and node.id in self._private[-1]
+
+
+def _call(helper: str, argument: ast.expr) -> ast.Call:
+    """A call of a method of `PlainState` in the place of an expression."""
+    function = ast.Attribute(ast.Name(_HELPER, ast.Load()), helper, ast.Load())
+    call = ast.Call(function, [argument], [])
+    for each in (call, function, function.value):
+        ast.copy_location(each, argument)
+    return call
+
+
+def _read_if(is_read: bool, expression: ast.expr) -> ast.expr:
+    return _call("read", expression) if is_read else expression
+
+
+_FRESH: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+
+
+def _private_names(function: _Function) -> frozenset[str]:
+    """Local variables that only ever hold containers which the function makes, and gives to nobody but its caller."""
+    fresh: set[str] = set()
+    other: set[str] = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+    used: dict[str, int] = {}
+    harmless: dict[str, int] = {}
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+                is_fresh = isinstance(target, ast.Name) and _is_fresh(node.value) and len(targets) == 1
+                if is_fresh:
+                    fresh.update(names)
+                elif isinstance(target, (ast.Name, ast.Tuple, ast.List)):
+                    other.update(names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            used[node.id] = used.get(node.id, 0) + 1
+        for each in _harmless(node):
+            harmless[each] = harmless.get(each, 0) + 1
+        if isinstance(node, (ast.For, ast.comprehension, ast.NamedExpr, ast.AugAssign)):
+            other.update(each.id for each in ast.walk(node.target) if isinstance(each, ast.Name))
+        if isinstance(node, (ast.With, ast.Global, ast.Nonlocal, ast.ExceptHandler)) or (
+            isinstance(node, (ast.FunctionDef, ast.Lambda)) and node is not function
+        ):
+            other.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name) and _is_bound(node, each))
+    return frozenset(name for name in fresh - other if used.get(name, 0) == harmless.get(name, 0))
+
+
+def _is_bound(node: ast.AST, name: ast.Name) -> bool:
+    """Whether a name is bound there, or known to an inner function."""
+    return isinstance(node, (ast.FunctionDef, ast.Lambda)) or not isinstance(name.ctx, ast.Load)
+
+
+def _is_fresh(node: ast.expr | None) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in ("list", "dict", "set", "deque", "sorted", "OrderedDict", "defaultdict")
+    return isinstance(node, _FRESH)
+
+
+def _harmless(node: ast.AST) -> Iterator[str]:
+    """The names that a node uses without giving to anybody what they hold."""
+    used: list[Any] = []
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            used.append(node.func.value)
+        elif isinstance(node.func, ast.Name) and node.func.id in _READERS - {
+            "iter",
+            "map",
+            "filter",
+            "enumerate",
+            "zip",
+        }:
+            used += node.args
+    elif isinstance(node, ast.Subscript):
+        used.append(node.value)
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        used.append(node.iter)
+    elif isinstance(node, ast.Compare):
+        used += [node.left, *node.comparators]
+    elif isinstance(node, ast.Return):
+        used.append(node.value)
+    elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
+        used.append(node.test)
+    elif isinstance(node, ast.UnaryOp):
+        used.append(node.operand)
+    yield from (each.id for each in used if isinstance(each, ast.Name))

@@ -1,0 +1,142 @@
+"""Other objects in the place of some, under every name by which code knows them.
+
+Who writes `from threading import Lock` has the lock in a name of their own module, so exchanging the one in `threading`
+would not reach them; and who writes `threading.Lock` has the module. The garbage collector tells who knows an object:
+modules, classes (an attribute), functions (a default argument, a variable of an outer function). What it has been told
+to forget (`gc.freeze`) is not found.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import CellType, FunctionType, ModuleType
+from typing import Any, Final
+
+__all__ = ["exchanged", "is_foreign", "substituted"]
+
+_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
+_INSTALLED: Final = tuple({sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep})
+_OURS: Final = (
+    "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
+    "execnet", "greenlet",
+)  # fmt: skip
+"""Packages that go on as they are while an object is explored, besides the standard library."""
+
+
+def is_foreign(module: Any) -> bool:
+    """Whether a module, by its name, belongs to what tests the object, or to Python itself."""
+    name = str(module)
+    if name == "queue":
+        return False
+    if name.partition(".")[0] in _OURS or name in sys.builtin_module_names:
+        return True
+    file = getattr(sys.modules.get(name), "__file__", None) or ""
+    return (file.startswith(_STANDARD) and not file.startswith(_INSTALLED)) or (
+        not file and name not in ("__main__", "")
+    )
+
+
+def _everywhere(module: Any) -> bool:
+    return False
+
+
+@contextmanager
+def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> Iterator[None]:
+    """Within the block, what stands in `everywhere` is exchanged wherever it is known, and what stands in `in_code` in
+    modules that are not foreign.
+    """
+    undo: list[Callable[[], None]] = []
+    try:
+        _exchange(everywhere, _everywhere, undo)
+        _exchange(in_code, is_foreign, undo)
+        yield
+    finally:
+        for step in reversed(undo):
+            step()
+        back = {id(new): old for old, new in {**everywhere, **in_code}.items()}
+        for names in _modules():  # also those that were imported meanwhile
+            _exchange_in(names, back, [])
+
+
+def _exchange(table: Mapping[Any, Any], is_left_out: Callable[[Any], bool], undo: list[Callable[[], None]]) -> None:
+    """Put what `table` says in the place of its keys; `undo` gets what takes it back."""
+    by_id = {id(old): new for old, new in table.items()}
+    for names in _modules():
+        if not is_left_out(names.get("__name__", "")):
+            _exchange_in(names, by_id, undo)
+    others: list[Any] = []  # belong to classes and functions, which have to be asked for
+    for holder in gc.get_referrers(*table):
+        if type(holder) is CellType:
+            old = holder.cell_contents
+            holder.cell_contents = by_id[id(old)]
+            undo.append(partial(setattr, holder, "cell_contents", old))
+        elif type(holder) is dict and "__builtins__" in holder:
+            if not is_left_out(holder.get("__name__", "")):
+                _exchange_in(holder, by_id, undo)
+        elif type(holder) is staticmethod:
+            others += [each for each in gc.get_referrers(holder) if type(each) is dict]
+        elif type(holder) in (dict, tuple):
+            others.append(holder)
+    for owner in gc.get_referrers(*others):
+        if isinstance(owner, (type, FunctionType)) and not is_left_out(owner.__module__):
+            _exchange_of(owner, by_id, undo)
+
+
+def _exchange_in(names: dict[str, Any], by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
+    for name in [name for name, value in list(names.items()) if id(value) in by_id]:
+        undo.append(partial(names.__setitem__, name, names[name]))
+        names[name] = by_id[id(names[name])]
+
+
+def _exchange_of(owner: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
+    """The same for attributes of a class, or default arguments of a function."""
+    if isinstance(owner, FunctionType):
+        _exchange_in(owner.__kwdefaults__ or {}, by_id, undo)
+        old = owner.__defaults__
+        if any(id(each) in by_id for each in old or ()):
+            owner.__defaults__ = tuple(by_id.get(id(each), each) for each in old or ())
+            undo.append(partial(setattr, owner, "__defaults__", old))
+        return
+    for name, value in list(vars(owner).items()):
+        inner = value.__func__ if isinstance(value, staticmethod) else value
+        if id(inner) in by_id:
+            new = by_id[id(inner)]
+            setattr(owner, name, staticmethod(new) if isinstance(value, staticmethod) else new)
+            undo.append(partial(setattr, owner, name, value))
+
+
+@contextmanager
+def exchanged(found: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Within the block, a variable of a module (its dictionary) or an attribute of a class has another value."""
+    before = []
+    for owner, name, new in found:
+        before.append((owner, name, _get(owner, name)))
+        _set(owner, name, new)
+    try:
+        yield
+    finally:
+        for owner, name, old in reversed(before):
+            _set(owner, name, old)
+
+
+def _get(owner: Any, name: str) -> Any:
+    return owner[name] if isinstance(owner, dict) else vars(owner)[name]
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    if isinstance(owner, dict):
+        owner[name] = value
+    else:
+        setattr(owner, name, value)
+
+
+def _modules() -> Iterator[dict[str, Any]]:
+    for module in list(sys.modules.values()):
+        if issubclass(type(module), ModuleType):
+            yield object.__getattribute__(module, "__dict__")  # which does not load what is lazy

@@ -1,0 +1,548 @@
+"""The explored bodies of `threading`: locks, conditions, events, semaphores, barriers, simple queues and thread-locals.
+
+Every operation on one is a step that the scheduler grants, as an access of a reference is. Who finds that it has to
+wait has made a step, too, which reads; then it makes none until another thread changes what it waits for. A wait with a
+timeout ends when nobody else can do anything: time passes when all others wait.
+
+`queue.Queue` and its kin are Python on top of these, and follow.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import types
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from stress.explorer.slots import LOAD, Seam
+
+__all__ = ["Explored", "Primitive", "explored_threading"]
+
+_BUSY: Final = object()
+
+
+class Primitive:
+    """What all explored primitives are to the scheduler: places with a name, and a value that tells whether an access
+    changes them.
+    """
+
+    seam: Seam
+    _name: Any = None
+    _value: Any = None
+
+    def _made(self) -> None:
+        scheduler = self.seam.scheduler
+        self._name = None if scheduler is None else scheduler.name()
+
+    def _step(self, doing: str, expected: Any = LOAD) -> None:
+        """Make a step; one that changes something if the value is `expected` then."""
+        before = self.seam.before
+        if before is not None:
+            before(self, expected, doing)
+
+    def _change(self, doing: str) -> None:
+        """Make a step that changes something in any case."""
+        before = self.seam.before
+        if before is not None:
+            before(_Change(self), None, doing)
+
+    def _me(self) -> int:
+        scheduler = self.seam.scheduler
+        return -1 if scheduler is None else scheduler.identity()
+
+    def _wait(self, timeout: float | None, awaited: Primitive | None = None) -> bool:
+        """Make no step until somebody changes this primitive; whether somebody did in time."""
+        park = getattr(self.seam.scheduler, "park", None)
+        if park is not None:
+            return bool(park(awaited or self, timeout))
+        if self.seam.before is None:
+            raise RuntimeError("the calling thread would wait for ever: no other one runs")
+        return True  # and the patience of whoever looks comes to an end
+
+    def _wake(self) -> None:
+        scheduler = self.seam.scheduler
+        if scheduler is not None and hasattr(scheduler, "wake"):
+            scheduler.wake(self)
+
+    def waits_for(self) -> str:
+        """What somebody waits for here, in words."""
+        return f"a {type(self).__name__}"
+
+    def reset(self) -> None:
+        """As it was made: for one that outlives an execution."""
+
+
+class _Change(Primitive):
+    """A primitive, as it is accessed by a step that changes it in any case."""
+
+    def __init__(self, changed: Primitive) -> None:
+        self._name, self.of = changed._name, changed
+
+
+def _timeout(blocking: bool, timeout: float) -> float | None:
+    return 0 if not blocking else None if timeout < 0 else timeout
+
+
+class Lock(Primitive):
+    """As `threading.Lock`."""
+
+    _value: Any = False
+
+    def __init__(self) -> None:
+        self._made()
+        self._holder = -1
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """As `threading.Lock.acquire`."""
+        limit = _timeout(blocking, timeout)
+        while True:
+            self._step("acquire", False)
+            if not self._value:
+                self._value, self._holder = True, self._me()
+                return True
+            if limit == 0 or not self._wait(limit):
+                return False
+
+    def release(self) -> None:
+        """As `threading.Lock.release`."""
+        self._step("release", True)
+        if not self._value:
+            raise RuntimeError("release unlocked lock")
+        self._value, self._holder = False, -1
+        self._wake()
+
+    def locked(self) -> bool:
+        """As `threading.Lock.locked`."""
+        self._step("locked")
+        return bool(self._value)
+
+    acquire_lock, release_lock, locked_lock = acquire, release, locked
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _is_owned(self) -> bool:
+        return bool(self._value)
+
+    def _release_save(self) -> int:
+        self.release()
+        return 1
+
+    def _acquire_restore(self, count: int) -> None:
+        self.acquire()
+
+    def waits_for(self) -> str:
+        """As `Primitive.waits_for`."""
+        return f"a {type(self).__name__} that thread {self._holder} holds"
+
+    def reset(self) -> None:
+        """As `Primitive.reset`."""
+        self._value, self._holder = False, -1
+
+
+class RLock(Lock):
+    """As `threading.RLock`. Only its holder can tell that it is acquired again, so that is no step."""
+
+    _count = 0
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """As `threading.RLock.acquire`."""
+        if not (self._value and self._holder == self._me()) and not super().acquire(blocking, timeout):
+            return False
+        self._count += 1
+        return True
+
+    def release(self) -> None:
+        """As `threading.RLock.release`."""
+        if not self._is_owned():
+            raise RuntimeError("cannot release un-acquired lock")
+        self._count -= 1
+        if not self._count:
+            super().release()
+
+    __enter__ = acquire
+
+    def _is_owned(self) -> bool:
+        return bool(self._value) and self._holder == self._me()
+
+    def _release_save(self) -> int:
+        count, self._count = self._count, 0
+        super().release()
+        return count
+
+    def _acquire_restore(self, count: int) -> None:
+        super().acquire()
+        self._count = count
+
+    def reset(self) -> None:
+        """As `Primitive.reset`."""
+        super().reset()
+        self._count = 0
+
+
+class _Notice(Primitive):
+    """What one waiter of a condition waits for."""
+
+    _value: Any = False
+
+    def __init__(self) -> None:
+        self._made()
+
+    def waits_for(self) -> str:
+        """As `Primitive.waits_for`."""
+        return "a notify"
+
+
+class Condition(Primitive):
+    """As `threading.Condition`."""
+
+    _notice: type[_Notice]
+    _lock_kind: type[Lock]
+
+    def __init__(self, lock: Any = None) -> None:
+        self._made()
+        self._lock = self._lock_kind() if lock is None else lock
+        self._waiters: list[_Notice] = []
+        self.acquire, self.release = self._lock.acquire, self._lock.release
+
+    def __enter__(self) -> bool:
+        return bool(self._lock.__enter__())
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """As `threading.Condition.wait`."""
+        if not self._lock._is_owned():
+            raise RuntimeError("cannot wait on un-acquired lock")
+        notice = self._notice()
+        self._waiters.append(notice)
+        count = self._lock._release_save()
+        in_time = True
+        while in_time and not notice._value:
+            in_time = notice._wait(timeout)
+            notice._step("wait")
+        if not notice._value:
+            self._waiters.remove(notice)
+        self._lock._acquire_restore(count)
+        return bool(notice._value)
+
+    def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
+        """As `threading.Condition.wait_for`."""
+        while not (found := predicate()):
+            if not self.wait(timeout):
+                return predicate()
+        return found
+
+    def notify(self, n: int = 1) -> None:
+        """As `threading.Condition.notify`."""
+        if not self._lock._is_owned():
+            raise RuntimeError("cannot notify on un-acquired lock")
+        for notice in self._waiters[:n]:
+            self._waiters.remove(notice)
+            notice._step("notify", False)
+            notice._value = True
+            notice._wake()
+
+    def notify_all(self) -> None:
+        """As `threading.Condition.notify_all`."""
+        self.notify(len(self._waiters))
+
+    def _is_owned(self) -> bool:
+        return self._lock._is_owned()
+
+    def reset(self) -> None:
+        """As `Primitive.reset`."""
+        self._lock.reset()
+        self._waiters.clear()
+
+
+class Event(Primitive):
+    """As `threading.Event`."""
+
+    _value: Any = False
+
+    def __init__(self) -> None:
+        self._made()
+
+    def is_set(self) -> bool:
+        """As `threading.Event.is_set`."""
+        self._step("is_set")
+        return bool(self._value)
+
+    def set(self) -> None:
+        """As `threading.Event.set`."""
+        self._change("set")
+        self._value = True
+        self._wake()
+
+    def clear(self) -> None:
+        """As `threading.Event.clear`."""
+        self._change("clear")
+        self._value = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """As `threading.Event.wait`."""
+        while True:
+            self._step("wait")
+            if self._value:
+                return True
+            if timeout == 0 or not self._wait(timeout):
+                return bool(self._value)
+
+    def waits_for(self) -> str:
+        """As `Primitive.waits_for`."""
+        return "an Event to be set"
+
+    def reset(self) -> None:
+        """As `Primitive.reset`."""
+        self._value = False
+
+
+class _Counted(Primitive):
+    """What can be taken from while there is something."""
+
+    def _has(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def _value(self) -> Any:
+        return None if self._has() else _BUSY
+
+    def _take(self, doing: str, limit: float | None) -> bool:
+        while True:
+            self._step(doing, None)
+            if self._has():
+                return True
+            if limit == 0 or not self._wait(limit):
+                return False
+
+
+class Semaphore(_Counted):
+    """As `threading.Semaphore`."""
+
+    def __init__(self, value: int = 1) -> None:
+        if value < 0:
+            raise ValueError("semaphore initial value must be >= 0")
+        self._made()
+        self._count = self._initial = value
+
+    def _has(self) -> bool:
+        return self._count > 0
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        """As `threading.Semaphore.acquire`."""
+        if not self._take("acquire", 0 if not blocking else timeout):
+            return False
+        self._count -= 1
+        return True
+
+    __enter__ = acquire
+
+    def release(self, n: int = 1) -> None:
+        """As `threading.Semaphore.release`."""
+        self._change("release")
+        self._count += n
+        self._wake()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def reset(self) -> None:
+        """As `Primitive.reset`."""
+        self._count = self._initial
+
+
+class BoundedSemaphore(Semaphore):
+    """As `threading.BoundedSemaphore`."""
+
+    def release(self, n: int = 1) -> None:
+        """As `threading.BoundedSemaphore.release`."""
+        self._change("release")
+        if self._count + n > self._initial:
+            raise ValueError("Semaphore released too many times")
+        self._count += n
+        self._wake()
+
+
+class SimpleQueue(_Counted):
+    """As `queue.SimpleQueue`."""
+
+    def __init__(self) -> None:
+        self._made()
+        self._items: deque[Any] = deque()
+
+    def _has(self) -> bool:
+        return bool(self._items)
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """As `queue.SimpleQueue.put`."""
+        self._change("put")
+        self._items.append(item)
+        self._wake()
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """As `queue.SimpleQueue.get`."""
+        if not self._take("get", timeout if block else 0):
+            raise queue.Empty
+        return self._items.popleft()
+
+    put_nowait = put
+
+    def get_nowait(self) -> Any:
+        """As `queue.SimpleQueue.get_nowait`."""
+        return self.get(block=False)
+
+    def qsize(self) -> int:
+        """As `queue.SimpleQueue.qsize`."""
+        self._step("qsize")
+        return len(self._items)
+
+    def empty(self) -> bool:
+        """As `queue.SimpleQueue.empty`."""
+        self._step("empty")
+        return not self._items
+
+    def reset(self) -> None:
+        """As `Primitive.reset`."""
+        self._items.clear()
+
+
+class _Local:
+    """As `threading.local`."""
+
+    seam: Seam
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_of", {})
+
+    def _mine(self) -> dict[str, Any]:
+        scheduler = object.__getattribute__(self, "seam").scheduler
+        me = -1 if scheduler is None else scheduler.identity()
+        found: dict[str, Any] = object.__getattribute__(self, "_of").setdefault(me, {})
+        return found
+
+    def __getattribute__(self, name: str) -> Any:
+        mine = object.__getattribute__(self, "_mine")()
+        if name == "__dict__":
+            return mine
+        return mine[name] if name in mine else object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__getattribute__(self, "_mine")()[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del object.__getattribute__(self, "_mine")()[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def reset(self) -> None:
+        """Forget what threads have left in it."""
+        object.__getattribute__(self, "_of").clear()
+
+
+class _Caller:
+    """As the `threading.Thread` that calls."""
+
+    daemon = False
+
+    def __init__(self, ident: int) -> None:
+        self.ident = self.native_id = ident
+        self.name = f"explored-{ident}"
+
+    def is_alive(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Caller) and self.ident == other.ident
+
+    def __hash__(self) -> int:
+        return hash(self.ident)
+
+
+class Explored:
+    """The explored primitives on one seam, and what each stands for. `everything` maps originals to them."""
+
+    def __init__(self, seam: Seam) -> None:
+        self.seam = seam
+
+        def on_seam(cls: Any, **more: Any) -> Any:
+            return type(cls.__name__.strip("_"), (cls,), {"seam": seam, **more})
+
+        def get_ident() -> int:
+            return 1 + (-1 if seam.scheduler is None else seam.scheduler.identity())
+
+        def current_thread() -> _Caller:
+            return _Caller(get_ident())
+
+        lock, rlock, notice = on_seam(Lock), on_seam(RLock), on_seam(_Notice)
+        condition = on_seam(Condition, _notice=notice, _lock_kind=rlock)
+        self.kinds: dict[Any, Any] = {
+            threading.Lock: lock,
+            threading.RLock: rlock,
+            threading.Condition: condition,
+            threading.Event: on_seam(Event),
+            threading.Semaphore: on_seam(Semaphore),
+            threading.BoundedSemaphore: on_seam(BoundedSemaphore),
+            threading.local: on_seam(_Local),
+            queue.SimpleQueue: on_seam(SimpleQueue),
+        }
+        self.instances: dict[type, Any] = {type(threading.Lock()): lock, type(threading.RLock()): rlock}
+        self.instances.update({kind: made for kind, made in self.kinds.items() if isinstance(kind, type)})
+        barrier = _rebuilt(threading.Barrier, {**vars(threading), "Condition": condition, "Lock": lock})
+        self.everything: dict[Any, Any] = {
+            **self.kinds,
+            threading.Barrier: barrier,
+            threading.get_ident: get_ident,
+            threading.current_thread: current_thread,
+            threading.Thread: _no_thread,
+        }
+        self.everything[threading] = self._module()
+
+    def _module(self) -> types.ModuleType:
+        module = types.ModuleType("threading")
+        vars(module).update(vars(threading))
+        for name, value in vars(threading).items():
+            if id(value) in (by_id := {id(old): new for old, new in self.everything.items()}):
+                vars(module)[name] = by_id[id(value)]
+        return module
+
+    def instead_of(self, instance: Any) -> Any:
+        """An explored primitive in the place of a real one that was made before; None if it is none."""
+        kind = self.instances.get(type(instance))
+        if kind is None:
+            return None
+        if isinstance(instance, threading.Condition):
+            return kind(self.instead_of(vars(instance)["_lock"]))
+        if isinstance(instance, threading.Semaphore):
+            return kind(instance._value)
+        return kind()
+
+
+def explored_threading(seam: Seam) -> Explored:
+    """The explored primitives on `seam`."""
+    return Explored(seam)
+
+
+def _no_thread(*_: object, **__: object) -> Any:
+    raise ValueError("the object starts a thread of its own, which the explorer cannot schedule")
+
+
+def _rebuilt(cls: type, names: dict[str, Any]) -> type:
+    """A class with the same methods, which know `names` as their global variables."""
+
+    def bound(value: Any) -> Any:
+        if isinstance(value, types.FunctionType):
+            made = types.FunctionType(value.__code__, names, value.__name__, value.__defaults__, value.__closure__)
+            made.__kwdefaults__ = value.__kwdefaults__
+            return made
+        return property(bound(value.fget)) if isinstance(value, property) else value
+
+    body = {name: bound(value) for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+    return type(cls.__name__, cls.__bases__, body)

@@ -1,0 +1,57 @@
+"""Time that is up in the middle of an execution: a call that goes in circles without a step would never come back to be
+told.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from typing import Any, Final
+
+from stress.explorer.machine import Machine
+
+__all__ = ["TimeIsUp", "Watch"]
+
+_GRACE: Final = 1.0
+"""Seconds after which whoever has been told between executions must have noticed."""
+_BEAT: Final = 0.2
+
+
+class TimeIsUp(BaseException):
+    """Raised in the thread that explores."""
+
+
+class Watch:
+    """Within the block, `TimeIsUp` is raised in the calling thread, or in the one that makes a step for it, some time
+    after so many seconds; None: never.
+    """
+
+    def __init__(self, machine: Machine, seconds: float | None) -> None:
+        self._machine, self._seconds = machine, seconds
+        self._over = _REAL_EVENT()
+        self._thread: Any = None
+
+    def __enter__(self) -> Watch:
+        if self._seconds is not None:
+            me = threading.get_ident()
+            until = time.monotonic() + self._seconds + _GRACE
+            self._thread = _REAL_THREAD(target=self._look, args=(me, until), name="explorer-watch", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _look(self, caller: int, until: float) -> None:
+        while not self._over.wait(_BEAT):
+            if time.monotonic() > until:
+                running = self._machine.coroutines.thread_of_the_running(caller)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(running), ctypes.py_object(TimeIsUp))
+                until += 10 * _GRACE  # and once more, should it have been caught
+
+
+_REAL_EVENT: Final = threading.Event
+_REAL_THREAD: Final = threading.Thread

@@ -1,0 +1,1 @@
+"""Histories in files: this package's own format, and those of other tools (`read`)."""

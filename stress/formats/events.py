@@ -1,0 +1,267 @@
+"""From events, as other tools record them, to operations.
+
+Those tools write one event when a process invokes an operation and another when it learns what became of it:
+
+* `ok`: it took effect, and this is its answer;
+* `fail`: it did not happen, so the operation is dropped; a failed `cas` of a jepsen log is another matter: it
+  is a completed compare-and-set that answered false, whatever its value, unless an error follows that value;
+* `info`, or no second event: nobody knows. The operation is pending for ever.
+
+The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time;
+after an `info` it may go on as if it were another. An `info` of a process that has nothing under way is not
+about the object, nor is what a process with a name (`:nemesis`) does that is no operation of the object. A value
+that cannot be read matters only where it is needed.
+
+Events tell of several objects by a `:key`, or by values that are pairs of a key and a value, as those of jepsen's
+independent tests are.
+
+A read that completes with nil says nothing in an EDN history (as in Knossos, whose models accept it whatever the state
+is). In a log of jepsen it is a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NoReturn
+
+from stress.formats.edn import EdnMap, KeyedPair, Keyword, Symbol, Unreadable, read_edn
+from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
+from stress.spec import PerKey, Spec
+
+__all__ = ["HISTORY_LINE", "LOG_LINE", "Event", "edn_events", "log_events", "pair_events"]
+
+_TYPES: Final = frozenset({"invoke", "ok", "fail", "info"})
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: on `line`, `process` met `type` of operation `f`. `value` and `key` are `UNSEEN` if it
+    carries none; `erred` says that a log tells of an error after the value.
+    """
+
+    line: int
+    process: Hashable
+    type: str
+    f: str
+    value: Any = UNSEEN
+    key: Any = UNSEEN
+    erred: bool = False
+
+
+LOG_LINE: Final = re.compile(
+    r"(?>.*?jepsen\.util)\S*+\s++(?:-\s++)?(?P<process>\S+)\s+:(?P<type>\w+)\s+:(?P<f>\S+)(?P<value>.*)"
+)
+"""An event in a log of jepsen: ``INFO  jepsen.util - 3  :invoke  :read  nil``."""
+
+HISTORY_LINE: Final = re.compile(
+    r"\s*(?P<process>\d+|:\S+)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)(?P<value>.*)"
+)
+"""An event in the `history.txt` that jepsen writes: the same, without what a logger puts before it."""
+
+
+def log_events(text: str, source: str, shape: re.Pattern[str] = LOG_LINE) -> Iterator[Event]:
+    """The events of a jepsen log, one on a line, each of that shape. Other lines are skipped."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = shape.match(line)
+        if match is None or match["type"] not in _TYPES:
+            continue
+        value, *rest = [*_log_values(match["value"])] or [UNSEEN]
+        process = int(match["process"]) if match["process"].isdigit() else Keyword(match["process"].removeprefix(":"))
+        erred = rest not in ([], [None]) and rest[0] != Keyword("hint")  # a hint is no error
+        yield Event(number, process, match["type"], match["f"], _value(value), erred=erred)
+
+
+def _log_values(text: str) -> Iterator[Any]:
+    try:
+        for _, value in read_edn(text, lenient=True):
+            yield value
+    except HistoryError as error:
+        yield Unreadable(error.reason)
+
+
+def edn_events(text: str, source: str) -> Iterator[Event]:
+    """The events of an EDN history: maps with `:process :type :f :value` and optional `:key`, or vectors of these
+    four, bare or in one vector or list.
+    """
+    for line, value in read_edn(text, source, lenient=True):
+        for event in value if isinstance(value, tuple) and not _is_event(value) else (value,):
+            yield _event(event, source, event.line if isinstance(event, EdnMap) else line)
+
+
+def _is_event(value: tuple[Any, ...]) -> bool:
+    return len(value) > 2 and isinstance(value[1], Keyword) and value[1].name in _TYPES
+
+
+def _event(event: Any, source: str, line: int) -> Event:
+    if isinstance(event, tuple) and _is_event(event):
+        named = dict(zip(("process", "type", "f", "value"), event, strict=False))
+    elif isinstance(event, EdnMap):
+        named = {str(key).removeprefix("op/"): value for key, value in event.items()}
+    else:
+        shape = "{:process 0, :type :ok, :f :read, :value 1}"
+        raise HistoryError(f"an event is a map such as {shape}, not {event!r}", source=source, line=line)
+    needed = ("process", "type") if str(named.get("type")) == "info" else ("process", "type", "f")
+    missing = [name for name in needed if name not in named]
+    if missing:
+        raise HistoryError(f"an event has no :{' and no :'.join(missing)}: {event!r}", source=source, line=line)
+    if str(named["type"]) not in _TYPES:
+        raise HistoryError(
+            f"the type of an event is :invoke, :ok, :fail or :info, not {named['type']!r}",
+            source=source,
+            line=line,
+        )
+    process, value, key = named["process"], named.get("value", UNSEEN), named.get("key", UNSEEN)
+    process = process if isinstance(process, Keyword) else _value(process)
+    return Event(line, process, str(named["type"]), str(named.get("f", "")), _value(value), _value(key))
+
+
+def _value(value: Any) -> Any:
+    """The value of an event: whole, or `Unreadable` if a part of it is."""
+    try:
+        return plain(value)
+    except (ValueError, RecursionError) as error:
+        return Unreadable(str(error))
+
+
+def plain(value: Any) -> Any:
+    """An EDN value as the rest of the package knows values: keywords and symbols as strings, maps as frozen
+    sets of pairs.
+
+    Raises:
+        ValueError: a part of it is `Unreadable`.
+    """
+    if isinstance(value, (Keyword, Symbol)):
+        return value.name
+    if isinstance(value, EdnMap):
+        return frozenset((plain(key), plain(item)) for key, item in value.items())
+    if isinstance(value, (tuple, frozenset)):
+        return type(value)(map(plain, value))
+    if isinstance(value, Unreadable):
+        raise ValueError(value.reason)
+    return value
+
+
+def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: bool) -> tuple[History, Spec]:
+    """The history that the events tell, and the specification to judge it by: one object for each key, if they
+    carry keys.
+
+    Raises:
+        HistoryError: the events do not fit together, or name operations that `spec` does not have.
+    """
+    pairing = _Pairing(spec, source, is_log)
+    about = [event for event in events if not isinstance(event.process, Keyword) or spec.knows(event.f)]
+    for time, event in enumerate(_keyed(about, spec)):
+        pairing.take(time, event)
+    operations = renumbered(pairing.finish())
+    judged = PerKey(spec) if pairing.keyed else spec
+    return History(operations, {"spec": spec.name, "source": source, "clock": "order of lines"}), judged
+
+
+def _keyed(events: Sequence[Event], spec: Spec) -> Iterable[Event]:
+    """The events with their keys out of their values, where these are pairs of a key and a value."""
+    tagged = KeyedPair if any(isinstance(event.value, KeyedPair) for event in events) else None
+    shape = tagged or (tuple if _have_keys(events, spec) else None)
+    if shape is None:
+        return events
+    return [
+        replace(event, key=event.value[0], value=event.value[1])
+        if isinstance(event.value, shape) and len(event.value) == 2 and event.key is UNSEEN
+        else event
+        for event in events
+    ]
+
+
+def _have_keys(events: Sequence[Event], spec: Spec) -> bool:
+    """Whether untagged pairs can only be keys with values: nobody asks a register for ``[1 nil]``."""
+    if spec.names_keys:
+        return False
+    told = [event for event in events if event.type in {"invoke", "ok"} and event.value is not UNSEEN]
+    asked = [event.value for event in told if event.type == "invoke" and event.f in spec.read_only]
+    pairs = all(isinstance(event.value, tuple) and len(event.value) == 2 for event in told)
+    return bool(asked) and pairs and all(value[1] is None for value in asked)
+
+
+class _Pairing:
+    """Pairs up invocations and completions, process by process."""
+
+    def __init__(self, spec: Spec, source: str, is_log: bool) -> None:
+        self._spec, self._source, self._is_log = spec, source, is_log
+        self._open: dict[Hashable, tuple[int, Event]] = {}
+        self._done: list[Operation] = []
+        self.keyed: bool | None = None
+
+    def take(self, time: int, event: Event) -> None:
+        if event.type == "invoke":
+            if event.process in self._open:
+                line = self._open[event.process][1].line
+                self._complain(
+                    event,
+                    f"process {event.process} invokes {event.f} while what it invoked on line {line} is open",
+                )
+            self._open[event.process] = (time, event)
+            return
+        if event.process not in self._open:
+            if event.type == "info":
+                return
+            self._complain(event, f"process {event.process} completes {event.f}, but has invoked nothing")
+        called, invoked = self._open.pop(event.process)
+        if event.key not in (UNSEEN, invoked.key):
+            self._complain(
+                event, f"process {event.process} completes {event.f} of key {event.key!r}, not {invoked.key!r}"
+            )
+        if event.f != invoked.f:
+            self._complain(
+                event,
+                f"process {event.process} completes {event.f}, not the {invoked.f} of line {invoked.line}",
+            )
+        match event.type:
+            case "ok":
+                self._add(invoked, called, time, event)
+            case "info":
+                self._add(invoked, called, None, None)
+            case "fail" if self._is_log and event.f == "cas" and not event.erred:
+                self._add(invoked, called, time, None, answer=False)  # its value repeats the call, or tells why
+
+    def finish(self) -> list[Operation]:
+        for called, invoked in self._open.values():
+            self._add(invoked, called, None, None)
+        return self._done
+
+    def _add(
+        self, invoked: Event, called: int, returned: int | None, event: Event | None, answer: Any = UNSEEN
+    ) -> None:
+        for each in (invoked, event or invoked):
+            for told in (each.value, each.key):
+                if isinstance(told, Unreadable):
+                    self._complain(each, told.reason)
+        self._note_key(invoked)
+        completion = UNSEEN if event is None else event.value
+        inner_key = invoked.key if self._spec.names_keys else UNSEEN
+        try:
+            op, args, result = self._spec.read_event(invoked.f, invoked.value, completion, inner_key)
+        except ValueError as error:
+            self._complain(event or invoked, str(error))
+        except (TypeError, LookupError):
+            self._complain(event or invoked, f"{invoked.f} of {invoked.value!r} cannot answer {completion!r}")
+        thread = invoked.process if isinstance(invoked.process, int) else str(invoked.process)
+        if answer is not UNSEEN:
+            result = answer
+        elif not self._is_log:
+            result = self._spec.known(op, result)
+        operation = Operation(len(self._done), thread, called, returned, op, args, result)
+        complaint = self._spec.complaint(operation)
+        if complaint is not None:
+            self._complain(invoked, complaint)
+        self._done.append(operation._replace(args=(invoked.key, *args)) if self.keyed else operation)
+
+    def _note_key(self, invoked: Event) -> None:
+        """Whether the events tell of several objects by key; either all of them do, or none."""
+        keyed = invoked.key is not UNSEEN and not self._spec.names_keys
+        if self.keyed not in (None, keyed):
+            self._complain(invoked, "some events carry a :key and others do not")
+        self.keyed = keyed
+
+    def _complain(self, event: Event, reason: str) -> NoReturn:
+        raise HistoryError(reason, source=self._source, line=event.line)

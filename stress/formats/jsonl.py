@@ -1,0 +1,204 @@
+"""Histories as JSON Lines: this package's own format, and exports for other tools.
+
+The first line is an object, the header; every other line is an array, one operation: ``[id, thread, call,
+return or null, op, [args...], result]``. A pending operation has null for its return. What JSON has no word
+for is an object of one key: ``{"set": [...]}``, ``{"raised": "KeyError"}``, ``{"unseen": true}`` (an answer
+nobody recorded), ``{"bytes": "00ff"}``, ``{"repr": "..."}`` (an object of the user's, known by its `repr`
+from then on).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, refuse_two_at_once, renumbered
+
+__all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
+
+FORMAT: Final = 1
+DEEPEST: Final = 100
+"""Levels of lists and sets in a value: what compares, sorts and prints values goes down them one by one."""
+
+
+def encode(value: Any) -> Any:
+    """`value` in terms of JSON. Values of unknown classes become their `repr`."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return {"set": sorted((encode(item) for item in value), key=repr)}
+    if isinstance(value, Mapping):
+        return {"set": sorted(([encode(key), encode(item)] for key, item in value.items()), key=repr)}
+    if isinstance(value, Raised):
+        return {"raised": value.type, "message": value.message}
+    if value is UNSEEN:
+        return {"unseen": True}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    return {"repr": value.text if isinstance(value, Opaque) else repr(value)}
+
+
+_DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
+    "set": frozenset,
+    "raised": lambda name: Raised(str(name)),
+    "unseen": lambda _: UNSEEN,
+    "bytes": bytes.fromhex,
+    "repr": lambda text: Opaque(str(text)),
+}
+
+
+def decode(value: Any, levels: int = DEEPEST) -> Hashable:
+    """The value that `encode` made `value` from.
+
+    >>> decode(encode((1, frozenset({2}), Raised("KeyError"))))
+    (1, frozenset({2}), raised KeyError)
+    """
+    if levels < 0:
+        raise ValueError(f"a value is nested more than {DEEPEST} levels deep")
+    if isinstance(value, list):
+        return tuple([decode(item, levels - 1) for item in value])
+    if isinstance(value, dict):
+        kind = next((name for name in _DECODERS if name in value), None)
+        if kind is None:
+            raise ValueError(f"an object of one of the keys {', '.join(_DECODERS)} is expected, not {value!r}")
+        if kind == "raised":
+            return Raised(str(value[kind]), str(value.get("message", "")))
+        if kind == "set":
+            return frozenset([decode(item, levels - 1) for item in value[kind]])
+        return _DECODERS[kind](value[kind])
+    return value  # type: ignore[no-any-return]
+
+
+def dump(history: History, file: TextIO) -> None:
+    """Write `history` to `file`."""
+    header = {"stress": FORMAT, **{key: encode(value) for key, value in history.header.items()}}
+    file.write(json.dumps(header) + "\n")
+    for operation in history:
+        *row, args, result = operation
+        file.write(json.dumps([*row, encode(args), encode(result)]) + "\n")
+
+
+def parse(text: str, source: str = "<text>") -> History:
+    """The history that `text` holds.
+
+    Raises:
+        HistoryError: it holds none; the message names `source`, the line and what is wrong there.
+    """
+    lines = _lines(text, source)
+    first, header = next(lines, (1, None))
+    if not isinstance(header, dict) or "stress" not in header:
+        raise HistoryError(
+            'the first line must be the header: {"stress": 1, "spec": "map", ...}', source=source, line=first
+        )
+    if header["stress"] != FORMAT:
+        raise HistoryError(f"format {header['stress']!r} is not known, only {FORMAT}", source=source, line=first)
+    operations, ids = [], set()
+    for number, row in lines:
+        try:
+            operation = _operation(row)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise HistoryError(f"no operation: {error}", source=source, line=number) from None
+        if operation.id in ids:
+            raise HistoryError(f"a second operation of id {operation.id}", source=source, line=number)
+        ids.add(operation.id)
+        operations.append(operation)
+    try:
+        refuse_two_at_once(operations)
+    except HistoryError as error:
+        raise HistoryError(error.reason, source=source) from None
+    return History(renumbered(operations), {**_decoded(header, source, first), "source": source})
+
+
+def _decoded(header: dict[str, Any], source: str, line: int) -> dict[str, Any]:
+    try:
+        return {key: decode(value) for key, value in header.items() if key != "stress"}
+    except (ValueError, TypeError) as error:
+        raise HistoryError(f"no header: {error}", source=source, line=line) from None
+
+
+def _lines(text: str, source: str) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise HistoryError(f"not JSON: {error}", source=source, line=number) from None
+
+
+def _operation(row: Any) -> Operation:
+    if not isinstance(row, list) or len(row) != 7:
+        raise ValueError("it must be an array [id, thread, call, return or null, op, [args], result]")
+    number, thread, call, returned, op, args, result = row
+    if type(number) is not int:
+        raise ValueError(f"the id must be an integer, not {number!r}")
+    if type(thread) not in (int, str):
+        raise ValueError(f"the thread must be an integer or a string, not {thread!r}")
+    if type(call) not in (int, float) or type(returned) not in (int, float, type(None)):
+        raise ValueError(f"call and return must be numbers (return may be null), not {call!r} and {returned!r}")
+    if any(isinstance(time, float) and not math.isfinite(time) for time in (call, returned)):
+        raise ValueError(f"call and return must be finite, not {call!r} and {returned!r}")
+    if returned is not None and returned < call:
+        raise ValueError(f"it returns at {returned}, before it is called at {call}")
+    if not isinstance(op, str) or not isinstance(args, list):
+        raise ValueError(f"op must be a string and args an array, not {op!r} and {args!r}")
+    answer = UNSEEN if returned is None else decode(result)
+    return Operation(number, thread, call, returned, op, tuple([decode(each) for each in args]), answer)
+
+
+def save(history: History, path: str | Path) -> None:
+    """Write `history` to a new file at `path`."""
+    with Path(path).open("w", encoding="utf-8") as file:
+        dump(history, file)
+
+
+def _in_order(history: History) -> Iterator[tuple[bool, Operation]]:
+    events = [(operation.call, 0, operation) for operation in history]
+    events += [(operation.returned, 1, operation) for operation in history if operation.returned is not None]
+    for _, is_return, operation in sorted(events, key=lambda event: event[:2]):
+        yield bool(is_return), operation
+
+
+def to_event_list(history: History) -> list[dict[str, Any]]:
+    """The history as a list of call and return events, in the fields that porcupine's `Event` has."""
+    return [
+        {
+            "ClientId": operation.thread,
+            "Kind": "return" if is_return else "call",
+            "Value": encode(operation.result) if is_return else {"op": operation.op, "args": encode(operation.args)},
+            "Id": operation.id,
+        }
+        for is_return, operation in _in_order(history)
+    ]
+
+
+def to_edn(history: History) -> str:
+    """The history as EDN event maps, one on a line; the arguments are the value of an invocation, in a vector
+    unless there is just one, and the answer that of a completion.
+    """
+    lines = []
+    for is_return, operation in _in_order(history):
+        args = operation.args if len(operation.args) != 1 else operation.args[0]
+        value = operation.result if is_return else args
+        kind = "ok" if is_return else "invoke"
+        process = operation.thread if isinstance(operation.thread, int) else json.dumps(operation.thread)
+        lines.append(f"{{:process {process}, :type :{kind}, :f :{operation.op}, :value {_edn(value)}}}\n")
+    return "".join(lines)
+
+
+def _edn(value: Any) -> str:
+    if value is None or value is UNSEEN:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, tuple):
+        return f"[{' '.join(map(_edn, value))}]"
+    if isinstance(value, frozenset):
+        return f"#{{{' '.join(sorted(map(_edn, value)))}}}"
+    return json.dumps(value if isinstance(value, str) else repr(value))

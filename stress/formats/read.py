@@ -1,0 +1,135 @@
+"""Reading recorded histories of any known format, told apart by their content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from stress.formats.edn import read_edn_value
+from stress.formats.events import HISTORY_LINE, LOG_LINE, edn_events, log_events, pair_events, plain
+from stress.formats.jsonl import parse
+from stress.history import UNSEEN, History, HistoryError
+from stress.reference import spec_at
+from stress.spec import Spec
+from stress.specs import SPECS
+
+__all__ = ["parse_initial", "read_history"]
+
+_OWN: Final = re.compile(r'\s*(?:\{\s*"[^"]*"\s*:(?![A-Za-z])|\[\s*-?\d+\s*,(?!\s*:))')
+"""The beginning of a header, or of an operation without one; a keyword in its place shows that it is EDN."""
+_LINES: Final = {"log": LOG_LINE, "history": HISTORY_LINE}
+_LOGGER: Final = "jepsen.util"
+_EDN: Final = re.compile(r'(?:^|[\s,\[({])[;":]', re.MULTILINE)
+"""The beginning of a comment, a string or a keyword. After one, the name of the logger is part of other events."""
+
+
+def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEEN) -> tuple[History, Spec]:
+    """The history in a file, and the specification to judge it by.
+
+    Parameters:
+        path: our JSON Lines, a jepsen log, or EDN event maps; the content tells which.
+        spec: the name of a specification, or `module:Class` for one's own; may be None for our own format, whose
+            header names one.
+        initial: the state at the start; by default the header's, or the specification's own.
+
+    Raises:
+        HistoryError: the file cannot be read as a history; the message names file, line and reason.
+    """
+    source = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"not UTF-8: {error}"
+        raise HistoryError(str(reason), source=source) from None
+    kind = _kind(text, source)
+    if kind == "jsonl":
+        return _own_format(text, source, spec, initial)
+    if spec is None:
+        raise HistoryError("the file does not say what was recorded: name a specification with --spec", source=source)
+    model = make_spec(spec, source) if initial is UNSEEN else make_spec(spec, source, initial=initial)
+    events = edn_events(text, source) if kind == "edn" else log_events(text, source, _LINES[kind])
+    return pair_events(events, model, source, is_log=kind != "edn")
+
+
+def _kind(text: str, source: str) -> str:
+    if _is_log(text):
+        return "log"
+    if _OWN.match(text):
+        return "jsonl"
+    if HISTORY_LINE.match(text):
+        return "history"
+    start = re.match(r"(?:[\s,]+|;[^\n]*)*(.{0,2})", text, re.DOTALL)
+    first = start.group(1) if start else ""
+    if first[:1] in {"{", "[", "("} or first in {"#_", "#{"} or re.match(r"#\w", first):
+        return "edn"
+    line = text.count("\n", 0, start.start(1) if start else 0) + 1
+    if not first:
+        raise HistoryError("the file holds no operations", source=source, line=line)
+    raise HistoryError("neither JSON Lines, nor a jepsen log, nor EDN event maps", source=source, line=line)
+
+
+def _is_log(text: str) -> bool:
+    """Whether some line is an event of a jepsen log, however many others come first. Lines that do not name its
+    logger are not looked at: there may be millions.
+    """
+    at = text.find(_LOGGER)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        end = len(text) if end < 0 else end
+        if LOG_LINE.match(text, start, end) and not _EDN.search(text, start, at):
+            return True
+        at = text.find(_LOGGER, end)
+    return False
+
+
+def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple[History, Spec]:
+    history = parse(text, source)
+    name = spec or history.header.get("spec")
+    if not isinstance(name, str) or not name:
+        raise HistoryError("the header names no specification: name one with --spec", source=source, line=1)
+    if spec is None and ":" in name:  # a file decides about no code that is run
+        raise HistoryError(f"it was judged by {name}: say --spec {name}, if that is yours", source=source, line=1)
+    options = {key: history.header[key] for key in ("initial", "dialect") if key in history.header}
+    if initial is not UNSEEN:
+        options["initial"] = initial
+    model = make_spec(name, source, **options)
+    for operation in history:
+        complaint = model.complaint(operation)
+        if complaint is not None:
+            which = f"{operation.op} of thread {operation.thread!r}, called at {operation.call}"
+            raise HistoryError(f"{which}: {complaint}", source=source)
+    return history, model
+
+
+def make_spec(name: str, source: str = "--spec", **options: Any) -> Spec:
+    """The specification of that name, made with the options given; `initial` is its start state."""
+    if ":" in name:
+        try:
+            return spec_at(name, options)
+        except ValueError as error:
+            raise HistoryError(str(error), source=source) from None
+    build: Callable[..., Spec] | None = SPECS.get(name)
+    if build is None:
+        there_are = f"there are {', '.join(SPECS)}, and module:Class for your own"
+        raise HistoryError(f"there is no specification {name!r}: {there_are}", source=source)
+    try:
+        return build(**options)
+    except (TypeError, ValueError) as error:
+        told = ", ".join(f"{key} {value!r}" for key, value in options.items())
+        raise HistoryError(f"{name} cannot start from {told}: {error}", source=source) from None
+
+
+def parse_initial(text: str) -> Any:
+    """A start state as it is written on the command line: nil, an integer, a string with or without quotes,
+    or any EDN value.
+
+    >>> parse_initial("nil"), parse_initial("0"), parse_initial('"x"'), parse_initial("x"), parse_initial("")
+    (None, 0, 'x', 'x', '')
+    """
+    if not text.strip():
+        return text
+    if text in ("null", "None"):
+        return None
+    return plain(read_edn_value(text, "--initial"))

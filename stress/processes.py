@@ -1,0 +1,264 @@
+"""A supervised team of processes, for all that is done side by side.
+
+What a process of the team finds it sends. How far it is stands in memory that it shares with the first process, and
+stays there if it dies: counters (`Tally`), and a line about what it is at (`note`). A process that ends without having
+said that it is done has died, and so the team says (`Died`): by which signal or status, at what, and where all of its
+threads were, if the interpreter could still tell.
+
+Ctrl-C is for the first process alone.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from ctypes import c_char, c_longlong
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final, NamedTuple
+
+from stress.source import is_ours
+from stress.verdicts import end_of_process
+
+__all__ = ["Died", "Patience", "Tally", "Team", "WorkFailed", "Worker", "default_processes", "gil_enabled"]
+
+_BEAT: Final = 0.1
+"""Seconds between two looks at the team."""
+_NOTE: Final = 1_000
+_GRACE: Final = 2.0
+"""Seconds in which a process that is told to end has to."""
+
+
+class WorkFailed(RuntimeError):
+    """A process of a team raised an exception that is no finding: a mistake in what it was given."""
+
+
+class Died(NamedTuple):
+    """A process of the team that ended before it was done."""
+
+    number: int
+    exitcode: int | None
+    note: str
+    stacks: str
+
+    def __str__(self) -> str:
+        at = f", at {self.note}" if self.note else ""
+        return f"a process of the team was {end_of_process(self.exitcode)}{at}"
+
+
+class Tally:
+    """Counters of a team, all 0 at first. Each process adds to a row of its own, so that none has to wait for another;
+    whoever reads adds the rows up.
+
+    >>> tally = Tally(["rounds"], processes=2)
+    >>> tally.add(0, "rounds", 3); tally.add(1, "rounds", 2)
+    >>> tally.value("rounds")
+    5
+    """
+
+    def __init__(self, names: Sequence[str], processes: int) -> None:
+        self.names = tuple(names)
+        self._rows = [multiprocessing.RawArray(c_longlong, len(self.names)) for _ in range(processes)]
+
+    def add(self, process: int, name: str, amount: int = 1) -> None:
+        """Add to the counter `name`, as process number `process`."""
+        self._rows[process][self.names.index(name)] += amount
+
+    def value(self, name: str) -> int:
+        """The counter `name` now."""
+        at = self.names.index(name)
+        return sum(row[at] for row in self._rows)
+
+
+class Worker:
+    """What a process of the team has to do with the others: its `number`, `send`, and `note`."""
+
+    def __init__(self, number: int, pipe: Connection, note: Any) -> None:
+        self.number, self._pipe, self._note = number, pipe, note
+        self._parent = os.getppid()
+
+    def send(self, found: Any) -> None:
+        """Send something to the first process."""
+        self._pipe.send(("sent", found))
+
+    def note(self, text: str) -> None:
+        """Say what this process is at, in case that it dies. If the first one has died, nobody wants the rest."""
+        if os.getppid() != self._parent:
+            os._exit(1)
+        self._note.value = text.encode(errors="replace")[:_NOTE]
+
+
+class _Member:
+    """A process of the team, as the first process sees it."""
+
+    def __init__(self, context: Any, number: int, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self.number = number
+        self.note = context.RawArray(c_char, _NOTE + 1)
+        self.last_words = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the member
+        self.pipe, sender = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=_run, args=(work, number, sender, self.note, self.last_words.fileno(), arguments), daemon=True
+        )
+        self.process.start()
+        sender.close()
+        self.done = False
+
+    def died(self) -> Died:
+        self.process.join()
+        self.last_words.seek(0)
+        stacks = _theirs(self.last_words.read().decode(errors="replace"))
+        return Died(self.number, self.process.exitcode, self.note.value.decode(errors="replace"), stacks)
+
+    def end(self) -> None:
+        """End it, if it has not ended by itself."""
+        if self.process.is_alive():
+            self.process.terminate()
+            self.process.join(_GRACE)
+            if self.process.is_alive():
+                self.process.kill()
+        self.process.join()
+        self.pipe.close()
+        self.last_words.close()
+
+
+class Team:
+    """Processes that each call `work(worker, *arguments)`, where `worker` is a `Worker`. To be used in a `with` block,
+    at whose end none of them is left.
+    """
+
+    def __init__(self, size: int, work: Callable[..., None], *arguments: Any) -> None:
+        self._size, self._work, self._arguments = size, work, arguments
+        self._members: list[_Member] = []
+
+    def __enter__(self) -> Team:
+        context: Any = multiprocessing.get_context(
+            "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+        )
+        try:
+            with _ctrl_c_later():
+                for number in range(self._size):
+                    self._members.append(_Member(context, number, self._work, self._arguments))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for member in self._members:
+            member.end()
+
+    def messages(self) -> Iterator[Any]:
+        """What the processes send, `Died` for each that dies, and None several times a second, until all have ended.
+
+        Raises:
+            WorkFailed: `work` raised an exception.
+        """
+        running = {member.pipe: member for member in self._members}
+        while running:
+            ended = {pipe for pipe, member in running.items() if not member.process.is_alive()}
+            for ready in {*ended, *list[Any](wait(list(running), timeout=_BEAT))}:
+                member = running[ready]
+                try:
+                    if ready in ended and not ready.poll():  # a process of its own may hold the other end
+                        raise EOFError
+                    kind, told = ready.recv()
+                except (EOFError, OSError):
+                    del running[ready]
+                    if not member.done:
+                        yield member.died()
+                    continue
+                if kind == "failed":
+                    raise WorkFailed(told)
+                if kind == "done":
+                    member.done = True
+                else:
+                    yield told
+            yield None
+
+    def interrupt(self, number: int) -> None:
+        """Have a process die that goes no further, and say where its threads are."""
+        process = self._members[number].process
+        if process.pid is not None and process.is_alive():
+            os.kill(process.pid, signal.SIGABRT)
+            process.join(_GRACE)
+            if process.is_alive():
+                process.kill()
+
+
+def _run(
+    work: Callable[..., None], number: int, pipe: Connection, note: Any, last_words: int, arguments: tuple[Any, ...]
+) -> None:
+    with pipe:
+        with suppress(OSError, ValueError):  # a process that was spawned has no such file
+            faulthandler.enable(last_words)
+        try:
+            work(Worker(number, pipe, note), *arguments)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the first process reports it
+            pipe.send(("failed", _told(error)))
+        else:
+            pipe.send(("done", None))
+
+
+def _theirs(stacks: str) -> str:
+    """What `faulthandler` wrote, without the threads and the calls that are no business of users."""
+    told: list[str] = []
+    for block in filter(None, stacks.strip().split("\n\n")):
+        head, *frames = block.splitlines()
+        kept = [frame for frame in frames if not is_ours(frame.strip().removeprefix('File "'))]
+        if kept or not frames:
+            told += [head, *kept]
+    return "\n".join(told)
+
+
+def _told(error: Exception) -> str:
+    """An exception, and the line that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Processes that begin here never see a Ctrl-C, for they inherit that it is held back; here it comes at the end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Patience:
+    """Tells when something has not changed for so many seconds."""
+
+    def __init__(self) -> None:
+        self._seen: Any = None
+        self._since = time.monotonic()
+
+    def is_over(self, seen: Any, seconds: float) -> bool:
+        """Whether what is `seen` now was seen all the time for so long."""
+        if seen != self._seen:
+            self._seen, self._since = seen, time.monotonic()
+        return time.monotonic() - self._since > seconds
+
+
+def gil_enabled() -> bool:
+    """Whether threads of this interpreter take turns under a global lock."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+def default_processes(threads: int) -> int:
+    """One process for each core where threads take turns; where they run in parallel, as many as the threads leave room
+    for.
+    """
+    cores = os.cpu_count() or 1
+    return cores if gil_enabled() else max(1, cores // max(threads, 1))

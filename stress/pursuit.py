@@ -1,0 +1,181 @@
+"""From a finding of real threads to one that anybody can follow: the same fault in fewer calls, and its schedule.
+
+The calls of the crucial window are executed again, by fresh threads on fresh objects, until they go wrong again; then
+without one of them, and so on, until none can go. What is left is handed to the explorer, which gives the schedule step
+by step, if the object goes through what it knows. Nothing has to be believed: what is told was executed and judged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from stress.checker.check import Budget, check
+from stress.explorer.explore import explore
+from stress.explorer.scenario import Program
+from stress.history import UNSEEN, Call, History, Operation
+from stress.recorder.outcome import Outcome
+from stress.recorder.record import Stuck, record
+from stress.recorder.workload import Workload
+from stress.reports.diagnosis import diagnose
+from stress.reports.report import Report, report_on
+from stress.spec import Spec, State
+from stress.verdicts import Verdict
+
+__all__ = ["pursue"]
+
+_MOST_CALLS: Final = 24
+"""In a window that is executed again: more would hardly go wrong in the same way."""
+_TRIES: Final = 300
+_YIELDS: Final = (0.3, 0.1, 0.03)
+_BUDGET: Final = Budget(steps=100_000, seconds=1.0)
+_PATIENCE: Final = 1.0
+
+
+def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> Outcome:
+    """The outcome, with the same fault in fewer calls if it can be found so in about so many seconds."""
+    history, judgement = outcome.history, outcome.judgement
+    if history is None or judgement is None or judgement.failure is None or outcome.trouble:
+        return outcome
+    diagnosis = diagnose(judgement, outcome.spec, history.operations)
+    if diagnosis is None:
+        return outcome
+    window = diagnosis.window
+    ids = {each.id for each in window.operations}
+    operations = sorted((each for each in history if each.id in ids), key=lambda each: each.call)
+    if len(operations) > _MOST_CALLS:
+        return outcome
+    threads = dict.fromkeys(each.thread for each in operations)
+    program = tuple(tuple((each.op, each.args) for each in operations if each.thread == thread) for thread in threads)
+    deadline = time.monotonic() + seconds
+    before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
+    for workload in workloads:
+        started = _started(workload, before, window.starts)
+        smaller = None if started is None else _pursued(started, program, deadline)
+        if smaller is not None:
+            return replace(outcome, smaller=smaller)
+    return outcome
+
+
+def _started(workload: Workload, before: Sequence[Operation], states: Sequence[State]) -> Workload | None:
+    """The workload, with objects that are in one of these states at first: by as few of the calls `before` as that
+    takes, one after another. None if that is not to be had.
+    """
+    spec = workload.spec
+    if spec.initial in states:
+        return workload
+    for key in ("returned", "call"):
+        calls = [(each.op, each.args) for each in sorted(before, key=lambda each: getattr(each, key))]
+        state = _after(spec, calls)
+        if state in states:
+            calls = _fewest_to(spec, state, calls)
+            return replace(workload, factory=partial(_made, workload.factory, calls), spec=_from(spec, state))
+    return None
+
+
+def _after(spec: Spec, calls: Sequence[Call]) -> State:
+    state = spec.initial
+    try:
+        for op, args in calls:
+            state = spec.step(state, op, args)[0]
+    except Exception:  # noqa: BLE001 - a specification by `successors` alone has no step
+        return UNSEEN
+    return state
+
+
+def _fewest_to(spec: Spec, state: State, calls: Sequence[Call]) -> list[Call]:
+    """The calls that lead to a state, without those, in ever smaller groups, that it does not take."""
+    kept, size = list(calls), len(calls)
+    while size:
+        at = 0
+        while at < len(kept):
+            fewer = kept[:at] + kept[at + size :]
+            if _after(spec, fewer) == state:
+                kept = fewer
+            else:
+                at += size
+        size //= 2
+    return kept
+
+
+def _made(factory: Callable[[], Any], calls: Sequence[Call]) -> Any:
+    made = factory()
+    for op, args in calls:
+        with suppress(Exception):
+            getattr(made, op)(*args)
+    return made
+
+
+def _from(spec: Spec, state: State) -> Spec:
+    started = copy(spec)
+    started.initial = state
+    return started
+
+
+def _pursued(workload: Workload, program: Program, deadline: float) -> Report | None:
+    again = _fewest(workload, program, deadline)
+    left = max(1.0, deadline - time.monotonic())
+    if again is None:
+        return _explored(workload, program, left)
+    fewest, history = again
+    return _explored(workload, fewest, left) or report_on(history, workload.spec, check(history, workload.spec))
+
+
+def _explored(workload: Workload, program: Program, seconds: float) -> Report | None:
+    """What the explorer finds in these calls, if it can explore the object at all."""
+    threads = [[(op, *args) for op, args in calls] for calls in program]
+    try:
+        return explore(workload.factory, workload.spec, threads, check=workload.check, duration=seconds).found
+    except Exception:  # noqa: BLE001 - there is nothing to explore, or the object does not do the same each time
+        return None
+
+
+def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Program, History] | None:
+    """The program and what was seen, or a part of it that goes wrong too; None if it does not go wrong again."""
+    history = _wrong_again(workload, program, deadline)
+    if history is None:
+        return None
+    found = True
+    while found and time.monotonic() < deadline:
+        found = False
+        for smaller in _smaller(program):
+            seen = _wrong_again(workload, smaller, deadline)
+            if seen is not None:
+                program, history, found = smaller, seen, True
+                break
+    return program, history
+
+
+def _smaller(program: Program) -> Iterator[Program]:
+    """The program without one of its threads, or one of its calls; two threads are the least."""
+    for number in range(len(program)):
+        if len(program) > 2:
+            yield (*program[:number], *program[number + 1 :])
+    for number, calls in enumerate(program):
+        for at in range(len(calls)):
+            left = (*calls[:at], *calls[at + 1 :])
+            if left or len(program) > 2:
+                yield (*program[:number], *((left,) if left else ()), *program[number + 1 :])
+
+
+def _wrong_again(workload: Workload, program: Program, deadline: float) -> History | None:
+    """A history of these calls that is not linearizable, if one comes about in some hundred attempts."""
+    for attempt in range(_TRIES):
+        if time.monotonic() > deadline:
+            return None
+        yields = _YIELDS[attempt % len(_YIELDS)]
+        try:
+            subject = workload.factory()
+            history = record(
+                subject, [[calls] for calls in program], workload.spec, yields=yields, seed=attempt, patience=_PATIENCE
+            )
+        except Stuck:
+            return None
+        if check(history, workload.spec, budget=_BUDGET).verdict is Verdict.ILLEGAL:
+            return history
+    return None

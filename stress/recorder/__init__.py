@@ -1,0 +1,1 @@
+"""The recorder: threads that call one object at once (`record`), batch after batch (`campaign`)."""

@@ -1,0 +1,205 @@
+"""One batch of a campaign: a fresh object, some thousand calls on it in rounds, and a judgement of what was seen.
+
+Batches differ, so that faults of different kinds have their chance: every other one gives way between instructions of
+the Python source (few operations, much overlap), the others run at full speed in longer rounds; every fourth lets the
+garbage collector run. Which kind a batch is of, and what is called in it, follows from the seed and its number.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, Final
+
+from stress.checker.check import Budget, Judgement, check
+from stress.checker.waiting import wait_as_they_should
+from stress.history import UNSEEN, Call, History, Operation
+from stress.recorder.call_log import CallLog
+from stress.recorder.record import CLOCKS, Stuck, record
+from stress.recorder.workload import Workload
+from stress.reference import name_of
+from stress.verdicts import Verdict
+
+__all__ = ["COUNTERS", "Batch", "Found", "Settings", "most_calls"]
+
+COUNTERS: Final = ("rounds", "operations", "overlapping", "undecided")
+
+_SELDOM: Final = (1.0, 0.25, 0.1)
+"""How often batches give way, in turn. Some faults need much to happen elsewhere while a thread waits at one place."""
+_SLOW_BATCH: Final = 512
+"""Operations in a batch that gives way between instructions, which makes a structure some thirty times
+slower.
+"""
+_FAST_BATCH: Final = 2_048
+"""Operations in any other batch."""
+_FULL_SPEED: Final = 16
+"""How much longer the rounds of the other batches are: at full speed, threads need time to meet."""
+_LEAST_SECONDS: Final = 0.05
+"""For which even the last batch may be judged."""
+_FAIR_SECONDS: Final = 1.0
+"""A batch that has been judged for so long when time is up counts as undecided; one for less, not at all."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a campaign is run; `stress.run` tells what each means. `supervised`: in processes of its own, be it one."""
+
+    threads: int = 2
+    length: int = 8
+    rounds: int | None = None
+    duration: float | None = 10.0
+    seed: int = 0
+    clock: str = "ticket"
+    yields: float = 0.02
+    processes: int = 1
+    budget: Budget = field(default_factory=Budget)
+    patience: float = 30.0
+    supervised: bool = False
+
+    def __post_init__(self) -> None:
+        if self.clock not in CLOCKS:
+            raise ValueError(f"no clock {self.clock!r}: there are {', '.join(CLOCKS)}")
+        if self.threads < 1 or self.length < 1 or self.processes < 1 or (self.rounds is not None and self.rounds < 1):
+            raise ValueError("threads, length, rounds and processes must be at least 1")
+        if self.rounds is None and self.duration is None:
+            raise ValueError("a campaign needs an end: give rounds or a duration in seconds")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What ended a campaign early: a refuted history, or in `trouble` an operation that hung, an invariant that broke,
+    or a process that died. `stacks` tell where the threads were then.
+    """
+
+    history: History
+    judgement: Judgement
+    trouble: str = ""
+    stacks: str = ""
+
+
+def most_calls(settings: Settings) -> int:
+    """How many calls a thread makes in a batch at most."""
+    long = settings.length * _FULL_SPEED
+    return max(long, settings.length, math.ceil(_FAST_BATCH / settings.threads))
+
+
+class Batch:
+    """Batch number `number` of a campaign, on one of its workloads, with so many rounds at most."""
+
+    def __init__(
+        self, workloads: Sequence[Workload], settings: Settings, number: int, most_rounds: int | None = None
+    ) -> None:
+        turn = number // settings.processes
+        self.workload = workloads[turn % len(workloads)]
+        self.settings, self.number = settings, number
+        gives_way = turn % 2 == 0 and settings.yields > 0
+        self.yields = settings.yields * _SELDOM[turn // 2 % len(_SELDOM)] if gives_way else 0.0
+        self.collect = turn % 4 == 3
+        self.length = settings.length if gives_way else settings.length * _FULL_SPEED
+        size = _SLOW_BATCH if gives_way else _FAST_BATCH
+        rounds = max(1, size // (settings.threads * self.length))
+        self.rounds = rounds if most_rounds is None else min(rounds, most_rounds)
+
+    @property
+    def seed(self) -> str:
+        """What decides all that is drawn."""
+        return f"{self.settings.seed}/{self.number}"
+
+    def plans(self) -> list[list[list[Call]]]:
+        """The calls of each thread, round by round."""
+        return self.workload.plans(Random(self.seed), self.settings.threads, self.rounds, self.length)
+
+    def run(self, count: Callable[[str, int], None], until: float | None, log: CallLog | None) -> Found | None:
+        """Record and judge it. `count` is told what was done, `log` what the process is doing."""
+        enter = (lambda phase: None) if log is None else log.enter
+        if log is not None:
+            log.begin(self.number)
+        plans = self.plans()
+        enter("making the object")
+        subject = self.workload.factory()
+        enter("calling it")
+        settings, spec = self.settings, self.workload.spec
+        try:
+            history = self.named(
+                record(
+                    subject, plans, spec, clock=settings.clock, yields=self.yields, seed=self.seed,
+                    collect=self.collect, patience=settings.patience, until=until, call_log=log,
+                )
+            )  # fmt: skip
+        except Stuck as stuck:
+            if wait_as_they_should(stuck.history, spec):
+                return self._waited(self.named(stuck.history), count, until)
+            return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
+        enter("judging what was seen")
+        judgement = check(history, spec, budget=_in_time(settings.budget, until))
+        if not self._counts(history, judgement, count):
+            return None
+        if judgement.verdict is Verdict.ILLEGAL:
+            return Found(history, judgement)
+        enter("checking the object")
+        return self._broken(subject, history, judgement)
+
+    def _waited(self, history: History, count: Callable[[str, int], None], until: float | None) -> Found | None:
+        """Judge a batch that ended because all threads wait as they should, for nobody comes any more."""
+        judgement = check(history, self.workload.spec, budget=_in_time(self.settings.budget, until))
+        if self._counts(history, judgement, count) and judgement.verdict is Verdict.ILLEGAL:
+            return Found(history, judgement)
+        return None
+
+    def _counts(self, history: History, judgement: Judgement, count: Callable[[str, int], None]) -> bool:
+        """Count the batch, unless time was up before it could be judged."""
+        if judgement.verdict is Verdict.UNKNOWN:
+            if judgement.spent_by_clock and judgement.seconds < min(_FAIR_SECONDS, self.settings.budget.seconds):
+                return False
+            count("undecided", 1)
+        count("rounds", math.ceil(len(history) / (self.settings.threads * self.length)))
+        count("operations", len(history))
+        count("overlapping", round(history.overlap * len(history)))
+        return True
+
+    def named(self, history: History, **more: Any) -> History:
+        """The history, with what is known of its origin."""
+        known = {"workload": self.workload.name, "target": self.workload.target, "code": self.workload.code(), **more}
+        return History(history.operations, {**history.header, **{key: told for key, told in known.items() if told}})
+
+    def trouble(
+        self, kind: str, history: History, trouble: str, stacks: str = "", judgement: Judgement | None = None
+    ) -> Found:
+        """A finding of a kind that no history shows, with what can be said of the history nevertheless."""
+        told = self.named(history, kind=kind, trouble=trouble, stacks=stacks)
+        return Found(told, judgement or check(told, self.workload.spec, budget=_SHORT), trouble, stacks)
+
+    def _broken(self, subject: Any, history: History, judgement: Judgement) -> Found | None:
+        """Whether an invariant is broken, now that no operation is running."""
+        broken = self.workload.broken(subject)
+        if not broken:
+            return None
+        return self.trouble("invariant", history, f"an invariant is broken after the batch: {broken}", "", judgement)
+
+    def left_in(self, log: CallLog) -> History:
+        """What a process that died in this batch has left in its log."""
+        spec = self.workload.spec
+        operations: list[Operation] = []
+        for each in log.operations(self.plans()) if log.phase != "making the object" else ():
+            try:
+                operations.append(each if each.result is UNSEEN else each._replace(
+                    result=spec.normalise(each.op, each.result)
+                ))  # fmt: skip
+            except Exception:  # noqa: BLE001 - an answer that cannot be told is none that is known
+                operations.append(each._replace(result=UNSEEN))
+        header = {"clock": self.settings.clock, "threads": self.settings.threads, "seed": self.seed}
+        return self.named(History(tuple(operations), {"spec": name_of(spec), **spec.options(), **header}))
+
+
+_SHORT: Final = Budget(steps=1_000_000, seconds=5.0)
+
+
+def _in_time(budget: Budget, until: float | None) -> Budget:
+    """The budget, as far as there is time."""
+    if until is None:
+        return budget
+    left = max(until - time.monotonic(), _LEAST_SECONDS)
+    return budget if budget.seconds <= left else replace(budget, seconds=left)

@@ -1,0 +1,398 @@
+"""The recorder: several threads call one object at once, and everything they saw is written down with as
+little ado as possible.
+
+All calls of a batch are made up before its threads start. They come in rounds: a barrier separates one round
+from the next, so that nothing runs while a round begins, and a checker can cut the history there. In a round
+a thread does nothing but
+
+    call = now(); result = method(*args); log((call, now(), result))
+
+**Clocks.** The default is a ticket: one `itertools.count` that all threads draw from. Drawing is atomic on
+every build of CPython, so tickets are unique and an operation that returned with a smaller ticket than
+another was called with did happen before it. `monotonic` takes time stamps instead; it writes nothing that
+threads share, so it cannot order what the object under test failed to order. Equal stamps count as
+overlapping.
+
+**Making threads meet.** While it records, the interpreter's switch interval is one microsecond. If that is
+not enough (it rarely is with a global interpreter lock), `yields` makes threads give way, with that
+probability, before every *bytecode instruction* of the Python source under test; C code and the standard
+library run as they are. When they give way is drawn from the seed.
+
+**Deferred answers.** A snapshot is taken at one moment and read at another. An operation may answer with a
+`Deferred`: it is read when the round is over, and once more at the end of the batch, after all later changes.
+Two readings that differ become the answer `Raised("SnapshotChanged")`, which no specification allows.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import sys
+import sysconfig
+import threading
+import time
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from random import Random
+from types import FrameType
+from typing import Any, Final
+
+from stress.checker.waiting import wait_as_they_should
+from stress.history import UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show
+from stress.processes import gil_enabled
+from stress.recorder.call_log import CallLog, Keep
+from stress.reference import name_of
+from stress.source import is_ours
+from stress.spec import Spec
+
+__all__ = ["CLOCKS", "Deferred", "Stuck", "record"]
+
+Plan = Sequence[Sequence[Call]]
+"""The calls of one thread, round by round."""
+
+_Entry = tuple[int, int, Any]
+
+_LOOK: Final = 0.05
+"""Seconds between two looks at the clock, and whether anything moves."""
+
+_SPINS: Final = 1000
+"""How often a thread looks for the others before it begins to give way: longer than a thread takes to wake
+up.
+"""
+
+CLOCKS: Final[dict[str, Callable[[], Callable[[], int]]]] = {
+    "ticket": lambda: itertools.count().__next__,
+    "monotonic": lambda: time.monotonic_ns,
+}
+
+
+class Deferred:
+    """An answer that is read after the round, and again after the batch; see the module's text.
+
+    Parameters:
+        read: gives the content; called when no operation is running.
+    """
+
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self._read = read
+        self.first: Any = UNSEEN
+
+    def read(self) -> Any:
+        """The content now, or the exception that reading it raised."""
+        try:
+            return freeze(self._read())
+        except Exception as error:  # noqa: BLE001 - an exception is an answer
+            return Raised.of(error)
+
+    def answer(self) -> Any:
+        """What the first reading gave, if a second one now gives the same."""
+        second = self.read()
+        if second == self.first:
+            return second
+        return Raised("SnapshotChanged", f"first {show(self.first)}, later {show(second)}")
+
+
+class Stuck(Exception):
+    """Some thread has been inside one operation for too long; `history` holds what happened until then, `stacks` where
+    every thread was.
+    """
+
+    def __init__(self, history: History, seconds: float, stacks: str = "") -> None:
+        self.history, self.stacks = history, stacks
+        super().__init__(f"nothing has moved for {seconds:g} s: {pending_calls(history)}")
+
+
+def pending_calls(history: Iterable[Operation]) -> str:
+    """Which thread is in which call, of those that never returned."""
+    return ", ".join(f"thread {each.thread} in {each.describe()}" for each in history if each.pending)
+
+
+@dataclass
+class _Recording:
+    """What the threads of one batch share."""
+
+    plans: Sequence[Plan]
+    now: Callable[[], int]
+    subject: Any
+    until: float | None = None
+    call_log: CallLog | None = None
+    stop: list[bool] = field(default_factory=list)
+    logs: list[list[_Entry]] = field(default_factory=list)
+    deferred: list[Deferred] = field(default_factory=list)
+    seen: list[int] = field(default_factory=list)
+    awake: list[int] = field(default_factory=list)
+    over: bool = False
+
+    def __post_init__(self) -> None:
+        self.logs = [[] for _ in self.plans]
+        self.seen = [0 for _ in self.plans]
+        self.awake = [0 for _ in self.plans]
+        self.barrier = threading.Barrier(len(self.plans), action=self.read_deferred)
+
+    def read_deferred(self) -> None:
+        """Between two rounds: read the deferred answers of the round that is over for the first time.
+        Then time may be up.
+        """
+        self.over = bool(self.stop) or (self.until is not None and time.monotonic() >= self.until)
+        for number, log in enumerate(self.logs):
+            for _, _, result in log[self.seen[number] :]:
+                if type(result) is Deferred:
+                    result.first = result.read()
+                    self.deferred.append(result)
+            self.seen[number] = len(log)
+
+    def work(self, number: int, tracer: Callable[..., Any] | None) -> None:
+        """What one thread does: its rounds, each behind the barrier."""
+        methods = {op: getattr(self.subject, op) for calls in self.plans[number] for op, _ in calls}
+        rounds = [[(methods[op], args) for op, args in calls] for calls in self.plans[number]]
+        log = self.logs[number].append
+        keep = None if self.call_log is None else self.call_log.writer(number)
+        try:
+            for round_number, calls in enumerate(rounds, start=1):
+                self.barrier.wait()
+                if self.over:
+                    return
+                self.meet(number, round_number)
+                sys.settrace(tracer)
+                if keep is None:
+                    _perform(calls, self.now, log, self.stop)
+                else:
+                    _perform_and_keep(calls, self.now, log, self.stop, keep)
+                sys.settrace(None)
+            self.barrier.wait()
+        except threading.BrokenBarrierError:
+            return  # the batch was given up: what is in the log counts
+
+    def meet(self, number: int, round_number: int) -> None:
+        """The barrier wakes its threads one after another: wait here until all of them are awake."""
+        awake = self.awake
+        awake[number] = round_number
+        for turn in itertools.count():
+            if min(awake) >= round_number or self.barrier.broken:
+                return
+            if turn > _SPINS:
+                time.sleep(0)
+
+
+def _perform(
+    calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
+    now: Callable[[], int],
+    log: Callable[[_Entry], None],
+    stop: list[bool],
+) -> None:
+    for method, args in calls:
+        if stop:
+            return
+        call = now()
+        try:
+            result = method(*args)
+        except BaseException as error:  # noqa: BLE001 - an exception is an answer
+            result = error
+        log((call, now(), result))
+
+
+def _perform_and_keep(
+    calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
+    now: Callable[[], int],
+    log: Callable[[_Entry], None],
+    stop: list[bool],
+    keep: Keep,
+) -> None:
+    """The same, with a copy of all that is seen in the log that outlives this process."""
+    for method, args in calls:
+        if stop:
+            return
+        call = now()
+        try:
+            result = method(*args)
+        except BaseException as error:  # noqa: BLE001 - an exception is an answer
+            result = error
+        returned = now()
+        log((call, returned, result))
+        keep(call, returned, result)
+
+
+def record(
+    subject: Any,
+    plans: Sequence[Plan],
+    spec: Spec,
+    *,
+    clock: str = "ticket",
+    yields: float = 0.0,
+    seed: int | str = 0,
+    collect: bool = False,
+    patience: float = 30.0,
+    until: float | None = None,
+    call_log: CallLog | None = None,
+) -> History:
+    """Let one thread for each plan work on `subject`, and return what they saw.
+
+    Parameters:
+        subject: the object; an operation is a method of it.
+        plans: for each thread its rounds, each a sequence of `(op, args)`. All have the same number of
+            rounds.
+        spec: its `normalise` says what of an answer counts.
+        clock: "ticket" or "monotonic".
+        yields: the probability with which a thread gives way before a bytecode instruction of the subject's
+            Python source.
+        seed: decides when they give way.
+        collect: whether the garbage collector may run.
+        patience: seconds without any progress after which the batch is given up.
+        until: when to stop, as `time.monotonic` has it: no more calls are made then.
+        call_log: where to note what is seen in case that the process dies.
+
+    Returns:
+        the history. An operation costs it about 0.2 microseconds.
+
+    Raises:
+        Stuck: an operation did not return.
+        AttributeError: the subject has no method of the name of an operation.
+    """
+    for op in {op for plan in plans for calls in plan for op, _ in calls}:
+        getattr(subject, op)  # a missing method is the caller's mistake, not an answer
+    batch = _Recording(plans, CLOCKS[clock](), subject, until, call_log)
+    tracers = [_yielder(yields, Random(f"{seed}/{number}")) if yields else None for number in range(len(plans))]
+    threads = [
+        threading.Thread(target=batch.work, args=(number, tracer), name=f"stress-{number}", daemon=True)
+        for number, tracer in enumerate(tracers)
+    ]
+    with _hurried(collect):
+        for thread in threads:
+            thread.start()
+        moving = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
+    inside = {number for number, thread in enumerate(threads) if thread.is_alive()}
+    stacks = "" if moving else stacks_of(threads)
+    header = {
+        "spec": name_of(spec), **spec.options(), "clock": clock, "threads": len(plans), "seed": seed,
+        "python": sys.version.split()[0], "gil": gil_enabled(),
+    }  # fmt: skip
+    history = History(_operations(batch, spec, inside), header)
+    if not moving:
+        raise Stuck(history, patience, stacks)
+    return history
+
+
+_STILL: Final = 0.05
+"""Seconds without any progress after which the specification is asked whether all may wait."""
+
+
+def stacks_of(threads: Iterable[threading.Thread]) -> str:
+    """Where threads are now in code that is not this package's, each with the latest call last."""
+    frames = sys._current_frames()
+    told = []
+    for thread in threads:
+        if thread.ident in frames:
+            stack = [each for each in traceback.extract_stack(frames[thread.ident]) if not is_ours(each.filename)]
+            told += [thread.name, *"".join(traceback.format_list(stack)).splitlines()] if stack else []
+    return "\n".join(told)
+
+
+@contextmanager
+def _hurried(collect: bool) -> Iterator[None]:
+    """Threads switch as often as the interpreter allows, and the collector keeps out of the way unless
+    `collect`.
+    """
+    interval, collecting = sys.getswitchinterval(), gc.isenabled()
+    sys.setswitchinterval(1e-6)
+    if not collect:
+        gc.disable()
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+        if collecting:
+            gc.enable()
+
+
+def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
+    inside = {number for number, thread in enumerate(threads) if thread.is_alive() and _is_calling(batch, number)}
+    return bool(inside) and wait_as_they_should(_operations(batch, spec, inside), spec)
+
+
+def _is_calling(batch: _Recording, number: int) -> bool:
+    """Whether a thread is in a call, and not at the barrier behind its round."""
+    made, sizes = len(batch.logs[number]), accumulate(map(len, batch.plans[number]))
+    return made not in set(sizes)
+
+
+def _join(
+    threads: Sequence[threading.Thread], batch: _Recording, patience: float, may_wait: Callable[[], bool]
+) -> bool:
+    """Wait for the threads; False if nothing has moved for `patience` seconds. Ctrl-C gives the batch up."""
+    done, since, asked = -1, time.monotonic(), False
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(_LOOK)
+                if batch.until is not None and time.monotonic() >= batch.until and not batch.stop:
+                    batch.stop.append(True)
+                moved = sum(map(len, batch.logs))
+                if moved != done:
+                    done, since, asked = moved, time.monotonic(), False
+                    continue
+                still = time.monotonic() - since
+                if still > _STILL and not asked:
+                    asked = True
+                    still = patience + 1 if may_wait() else still
+                if still > patience:
+                    batch.barrier.abort()
+                    for other in threads:  # those who only waited for the others end here
+                        other.join(_LOOK)
+                    return False
+    except KeyboardInterrupt:
+        batch.barrier.abort()
+        raise
+    return True
+
+
+def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple[Operation, ...]:
+    """What the threads saw. Those that are `inside` a call have called it at some moment after their last return."""
+    operations = []
+    for thread, (plan, log) in enumerate(zip(batch.plans, batch.logs, strict=True)):
+        calls = [call for calls in plan for call in calls]
+        for (op, args), (called, returned, result) in zip(calls, log, strict=False):
+            answer = result.answer() if type(result) is Deferred else result
+            operations.append(Operation(0, thread, called, returned, op, args, spec.normalise(op, answer)))
+        if thread in inside and len(log) < len(calls):
+            op, args = calls[len(log)]
+            operations.append(Operation(0, thread, log[-1][1] if log else -1, None, op, args, UNSEEN))
+    return renumbered(operations)
+
+
+def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, Any], Any]:
+    """A trace function under which a thread gives way, now and then, before an instruction of the source
+    under test.
+    """
+    draw, untouched = random.random, _untouched
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "call":
+            if untouched(frame.f_code.co_filename):
+                return None
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        elif draw() < probability:
+            time.sleep(0)
+        return trace
+
+    return trace
+
+
+_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
+_INSTALLED: Final = tuple({sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep})
+_files: dict[str, bool] = {}
+
+
+def _untouched(filename: str) -> bool:
+    """Whether code of that file runs without yields: this package's, the standard library's, and what has no
+    file.
+    """
+    found = _files.get(filename)
+    if found is None:
+        standard = filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)
+        found = _files[filename] = standard or filename.startswith("<frozen") or filename == __file__
+    return found

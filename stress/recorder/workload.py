@@ -1,0 +1,152 @@
+"""Workloads: which object is put under stress, and which calls its threads make up for it.
+
+An operation is written as a tuple: the name of a method and its arguments. An argument may be drawn anew for
+every call:
+
+    ("put", one_of("a", "b"), unique)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from stress.checker.waiting import after, may_wait
+from stress.history import Call
+from stress.source import digests
+from stress.spec import Spec
+from stress.spec_check import as_instance
+
+__all__ = ["Draw", "Workload", "as_calls", "one_of", "unique"]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """An argument that is drawn for every call, from a source of random numbers and a supply of numbers never
+    used before.
+    """
+
+    draw: Callable[[Random, Callable[[], int]], Any]
+
+
+def one_of(*values: Any) -> Draw:
+    """One of `values`, each as likely as the others."""
+    return Draw(lambda random, _: random.choice(values))
+
+
+unique: Final = Draw(lambda _, fresh: fresh())
+"""An integer that no other call of the batch gets. A read of such a value tells which write it saw."""
+
+
+def as_calls(operations: Any) -> tuple[Call, ...]:
+    """Operations as pairs of a name and arguments.
+
+    Raises:
+        ValueError: one of them is none.
+    """
+    calls = []
+    for operation in (operations,) if isinstance(operations, str) else operations:
+        if not isinstance(operation, (tuple, list)) or not operation or not isinstance(operation[0], str):
+            raise ValueError(
+                "an operation is a tuple of a method's name and its arguments, such as ('increment',) or "
+                f"('put', 'a', 1), not {operation!r}"
+            )
+        calls.append((operation[0], tuple(operation[1:])))
+    return tuple(calls)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An object to put under stress.
+
+    Parameters:
+        factory: makes a fresh object, whose state is `spec.initial`.
+        spec: the sequential object that it must look like.
+        operations: what threads may call; write one twice to have it called twice as often.
+        check: raises, or answers False, if an invariant of the object does not hold; called when no operation is
+            running.
+        name: what reports call it.
+    """
+
+    factory: Callable[[], Any]
+    spec: Spec
+    operations: Sequence[tuple[Any, ...]]
+    check: Callable[[Any], object] | None = None
+    name: str = ""
+    target: str = ""
+    """Where it is found, as `module:attribute`, if it is known."""
+
+    def code(self) -> tuple[tuple[str, str], ...]:
+        """The files that it is written in, with a digest of each."""
+        return digests(self.factory, type(self.spec))
+
+    def broken(self, subject: Any) -> str:
+        """Which invariant of an object is broken, now that nobody calls it; empty if none is."""
+        if self.check is None:
+            return ""
+        try:
+            answer = self.check(subject)
+        except Exception as error:  # noqa: BLE001 - what looks at a broken object may raise anything
+            return f"{type(error).__name__}: {error}".rstrip(": ")
+        return "the check answered False" if answer is False else ""
+
+    def __post_init__(self) -> None:
+        as_instance(self.spec)
+        as_calls(self.operations)
+
+    def plans(self, random: Random, threads: int, rounds: int, length: int) -> list[list[list[Call]]]:
+        """For each thread its rounds of `length` calls."""
+        if not self.operations:
+            raise ValueError("a workload needs at least one operation")
+        fresh = itertools.count(1).__next__
+
+        def call() -> Call:
+            return _drawn(random.choice(self.operations), random, fresh)
+
+        if may_wait(self.spec, self._walk() if self._can_tell() else ()):
+            return self._plans_that_end(random, threads, rounds, length, call)
+        return [[[call() for _ in range(length)] for _ in range(rounds)] for _ in range(threads)]
+
+    def _walk(self) -> list[Call]:
+        random, fresh = Random(0), itertools.count(1).__next__
+        return [_drawn(random.choice(self.operations), random, fresh) for _ in range(_WALK)]
+
+    def _can_tell(self) -> bool:
+        """Whether the specification says of operations that they wait."""
+        return not type(self.spec).__module__.startswith("stress.")
+
+    def _plans_that_end(
+        self, random: Random, threads: int, rounds: int, length: int, call: Callable[[], Call]
+    ) -> list[list[list[Call]]]:
+        """The same for operations that wait: in a round there are calls that can all return, in some order at least.
+        Whether they do is up to the threads; where they cannot, they wait as they should.
+        """
+        plans: list[list[list[Call]]] = [[] for _ in range(threads)]
+        state = self.spec.initial
+        for _ in range(rounds):
+            places = [thread for thread in range(threads) for _ in range(length)]
+            random.shuffle(places)
+            for plan in plans:
+                plan.append([])
+            for thread in places:
+                for made in (call() for _ in range(_TRIES)):
+                    then = after(self.spec, state, made)
+                    if then:
+                        plans[thread][-1].append(made)
+                        state = then[0]
+                        break
+        return plans
+
+
+_WALK: Final = 60
+"""Calls that are followed to see which operations may have to wait."""
+_TRIES: Final = 10
+
+
+def _drawn(operation: Sequence[Any], random: Random, fresh: Callable[[], int]) -> Call:
+    """A call of an operation."""
+    op, *args = operation
+    return op, tuple(arg.draw(random, fresh) if isinstance(arg, Draw) else arg for arg in args)

@@ -1,0 +1,91 @@
+"""Names of what lies in users' code: `module:attribute`, or `file.py:attribute`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from stress.source import short_path
+from stress.spec import Spec
+
+__all__ = ["found_at", "name_of", "spec_at"]
+
+
+def name_of(thing: Any) -> str:
+    """By what name a class or a function is found again; of a specification of this package, its own. Empty: by none.
+
+    >>> from stress import Counter
+    >>> name_of(Counter())
+    'counter'
+    """
+    if isinstance(thing, Spec):
+        return thing.name or name_of(type(thing))
+    module, name = getattr(thing, "__module__", ""), getattr(thing, "__qualname__", "")
+    if not module or not name or "<" in name:
+        return ""
+    if module == "__main__":
+        file = getattr(sys.modules["__main__"], "__file__", None)
+        return f"{short_path(file)}:{name}" if file else ""
+    return f"{module}:{name}"
+
+
+def found_at(reference: str) -> Any:
+    """What `module:attribute` or `file.py:attribute` stands for; the module is imported, the file is run.
+
+    Raises:
+        ValueError: there is no such thing; the message says what was looked for.
+    """
+    place, _, names = reference.rpartition(":")
+    if not place or not names:
+        raise ValueError(f"{reference!r} is no module:attribute")
+    try:
+        found: Any = _run(place) if place.endswith(".py") else import_module(place)
+        for name in names.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{reference}: {error}") from error
+    except Exception as error:
+        raise ValueError(f"{reference}: {type(error).__name__}: {error}") from error
+    return found
+
+
+def _run(file: str) -> Any:
+    path = Path(file).resolve()
+    name = f"stress file {path}"
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise FileNotFoundError(f"there is no file {file}")
+        module = sys.modules[name] = module_from_spec(spec)
+        sys.path.insert(0, str(path.parent))
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+def spec_at(reference: str, options: Mapping[str, Any]) -> Spec:
+    """The specification that a reference stands for: a class of one, one, or something that has one as its `spec`.
+    `options` may name another start state, as `initial`.
+
+    Raises:
+        ValueError: there is no such specification.
+    """
+    found = found_at(reference)
+    if isinstance(found, (list, tuple)) and found:
+        found = found[0]
+    found = getattr(found, "spec", found)
+    if isinstance(found, type) and issubclass(found, Spec):
+        try:
+            found = found()
+        except TypeError as error:
+            raise ValueError(
+                f"{reference} cannot be made without arguments ({error}): name an instance of it, or a Workload"
+            ) from None
+    if not isinstance(found, Spec):
+        raise ValueError(f"{reference} is no specification, but a {type(found).__name__}")
+    if "initial" in options and options["initial"] != found.initial:
+        found.initial = options["initial"]
+    return found

@@ -1,0 +1,190 @@
+"""Explaining a refuted history: how far it can be linearized, and what stands in the way of every next step.
+
+For the operations of the crucial window, `explain` finds the longest partial linearizations, among them for
+every operation the longest that contains it, with the states on the way, and at the end of each the
+operations that would have to come next and why none of them can. It searches like the checker but keeps its
+paths, and is meant for windows, not for whole histories.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from stress.checker.check import Judgement
+from stress.history import UNSEEN, Operation
+from stress.reports.faults import Shape, classify
+from stress.reports.window import Window, crucial_window
+from stress.spec import WAITS, Spec, State
+
+__all__ = ["Diagnosis", "Partial", "Step", "diagnose", "explain"]
+
+_CONFIGURATIONS = 50_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation of a partial linearization, with the states before and after it."""
+
+    operation: Operation
+    before: State
+    after: State
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A partial linearization that cannot be continued: `refused` are the operations that had to come next,
+    and why not.
+    """
+
+    start: State
+    steps: tuple[Step, ...]
+    refused: tuple[tuple[Operation, str], ...]
+
+    @property
+    def end(self) -> State:
+        """The state that it ends in."""
+        return self.steps[-1].after if self.steps else self.start
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is wrong with a history: the crucial window, its longest partial linearizations, and the shape of
+    the fault.
+
+    `partials` are the longest ones; `longest_with` gives for the id of each operation a longest one that
+    contains it.
+    """
+
+    window: Window
+    partials: tuple[Partial, ...]
+    longest_with: dict[int, Partial]
+    shape: Shape
+
+
+def diagnose(judgement: Judgement, spec: Spec, history: Sequence[Operation]) -> Diagnosis | None:
+    """Why a history was refuted; None if it was not."""
+    if judgement.failure is None:
+        return None
+    window = crucial_window(judgement.failure, spec, history)
+    partials, longest_with = explain(window.operations, spec, window.starts)
+    shape = classify(window, spec, _expected(window.culprit, partials, spec))
+    if shape.cause is not None and all(each.id != shape.cause.id for each in window.operations):
+        window = window.with_cause(shape.cause, spec)
+        partials, longest_with = explain(window.operations, spec, window.starts)
+    return Diagnosis(window, partials, longest_with, shape)
+
+
+def _expected(culprit: Operation, partials: Sequence[Partial], spec: Spec) -> list[object]:
+    """What the culprit would have answered at the end of the longest partial linearizations."""
+    answers = []
+    for partial in partials:
+        if any(operation.id == culprit.id for operation, _ in partial.refused):
+            try:
+                found = spec.step(partial.end, culprit.op, culprit.args)
+                answers += [] if found is WAITS else [found[1]]
+            except NotImplementedError:
+                return []
+    return answers
+
+
+@dataclass
+class _Longest:
+    """The longest paths seen: overall, and for each operation."""
+
+    found: list[Partial] = field(default_factory=list)
+    by_operation: dict[int, Partial] = field(default_factory=dict)
+
+    def consider(self, partial: Partial) -> None:
+        length = len(partial.steps)
+        if not self.found or length > len(self.found[0].steps):
+            self.found = []
+        if not self.found or length == len(self.found[0].steps):
+            self.found.append(partial)
+        for step in partial.steps:
+            known = self.by_operation.get(step.operation.id)
+            if known is None or length > len(known.steps):
+                self.by_operation[step.operation.id] = partial
+
+
+def explain(
+    operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
+) -> tuple[tuple[Partial, ...], dict[int, Partial]]:
+    """The longest partial linearizations of operations without a linearization, and the longest through each
+    operation.
+    """
+    window = _Overlaps(operations)
+    longest = _Longest()
+    seen: set[tuple[int, State]] = set()
+    for start in starts:
+        for path, done, state in _paths(window, spec, start, seen):
+            refused = tuple(_refused(window, spec, done, state))
+            if refused:
+                longest.consider(Partial(start, tuple(path), refused))
+            if len(seen) > _CONFIGURATIONS:
+                break
+    return tuple(longest.found), longest.by_operation
+
+
+class _Overlaps:
+    """The operations by the times of their calls, and which of them may come next."""
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self.operations = sorted(operations, key=lambda each: each.call)
+
+    def next_after(self, done: int) -> Iterator[int]:
+        """The operations that may come next when those in `done`, a bit mask, have been: none that was called when
+        another one that has not been had returned.
+        """
+        first = (~done & done + 1).bit_length() - 1
+        returned = math.inf
+        for number in range(first, len(self.operations)):
+            operation = self.operations[number]
+            if operation.call > returned:
+                return
+            if not done >> number & 1:
+                yield number
+                if operation.returned is not None:
+                    returned = min(returned, operation.returned)
+
+
+def _paths(
+    window: _Overlaps, spec: Spec, start: State, seen: set[tuple[int, State]]
+) -> Iterator[tuple[list[Step], int, State]]:
+    """Every path to a new pair of (operations done, state), depth first; always in the same list."""
+    path: list[Step] = []
+
+    def onward(done: int, state: State) -> Iterator[tuple[int, State, Step]]:
+        for number in window.next_after(done):
+            operation = window.operations[number]
+            result = UNSEEN if operation.pending else operation.result
+            for after in spec.successors(state, operation.op, operation.args, result):
+                yield done | 1 << number, after, Step(operation, state, after)
+
+    if (0, start) in seen:
+        return
+    seen.add((0, start))
+    yield path, 0, start
+    stack = [onward(0, start)]
+    while stack:
+        for done, state, step in stack[-1]:
+            if (done, state) not in seen:
+                seen.add((done, state))
+                path.append(step)
+                yield path, done, state
+                stack.append(onward(done, state))
+                break
+        else:
+            stack.pop()
+            if path:
+                path.pop()
+
+
+def _refused(window: _Overlaps, spec: Spec, done: int, state: State) -> Iterator[tuple[Operation, str]]:
+    for number in window.next_after(done):
+        operation = window.operations[number]
+        if not operation.pending and not any(
+            True for _ in spec.successors(state, operation.op, operation.args, operation.result)
+        ):
+            yield operation, spec.refusal(state, operation)

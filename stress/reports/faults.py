@@ -1,0 +1,223 @@
+"""Naming what is wrong with a refuted history, in a plain sentence, by asking what would have made it right.
+
+Each shape is a question about a history that differs in one thing:
+
+* *snapshot changed*: the recorder read a snapshot twice, and differently; or what it read was right only later;
+* *torn match* (or *torn read*): every element by itself fits the answer at some moment, but no moment fits
+  them all;
+* *resurrected key*: a read found what it should not have found any more, and would have been right earlier;
+* *lost update*: everything fits if one completed update had never happened; or, where the wrong answer is an
+  update's, the latest few (a slow writer has put back what was there before them);
+* *stale read*: everything fits if the read had been called earlier;
+* *impossible answer*: none of these.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from stress.checker.check import refute
+from stress.checker.components import Component
+from stress.history import Operation, Raised, show
+from stress.reports.window import Window, illegal
+from stress.spec import EVERYTHING, Spec
+
+__all__ = ["Shape", "classify"]
+
+Item = TypeVar("Item")
+
+_STEPS = 20_000
+_SECONDS = 3.0
+_MOST_ANSWERS = 3
+
+_CHANGED = "{culprit}: what it gave was read twice, and was not the same: {message}."
+_LATER = "{culprit} holds what was true only after it had returned: {cause} had not been called by then."
+_TORN = (
+    "{culprit} saw no one moment: each part of the answer was right at some moment of the call, but the whole of it "
+    "at none. Meanwhile: {changes}."
+)
+_RESURRECTED = "{culprit} found what was no longer there: {cause} had returned before it was called."
+_LOST = "{cause} was lost: {culprit} fits only if that call had never happened."
+_LOST_MORE = (
+    "{cause} was lost, and {more} more after it: {culprit} fits only if these calls had never happened, as if what was "
+    "there before had been put back."
+)
+_STALE = "{culprit} was right once but no longer when it was called: {cause} had returned by then."
+_IMPOSSIBLE = "no order of the overlapping calls explains {culprit}.{instead}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The name of a fault, the sentence that tells it, and the operation besides the culprit that it is about."""
+
+    name: str
+    sentence: str
+    cause: Operation | None = None
+
+
+def classify(window: Window, spec: Spec, expected: Sequence[Any]) -> Shape:
+    """The shape of the fault in a window. `expected` are answers that the culprit could have given, if known."""
+    case = _Case(window, spec, expected)
+    return (
+        case.snapshot_changed()
+        or case.torn()
+        or case.resurrected()
+        or case.lost_update()
+        or case.stale()
+        or case.impossible()
+    )
+
+
+class _Case:
+    def __init__(self, window: Window, spec: Spec, expected: Sequence[Any]) -> None:
+        self.window, self.spec, self.expected = window, spec, expected
+        self.culprit = window.culprit
+        self.original = window.originals[window.culprit.id]
+        self.deadline = time.monotonic() + _SECONDS
+        self.reads = self.only_reads(self.culprit)
+        self.story = window.widened(len(window.before))
+        self.updates = [
+            each
+            for each in self.story.operations
+            if not each.pending and each.id != self.culprit.id and not self.only_reads(each)
+        ]
+        self.cause_of_staleness = self.find_cause_of_staleness(self.culprit)
+
+    def only_reads(self, operation: Operation) -> bool:
+        return self.spec.is_read_only(operation.op, operation.args, operation.result)
+
+    def fits(self, operations: Sequence[Operation]) -> bool:
+        if time.monotonic() > self.deadline:
+            return False
+        return not illegal(operations, self.spec, self.story.starts, _STEPS)
+
+    def in_time(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, for as long as there is time to try them."""
+        for item in items:
+            if time.monotonic() > self.deadline:
+                return
+            yield item
+
+    def without(self, lost: Sequence[Operation], operations: Sequence[Operation]) -> list[Operation]:
+        gone = {each.id for each in lost}
+        return [each for each in operations if each.id not in gone]
+
+    def who(self, operation: Operation) -> str:
+        """``thread 1's get('a') -> 2``, in the words of the recorded operation."""
+        return f"thread {operation.thread}'s {self.window.originals[operation.id].describe()}"
+
+    def shape(self, name: str, sentence: str, cause: Operation | None = None, **parts: str) -> Shape:
+        if cause is not None:
+            parts["cause"] = self.who(cause)
+        told = sentence.format(**{"culprit": self.who(self.culprit), **parts})
+        return Shape(name, told[0].upper() + told[1:], cause)
+
+    def snapshot_changed(self) -> Shape | None:
+        result = self.original.result
+        if isinstance(result, Raised) and result.type == "SnapshotChanged":
+            return self.shape("snapshot changed", _CHANGED, message=result.message)
+        cause = self.first_later_update_that_it_saw() if "snapshot" in self.original.op else None
+        return None if cause is None else self.shape("snapshot changed", _LATER, cause)
+
+    def first_later_update_that_it_saw(self) -> Operation | None:
+        """The update, called after the culprit's return, without which the culprit's answer would not fit."""
+        later = [
+            each for each in self.story.after if each.call > (self.culprit.returned or 0) and not self.only_reads(each)
+        ]
+        for update in self.in_time(later):
+            moment = update.call if update.returned is None else update.returned
+            answer_given_then = [
+                each._replace(returned=moment) if each.id == self.culprit.id else each
+                for each in self.story.after
+                if each.call <= moment and (each.id == self.culprit.id or not self.only_reads(each))
+            ]
+            if self.fits(answer_given_then):
+                return update
+        return None
+
+    def torn(self) -> Shape | None:
+        """Between two looks of the culprit at different elements, others must have made two changes at least."""
+        window = self.window
+        meanwhile = [each for each in window.operations if each.id != self.culprit.id and self.changes_meanwhile(each)]
+        if window.projected or not self.reads or len(meanwhile) < 2 or self.elements_of_culprit() < 2:
+            return None
+        elements = None if window.elements is None else list(window.elements)
+        if refute(Component(list(window.operations), list(window.starts), elements), self.spec, _STEPS):
+            return None
+        changes = " and ".join(map(self.who, meanwhile))
+        return self.shape("torn match" if self.culprit.op == "match" else "torn read", _TORN, changes=changes)
+
+    def elements_of_culprit(self) -> int:
+        """How many elements the culprit's answer depends on."""
+        universe = dict.fromkeys(element for state in self.window.starts for element in self.spec.elements_of(state))
+        universe.update(
+            dict.fromkeys(element for each in self.window.operations for element in self.spec.elements(each))
+        )
+        footprint = self.spec.footprint(self.culprit, universe)
+        return len(universe if footprint is EVERYTHING else footprint)
+
+    def changes_meanwhile(self, other: Operation) -> bool:
+        return not self.only_reads(other) and (other.returned is None or other.returned >= self.culprit.call)
+
+    def resurrected(self) -> Shape | None:
+        should_be_absent = bool(self.expected) and all(map(_says_absent, self.expected))
+        named = tuple(self.spec.elements(self.culprit))
+        if self.cause_of_staleness is None or not named or not should_be_absent or _says_absent(self.culprit.result):
+            return None
+        return self.shape("resurrected key", _RESURRECTED, self.cause_of_staleness)
+
+    def lost_update(self) -> Shape | None:
+        latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
+        for update in self.in_time(latest):
+            if self.fits(self.without([update], self.story.operations)):
+                seen_later = self.cause_of_staleness is not None and not self.fits(
+                    self.without([update], self.story.after)
+                )
+                return None if seen_later else self.shape("lost update", _LOST, update)
+        return None if self.reads else self.several_lost(latest)
+
+    def several_lost(self, latest: Sequence[Operation]) -> Shape | None:
+        for number in self.in_time(range(2, len(latest) + 1)):
+            if self.fits(self.without(latest[:number], self.story.operations)):
+                return self.shape("lost update", _LOST_MORE, latest[number - 1], more=str(number - 1))
+        return None
+
+    def stale(self) -> Shape | None:
+        """Also a read before the culprit may be what was stale: the culprit's answer then only brings it to light."""
+        others = [each for each in self.window.operations if self.only_reads(each) and each.id != self.culprit.id]
+        for read in [self.culprit, *others]:
+            cause = self.find_cause_of_staleness(read)
+            if cause is not None:
+                return self.shape("stale read", _STALE, cause, culprit=self.who(read))
+        return None
+
+    def find_cause_of_staleness(self, read: Operation) -> Operation | None:
+        """The operation before whose return `read` should have been called for everything to fit."""
+        if not self.only_reads(read):
+            return None
+        others = [each for each in self.story.operations if each.id != read.id]
+        earlier = [each for each in others if each.returned is not None and each.returned < read.call]
+        for pinning in self.in_time(sorted(earlier, key=lambda each: each.returned or 0, reverse=True)):
+            called_then = [
+                each._replace(call=pinning.returned or 0) if each.id == read.id else each
+                for each in self.story.operations
+            ]
+            if self.fits(called_then):
+                return pinning
+        return None
+
+    def impossible(self) -> Shape:
+        answers = sorted(set(map(show, self.expected)))
+        if len(answers) > _MOST_ANSWERS:
+            answers[_MOST_ANSWERS:] = [f"{len(answers) - _MOST_ANSWERS} others"]
+        told = " or ".join(answers)
+        instead = f" Where an order goes furthest, the answer would have to be {told}." if told else ""
+        return self.shape("impossible answer", _IMPOSSIBLE, instead=instead)
+
+
+def _says_absent(answer: Any) -> bool:
+    """Whether an answer says that there is nothing there."""
+    return answer is None or answer is False or isinstance(answer, Raised) or answer in ((), frozenset(), (False, None))

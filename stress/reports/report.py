@@ -1,0 +1,135 @@
+"""What a report says, whatever it is written in: a verdict, where the history comes from, and what is wrong
+with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from stress.checker.check import Judgement, Verdict
+from stress.history import History
+from stress.reports.diagnosis import Diagnosis, diagnose
+from stress.spec import Spec
+from stress.verdicts import verdict_of
+
+__all__ = ["Report", "Steps", "report_on", "trouble_of", "verdict_on"]
+
+
+_ORIGINS: Final = {
+    "workload": "workload",
+    "clock": "clock",
+    "seed": "seed",
+    "threads": "threads",
+    "python": "Python",
+    "gil": "global interpreter lock",
+    "source": "source",
+}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What an explored execution did, step by step: rows of (thread, text), and what the names in them mean."""
+
+    rows: tuple[tuple[int | str, str], ...]
+    legend: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A judged history. `facts` tell how it was made and checked, by label; `replay` is a command that shows
+    this report again. `trouble` is what is wrong besides the history, as a name and a sentence; `steps` tell how it
+    came about, if that is known.
+    """
+
+    history: History
+    spec: Spec
+    judgement: Judgement
+    diagnosis: Diagnosis | None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    replay: str = ""
+    trouble: tuple[str, str] | None = None
+    steps: Steps | None = None
+    stacks: str = ""
+    """Where the threads were, if they went no further."""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether anything is wrong."""
+        return self.trouble is not None or self.judgement.verdict is Verdict.ILLEGAL
+
+    @property
+    def headline(self) -> str:
+        """The verdict and the name of what is wrong, if anything is."""
+        if self.trouble is not None:
+            return f"NOT all right: {self.trouble[0]}"
+        if not self.history.operations:
+            return f"{Verdict.UNKNOWN.value}: it holds no operations"
+        shape = f": {self.diagnosis.shape.name}" if self.diagnosis else ""
+        return f"{self.judgement.verdict.value}{shape}"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a plain sentence."""
+        if self.trouble is not None:
+            return self.trouble[1]
+        if self.diagnosis is not None:
+            return self.diagnosis.shape.sentence
+        if not self.history.operations:
+            return "Nothing was recorded: that says nothing, good or bad."
+        if self.judgement.verdict is Verdict.UNKNOWN:
+            return (
+                f"Not decided within {self.judgement.spent}: that says nothing, good or bad. "
+                "Raise the budget, or record fewer overlapping operations."
+            )
+        return "Some order of the operations respects real time and is what the specification allows."
+
+
+def report_on(
+    history: History,
+    spec: Spec,
+    judgement: Judgement,
+    facts: Mapping[str, str] | None = None,
+    replay: str = "",
+) -> Report:
+    """The report on a judged history; takes some seconds if it has to be explained."""
+    told = {
+        "operations": f"{judgement.operations:,}",
+        "overlapping": f"{history.overlap:.0%}",
+        "components": f"{judgement.components:,}",
+        "states searched": f"{judgement.steps:,}",
+        **{label: str(history.header[key]) for key, label in _ORIGINS.items() if key in history.header},
+        **(facts or {}),
+    }
+    trouble = trouble_of(history)
+    stacks = str(history.header.get("stacks", "")) if trouble else ""
+    diagnosis = diagnose(judgement, spec, history.operations)
+    return Report(history, spec, judgement, diagnosis, told, replay, trouble, stacks=stacks)
+
+
+_KINDS: Final = {
+    "hang": "a call that never returns",
+    "invariant": "a broken invariant",
+    "death": "a process that died",
+}
+
+
+def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
+    """The verdict on a history from a file, and the reason if it is not what the judgement alone says."""
+    trouble = trouble_of(history)
+    if trouble is not None and judgement.verdict is not Verdict.ILLEGAL:
+        return Verdict.ILLEGAL, f"{trouble[0]}: {history.header['trouble']}"
+    missing = [] if history.operations else ["it holds no operations"]
+    if judgement.verdict is Verdict.UNKNOWN:
+        missing.append(f"not within {judgement.spent}")
+    return verdict_of(found=judgement.verdict is Verdict.ILLEGAL, missing=missing), "; ".join(missing)
+
+
+def trouble_of(history: History) -> tuple[str, str] | None:
+    """What was wrong when a history was recorded, besides what it shows itself: a name for it, and a sentence."""
+    trouble = history.header.get("trouble")
+    if not trouble:
+        return None
+    name = _KINDS.get(str(history.header.get("kind")), "trouble")
+    return name, f"{str(trouble)[:1].upper()}{str(trouble)[1:]}."

@@ -1,0 +1,180 @@
+"""Minimising a history that has no linearization, without ever inventing a violation.
+
+Every step keeps the history honest: whatever is wrong with the small one was wrong with the recorded one.
+
+1. If the projection to a single element is refuted already, only what the operations say about that element
+   is kept.
+2. Everything before the last quiescent cut is replaced by the states that it can end in.
+3. Time is cut off at the earliest return that makes it illegal. What returns later is pending.
+4. Reads are dropped while it stays illegal. A read changes nothing, so that the others have no need of it.
+   Updates are kept: without them, others' answers could look wrong that were right.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sortedcontainers import SortedList
+
+from stress.checker.check import Failure, refute
+from stress.checker.components import Component
+from stress.checker.search import Search, segments
+from stress.checker.unwritten_values import first_without_origin
+from stress.history import Operation, until
+from stress.spec import Element, Spec, State
+
+__all__ = ["Stretch", "Window", "crucial_window", "illegal"]
+
+_STEPS = 200_000
+_SECONDS = 5.0
+_AROUND = 60
+"""Operations before the window, and after it, that are looked at for what caused the fault."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """All operations between two quiescent cuts, and the states that the object may have been in at the first."""
+
+    operations: tuple[Operation, ...]
+    starts: tuple[State, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The crucial part of a history: from every one of `starts`, `operations` have no linearization.
+
+    `culprit` is the operation whose return is one too many: without it, there is a linearization. `before` are the
+    stretches that lead up to the window, the latest last; `after` is what was recorded from the beginning of the window
+    on, also after the culprit. `projected` says that operations are what the recorded ones (`originals`, by id) say
+    about these `elements` alone.
+    """
+
+    operations: tuple[Operation, ...]
+    starts: tuple[State, ...]
+    culprit: Operation
+    before: tuple[Stretch, ...]
+    after: tuple[Operation, ...]
+    elements: tuple[Element, ...] | None
+    projected: bool
+    originals: dict[int, Operation]
+
+    def describe(self, operation: Operation) -> str:
+        """The call and its answer; one that returned only after the window is told as still running."""
+        text = operation.describe()
+        returned_later = operation.pending and not self.originals[operation.id].pending
+        return text.replace("never returned", "still running") if returned_later else text
+
+    def widened(self, stretches: int) -> Window:
+        """The window with so many of the stretches before it."""
+        if not stretches:
+            return self
+        kept, added = self.before[:-stretches], self.before[-stretches:]
+        lead = tuple(operation for stretch in added for operation in stretch.operations)
+        return replace(
+            self,
+            operations=lead + self.operations,
+            after=lead + self.after,
+            starts=added[0].starts,
+            before=kept,
+        )
+
+    def with_cause(self, cause: Operation, spec: Spec) -> Window:
+        """The window, widened as far as needed for `cause` to be in it."""
+        for stretches in range(len(self.before) + 1):
+            wider = self.widened(stretches)
+            if any(operation.id == cause.id for operation in wider.operations):
+                deadline = time.monotonic() + _SECONDS
+                fewer = _without_reads(list(wider.operations), self.culprit, spec, wider.starts, deadline)
+                return replace(wider, operations=tuple(fewer))
+        return self
+
+
+def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State], steps: int = _STEPS) -> bool:
+    """Whether it is certain, after so many steps, that the operations have no linearization."""
+    if first_without_origin(operations, spec, starts) is not None:
+        return True
+    pending = any(operation.pending for operation in operations)
+    for relaxed in (True, False) if pending else (False,):
+        search = Search(operations, spec, starts, relaxed=relaxed)
+        ending = None
+        while ending is None and search.steps < steps:
+            ending = search.advance()
+        if ending is not None and not ending.linearizable:
+            return True
+    return False
+
+
+def crucial_window(failure: Failure, spec: Spec, originals: Sequence[Operation]) -> Window:
+    """The crucial window of a failure of the history `originals`. Takes a few seconds at most."""
+    deadline = time.monotonic() + _SECONDS
+    if not failure.projected:
+        elements = None if failure.elements is None else list(failure.elements)
+        part = Component(list(failure.operations), list(failure.initial), elements)
+        failure = min(refute(part, spec, _STEPS), key=lambda each: len(each.operations), default=failure)
+    stretches, later = _stretches(failure)
+    segment, starts = stretches[-1].operations, stretches[-1].starts
+    operations, culprit = _first_illegal(segment, spec, starts)
+    operations = _without_reads(operations, culprit, spec, starts, deadline)
+    by_id = {operation.id: operation for operation in originals}
+    return Window(
+        tuple(operations),
+        starts,
+        culprit,
+        stretches[:-1],
+        segment + later,
+        failure.elements,
+        failure.projected,
+        {operation.id: by_id[operation.id] for operation in failure.operations},
+    )
+
+
+def _stretches(failure: Failure) -> tuple[tuple[Stretch, ...], tuple[Operation, ...]]:
+    """The segment that cannot be crossed, after some that lead up to it; and some operations that follow it."""
+    levels = segments(failure.operations)
+    later = [operation for level in levels[failure.segment + 1 :] for operation in level]
+    found = [Stretch(tuple(levels[level]), tuple(states)) for level, states in failure.trail]
+    if not failure.trail or failure.trail[-1][0] != failure.segment:  # not all states are known: tell it from the start
+        whole = [operation for level in levels[: failure.segment + 1] for operation in level]
+        found = [Stretch(tuple(whole), failure.initial)]
+    room = _AROUND
+    kept = [found.pop()]
+    while found and len(found[-1].operations) <= room:
+        room -= len(found[-1].operations)
+        kept.insert(0, found.pop())
+    return tuple(kept), tuple(later[:_AROUND])
+
+
+def _first_illegal(
+    segment: Sequence[Operation], spec: Spec, starts: Sequence[State]
+) -> tuple[list[Operation], Operation]:
+    """The segment until the earliest return that makes it illegal, and the operation that returns there.
+    Binary search.
+    """
+    returns: SortedList = SortedList((each.returned, each.id) for each in segment if each.returned is not None)
+    low, high = 0, len(returns) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if illegal(until(segment, returns[middle][0]), spec, starts):
+            high = middle
+        else:
+            low = middle + 1
+    moment, culprit = returns[low]
+    return until(segment, moment), next(each for each in segment if each.id == culprit)
+
+
+def _without_reads(
+    operations: list[Operation], culprit: Operation, spec: Spec, starts: Sequence[State], deadline: float
+) -> list[Operation]:
+    def is_other_read(operation: Operation) -> bool:
+        return operation.id != culprit.id and spec.is_read_only(operation.op, operation.args, operation.result)
+
+    updates = [each for each in operations if not is_other_read(each)]
+    if illegal(updates, spec, starts):
+        return updates
+    for operation in filter(is_other_read, list(operations)):
+        fewer = [each for each in operations if each.id != operation.id]
+        if time.monotonic() < deadline and illegal(fewer, spec, starts):
+            operations = fewer
+    return operations

@@ -1,0 +1,71 @@
+"""Which code it was: files and digests of them, so that whoever replays something learns that the code has changed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["changed", "digest_of", "digests", "is_ours", "short_path"]
+
+_STANDARD: Final = sysconfig.get_path("stdlib")
+_OURS: Final = (
+    str(Path(__file__).parent),
+    *(str(Path(_STANDARD, name)) for name in ("threading.py", "multiprocessing")),
+    "<frozen runpy",
+)
+_LARGEST: Final = 4_000_000
+
+
+def digests(*written: Any) -> tuple[tuple[str, str], ...]:
+    """The source files of classes and functions, each with a digest; those of the standard library are left out."""
+    files = dict.fromkeys(file for each in written for file in _files(each))
+    return tuple((short_path(file), digest_of(file)) for file in files)
+
+
+def _files(written: Any) -> Iterable[str]:
+    classes = written.__mro__[:-1] if isinstance(written, type) else [getattr(written, "func", written)]
+    for each in classes:
+        try:
+            file = inspect.getsourcefile(each)
+        except TypeError:  # compiled
+            continue
+        if file is not None and not file.startswith((_STANDARD, "<")) and Path(file).is_file():
+            yield file
+
+
+def is_ours(file: str) -> bool:
+    """Whether a file has to do with how threads are run, and not with what they do."""
+    return file.startswith(_OURS)
+
+
+def short_path(file: str) -> str:
+    """The path of a file, from here if it lies below."""
+    path = Path(file).resolve()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+@functools.lru_cache(maxsize=256)
+def digest_of(file: str) -> str:
+    """A digest of a file's content; empty if it is not there, or is not the size of source code."""
+    path = Path(file)
+    if not path.is_file() or path.stat().st_size > _LARGEST:
+        return ""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def changed(code: Any) -> list[str]:
+    """What has become of the files that `digests` told of, in a few words for each that is not what it was."""
+    told = []
+    for each in code if isinstance(code, (tuple, list)) else ():
+        if not (isinstance(each, (tuple, list)) and len(each) == 2 and all(isinstance(part, str) for part in each)):
+            continue
+        file, digest = each
+        now = digest_of(file) if file.endswith(".py") else ""
+        if now != digest:
+            told.append(f"{file} has changed since" if now else f"{file} is not here")
+    return told

@@ -1,0 +1,308 @@
+"""Specifications are checked too, by brute force, the first time that a history is judged by one.
+
+A checker believes what its specification says of itself: that an operation is `read_only`, which elements it touches
+(`footprint`), what it says of one of them (`project`), what it `shows` and `brings`. A word too much there refutes
+right objects, or lets wrong ones pass. So some states are visited first, along the history and at random, and all that
+is said of the operations of the history is held against what the operations do there:
+
+* states are immutable and hashable, and a step neither changes its state nor does otherwise the next time;
+* what is read-only changes no state;
+* operations with disjoint footprints do not notice each other, and need no more of a state than their footprint;
+* what is legal in a state is, projected on an element, legal in the state restricted to it, and has the same effect;
+* what is shown was there or was brought, and nothing else came in.
+
+What is found is refused in one sentence. What is not found is not proved: a few thousand steps are looked at, which
+takes some ten milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
+from random import Random
+from typing import Any, Final, NoReturn
+
+from stress.history import UNSEEN, Operation, show
+from stress.spec import EVERYTHING, Element, Spec, SpecError, State
+
+__all__ = ["as_instance", "check_spec"]
+
+_STATES: Final = 24
+_CALLS: Final = 24
+_ANSWERS: Final = 4
+"""Answers to each call that are looked at."""
+_STEPS: Final = 6_000
+_WALK: Final = 200
+"""Operations of the history that are followed in search of states."""
+
+_tested: dict[Any, Spec] = {}
+"""By what tells them apart, which may be where they lie in memory: so they are kept."""
+
+
+def as_instance(spec: Any) -> Spec:
+    """`spec`, if it is a specification.
+
+    Raises:
+        SpecError: it is something else, such as the class of one.
+    """
+    if isinstance(spec, Spec):
+        return spec
+    if isinstance(spec, type) and issubclass(spec, Spec):
+        raise SpecError(f"{spec.__name__} is the class of a specification: give an instance, {spec.__name__}()")
+    raise SpecError(f"a specification is an instance of a subclass of stress.Spec, not {spec!r}")
+
+
+def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[State] | None = None) -> None:
+    """Hold what `spec` says of itself against what it does, unless that has been done for operations of these names.
+    Specifications that come with the package are left to its own tests.
+
+    Raises:
+        SpecError: it contradicts itself.
+    """
+    as_instance(spec)
+    for state in [spec.initial] if starts is None else starts:
+        _hashable(spec, state, "its start state")
+    if type(spec).__module__.startswith("stress."):
+        return
+    key = (_identity(spec), frozenset(operation.op for operation in operations))
+    if key in _tested:
+        return
+    _SelfTest(spec, operations, [spec.initial] if starts is None else starts).run()
+    _tested[key] = spec
+
+
+def _identity(spec: Spec) -> Hashable:
+    """What tells specifications apart: two of one class with equal attributes are alike."""
+    try:
+        told = (type(spec), tuple(sorted(vars(spec).items())))
+        hash(told)
+    except TypeError:
+        return (type(spec), id(spec))
+    return told
+
+
+def _hashable(spec: Spec, state: Any, what: str) -> None:
+    try:
+        hash(state)
+    except TypeError:
+        raise SpecError(
+            f"the states of {type(spec).__name__} must be immutable and hashable (tuples, frozen sets, FrozenMap), and "
+            f"{what} is {show(state)}"
+        ) from None
+
+
+class _Spent(Exception):
+    """So many steps have been looked at that it is enough."""
+
+
+class _SelfTest:
+    """The states that are visited, and what is asked in each."""
+
+    def __init__(self, spec: Spec, operations: Sequence[Operation], starts: Sequence[State]) -> None:
+        self._spec, self._starts, self._left = spec, list(starts), _STEPS
+        self._history = sorted(operations[: 10 * _WALK], key=lambda each: each.call)[:_WALK]
+        self._calls = _one_of_each(operations)
+        self._random = Random(0)
+
+    def run(self) -> None:
+        try:
+            states = self._states()
+            calls = [(call, self._answers(call, states)) for call in self._calls]
+            universe = self._universe(states, calls)
+            for look in (self._repeats, self._read_only, self._footprints, self._projections, self._contents):
+                self._left = _STEPS
+                try:
+                    look(states, calls, universe)
+                except _Spent:
+                    continue
+        except _Spent:
+            return
+
+    # The states, and the answers.
+
+    def _after(self, state: State, operation: Operation) -> list[State]:
+        """Where an operation leads; nowhere, too, if it fails: the search tells of that, should it come there."""
+        self._left -= 1
+        if self._left < 0:
+            raise _Spent
+        spec = self._spec
+        try:
+            found = list(spec.successors(state, operation.op, operation.args, operation.result))
+        except SpecError as error:
+            if error.__cause__ is None:
+                raise
+            return []  # it raises: a state that the object never has may be beyond it
+        except Exception:  # noqa: BLE001 - so may it be beyond `successors`
+            return []
+        for each in found:
+            _hashable(spec, each, f"the one after {_call(operation)} in state {show(state)}")
+        return found
+
+    def _states(self) -> list[State]:
+        """Some states: those that the history goes through if it is taken in the order of its calls, and others."""
+        found = dict.fromkeys(self._starts)
+        for start in self._starts:
+            state = start
+            for operation in self._history:
+                after = self._after(state, operation) or self._after(state, operation._replace(result=UNSEEN))
+                state = after[0] if after else state
+                if len(found) < _STATES // 2:
+                    found[state] = None
+        unseen = [call._replace(result=UNSEEN) for call in self._calls]
+        for _ in range(4 * _STATES):
+            state = self._random.choice(self._starts)
+            for call in self._random.choices(unseen, k=self._random.randrange(1, 9)) if unseen else ():
+                state = next(iter(self._after(state, call)), state)
+            found[state] = None
+            if len(found) >= _STATES:
+                break
+        return list(found)
+
+    def _answers(self, call: Operation, states: Sequence[State]) -> list[Operation]:
+        """The call with answers that it has in some state, as recorded or as `step` gives them."""
+        found = {call.result: call} if call.result is not UNSEEN else {}
+        for state in states:
+            try:
+                answer = self._spec.normalise(call.op, self._spec.step(state, call.op, call.args)[1])
+                found.setdefault(answer, call._replace(result=answer, returned=call.call + 1))
+            except Exception:  # noqa: BLE001 - it may have `successors` instead, or not go that way
+                continue
+            if len(found) >= _ANSWERS:
+                break
+        return [call._replace(result=UNSEEN, returned=call.call + 1), *found.values()]
+
+    def _universe(self, states: Iterable[State], calls: Iterable[tuple[Operation, list[Operation]]]) -> list[Element]:
+        found = dict.fromkeys(element for state in states for element in self._spec.elements_of(state))
+        for _, answered in calls:
+            found.update(dict.fromkeys(element for each in answered for element in self._spec.elements(each)))
+        return list(found)
+
+    # What is asked.
+
+    def _repeats(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
+        for state in states:
+            was = show(state)
+            for call, _ in calls:
+                asked = call._replace(result=UNSEEN)
+                first = [show(each) for each in self._after(state, asked)]
+                if show(state) != was:
+                    self._refuse(call, f"changes the state that it is given, {was}: it must return a changed copy")
+                if first != [show(each) for each in self._after(state, asked)]:
+                    self._refuse(call, f"does not do the same twice in state {was}")
+
+    def _read_only(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
+        spec = self._spec
+        for state in states:
+            for _, answered in calls:
+                for each in answered:
+                    if spec.is_read_only(each.op, each.args, each.result):
+                        changed = next((after for after in self._after(state, each) if after != state), state)
+                        if changed != state:
+                            self._refuse(each, f"is said to be read-only, and turns {show(state)} into {show(changed)}")
+
+    def _footprints(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
+        if type(self._spec).footprint is Spec.footprint:
+            return
+        spec, marked = self._spec, []
+        for _, answered in calls:
+            for each in answered:
+                footprint = spec.footprint(each, universe)
+                if footprint is not EVERYTHING:
+                    marked.append((each, frozenset(footprint)))
+        for (one, its), (other, others) in combinations(marked, 2):
+            if not its & others:
+                for state in islice(states, 6):
+                    self._commute(state, one, other)
+                    self._commute(state, other, one)
+        for each, footprint in marked:
+            for state in states:
+                part = spec.restrict(state, footprint)
+                whole = {spec.restrict(after, footprint) for after in self._after(state, each)}
+                if whole != {spec.restrict(after, footprint) for after in self._after(part, each)}:
+                    self._refuse(
+                        each,
+                        f"is said to touch {show(frozenset(footprint))} alone, and does not do the same in state "
+                        f"{show(state)} as in its part {show(part)}",
+                    )
+
+    def _commute(self, state: State, one: Operation, other: Operation) -> None:
+        """Whether it matters to `one` that `other`, which is said to touch other elements, has been."""
+        for between in self._after(state, other)[:2]:
+            if bool(self._after(state, one)) != bool(self._after(between, one)):
+                self._refuse(
+                    one,
+                    f"is said to touch nothing that {_call(other)} does, and in state {show(state)} it matters whether "
+                    "that has been called",
+                )
+
+    def _projections(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
+        spec = self._spec
+        if type(spec).project is Spec.project:
+            return
+        for state in states:
+            restricts = spec.restrict(state, ()) != state
+            for _, answered in calls:
+                for each in answered:
+                    after = self._after(state, each)
+                    for element in universe if after else ():
+                        self._project(state, each, after, element, universe, restricts)
+
+    def _project(
+        self, state: State, each: Operation, after: Sequence[State], element: Element, universe: Any, restricts: bool
+    ) -> None:
+        spec = self._spec
+        part = spec.restrict(state, (element,))
+        said = spec.project(each, element, universe)
+        allowed = [part] if said is None or said.returned is None else []
+        allowed += [] if said is None else self._after(part, said)
+        what = "nothing" if said is None else _call(said)
+        if not allowed:
+            self._refuse(
+                each, f"is possible in state {show(state)}, and what it says of {show(element)}, {what}, is not"
+            )
+        if restricts and any(spec.restrict(then, (element,)) not in allowed for then in after):
+            self._refuse(
+                each, f"is said to be {what} to {show(element)}, and has another effect on it in state {show(state)}"
+            )
+
+    def _contents(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
+        spec = self._spec
+        if type(spec).shows is Spec.shows and type(spec).brings is Spec.brings:
+            return
+        for state in states:
+            there = list(spec.content(state))
+            for _, answered in calls:
+                for each in answered:
+                    brought = spec.brings(each)
+                    after = self._after(state, each)
+                    if brought is EVERYTHING or not after:
+                        continue
+                    known = [*there, *brought]
+                    shown = next((some for some in spec.shows(each) if some not in known), None)
+                    if shown is not None:
+                        self._refuse(each, f"shows {show(shown)}, which neither is in {show(state)} nor is brought")
+                    came = next((some for then in after for some in spec.content(then) if some not in known), None)
+                    if came is not None:
+                        self._refuse(each, f"brings {show(came)} in state {show(state)}, and is not said to")
+
+    def _refuse(self, operation: Operation, reason: str) -> NoReturn:
+        raise SpecError(f"{type(self._spec).__name__} contradicts itself: {_call(operation)} {reason}")
+
+
+def _call(operation: Operation) -> str:
+    """The call, and its answer if there is one."""
+    call = f"{operation.op}({', '.join(map(show, operation.args))})"
+    return call if operation.result is UNSEEN else f"{call} -> {show(operation.result)}"
+
+
+def _one_of_each(operations: Iterable[Operation]) -> list[Operation]:
+    """Operations with different calls: some of each name, in turns."""
+    by_name: dict[str, dict[Any, Operation]] = {}
+    for operation in islice(operations, 10 * _WALK):
+        by_name.setdefault(operation.op, {}).setdefault(operation.args, operation)
+    return list(islice(_in_turns([list(found.values()) for found in by_name.values()]), _CALLS))
+
+
+def _in_turns(groups: Sequence[Sequence[Operation]]) -> Iterator[Operation]:
+    for at in range(max(map(len, groups), default=0)):
+        yield from (group[at] for group in groups if at < len(group))

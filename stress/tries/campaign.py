@@ -1,0 +1,240 @@
+"""A campaign of the explorer: the matrix of scenarios, then scenarios drawn at random, until all is done or time is up.
+
+The matrix:
+
+* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones;
+* *stops*: the same pairs, for operations that stand for the others, while the first thread stops for ever at every
+  point of its own;
+* *triples*: three threads with such operations, every schedule with at most two preemptions.
+
+Several processes share the work; the first to find something ends them all.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Final
+
+from stress.explorer.bounded import bounded
+from stress.explorer.dpor import reduced
+from stress.explorer.sampling import sampled
+from stress.explorer.scenario import Scenario
+from stress.explorer.suspension import stopped_for_ever
+from stress.processes import Died, Tally, Team, Worker
+from stress.tries.experiment import Finding, TrieExperiment
+from stress.tries.scenarios import STARTS, pairs, random_scenario, stops, triples
+from stress.tries.states import States
+from stress.tries.trie_copy import load_copy
+from stress.verdicts import Verdict, verdict_of
+
+__all__ = ["PARTS", "Exploration", "Plan", "explore_matrix", "matrix"]
+
+PARTS: Final = ("pairs", "stops", "triples", "random")
+_COUNTS: Final = (*PARTS, *(f"{part} executions" for part in PARTS))
+_SAMPLES: Final = 60
+"""Executions of a scenario drawn at random."""
+_PREEMPTIONS: Final = 2
+_BATCH: Final = 64
+"""Executions between two looks at the clock."""
+
+Attempts = Iterator[Finding | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to explore, for how many seconds (None: until the matrix is done), and with which seed."""
+
+    targets: Sequence[str] = tuple(STARTS)
+    seed: int = 0
+    duration: float | None = None
+    processes: int = 1
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """What a campaign found. `done` tells how many scenarios of each part were explored, `sizes` how many there are,
+    `executions` how many executions that took.
+    """
+
+    plan: Plan
+    finding: Finding | None
+    done: dict[str, int]
+    sizes: dict[str, int]
+    executions: dict[str, int]
+    seconds: float
+    interrupted: bool = False
+    died: str = ""
+    """How a process of the team died, and at which scenario."""
+
+    @property
+    def total(self) -> int:
+        """All executions."""
+        return sum(self.executions.values())
+
+    @property
+    def missing(self) -> list[str]:
+        """Why nothing can be said, if nothing wrong was found."""
+        done, size = sum(self.done[part] for part in self.sizes), sum(self.sizes.values())
+        missing = ["it was interrupted"] if self.interrupted else []
+        if done < size:
+            missing.append(f"{done:,} of the {size:,} scenarios of the matrix were explored")
+        return missing
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all of the matrix was explored, and nothing found."""
+        return verdict_of(found=self.finding is not None or bool(self.died), missing=self.missing)
+
+    @property
+    def summary(self) -> str:
+        """One line: what was explored, and how it went."""
+        trouble = self.finding.trouble if self.finding else self.died
+        verdict = self.verdict
+        if verdict is Verdict.ILLEGAL:
+            found = f"NOT all right: {trouble}"
+        else:
+            found = "nothing wrong" if verdict is Verdict.LINEARIZABLE else f"undecided ({'; '.join(self.missing)})"
+        rate = self.total / self.seconds if self.seconds else 0.0
+        return f"{found}; {self.total:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s), seed {self.plan.seed}"
+
+    @property
+    def lines(self) -> list[str]:
+        """What was explored, part by part."""
+        told = {
+            "pairs": "pairs of operations, to their ends",
+            "stops": "pairs beside a thread that stops for ever",
+            "triples": "triples of operations, with two preemptions",
+            "random": "scenarios drawn at random",
+        }
+        lines = []
+        for part in PARTS:
+            of = f" of {self.sizes[part]:,}" if part in self.sizes else ""
+            lines.append(f"{self.done[part]:,}{of} {told[part]} ({self.executions[part]:,} executions)")
+        return lines
+
+
+def matrix(targets: Sequence[str]) -> dict[str, list[Scenario]]:
+    """The scenarios of every part of the matrix."""
+    found: dict[str, list[Scenario]] = {"pairs": [], "stops": [], "triples": []}
+    for target in targets:
+        found["pairs"] += pairs(target)
+        found["stops"] += stops(target)
+        found["triples"] += triples(target)
+    return found
+
+
+class _Worker:
+    """One process's share of a campaign."""
+
+    def __init__(self, plan: Plan, worker: Worker, tally: Tally, until: float | None) -> None:
+        self._plan, self._number, self._worker, self._tally = plan, worker.number, worker, tally
+        self._twin = load_copy()
+        self._states = States(self._twin)
+        self._random = Random(f"{plan.seed}/{worker.number}")
+        self._until = until
+
+    def run(self) -> Finding | None:
+        """Explore until all is done, time is up, or something is found."""
+        for part, scenario in self._agenda():
+            self._worker.note(f"{part}: {scenario}")
+            finding = self._explore(part, scenario)
+            if finding is not None:
+                return finding
+            if self._is_over():
+                return None
+            self._tally.add(self._number, part)
+        return None
+
+    def _agenda(self) -> Iterator[tuple[str, Scenario]]:
+        """The share of the matrix, in an order drawn from the seed if time may not suffice for it; then a scenario at
+        random for each one of the matrix, and on and on.
+        """
+        plan = self._plan
+        agenda = [(part, each) for part, scenarios in matrix(plan.targets).items() for each in scenarios]
+        if plan.duration is not None:
+            Random(plan.seed).shuffle(agenda)
+        for item in agenda[self._number :: plan.processes]:
+            yield item
+            if plan.duration is not None:
+                yield "random", self._draw()
+        while plan.duration is not None:
+            yield "random", self._draw()
+
+    def _draw(self) -> Scenario:
+        return random_scenario(self._random.choice(list(self._plan.targets)), self._random)
+
+    def _explore(self, part: str, scenario: Scenario) -> Finding | None:
+        count = 0
+        try:
+            for finding in self._attempts(part, TrieExperiment(self._twin, scenario)):
+                count += 1
+                if finding is not None:
+                    return finding
+                if count == _BATCH:
+                    self._tally.add(self._number, f"{part} executions", count)
+                    count = 0
+                    if self._is_over():
+                        return None
+        finally:
+            self._tally.add(self._number, f"{part} executions", count)
+        return None
+
+    def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
+        if part == "pairs":
+            return reduced(experiment, self._states)
+        if part == "stops":
+            return stopped_for_ever(experiment)
+        if part == "triples":
+            return bounded(experiment, _PREEMPTIONS)
+        return islice(sampled(experiment, self._random), _SAMPLES)
+
+    def _is_over(self) -> bool:
+        return self._until is not None and time.monotonic() > self._until
+
+
+Watch = Callable[[Tally, float], None]
+"""Called several times a second with the counters and the seconds gone."""
+
+
+def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
+    """Run a campaign. Ctrl-C ends it early, with what was found until then."""
+    tally = Tally(_COUNTS, plan.processes)
+    began = time.monotonic()
+    until = None if plan.duration is None else began + plan.duration
+    finding, died, interrupted = None, "", False
+    try:
+        with Team(plan.processes, _work, plan, tally, until) as team:
+            for message in team.messages():
+                if isinstance(message, Died):
+                    died = str(message)
+                    break
+                if message is not None:
+                    finding = message
+                    break
+                if watch is not None:
+                    watch(tally, time.monotonic() - began)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Exploration(
+        plan,
+        finding,
+        {part: tally.value(part) for part in PARTS},
+        {part: len(scenarios) for part, scenarios in matrix(plan.targets).items()},
+        {part: tally.value(f"{part} executions") for part in PARTS},
+        time.monotonic() - began,
+        interrupted,
+        died,
+    )
+
+
+def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None) -> None:
+    """What a process of the campaign does."""
+    gc.freeze()
+    finding = _Worker(plan, worker, tally, until).run()
+    if finding is not None:
+        worker.send(finding)

@@ -1,0 +1,678 @@
+"""The catalogue: what is changed in each mutant, and what stands in its place.
+
+Most are faults that other implementations had. A text that no longer occurs is an error: the mutant must follow the
+source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stress.explorer.scenario import Program
+from stress.tries.source_copy import Change
+
+__all__ = ["MUTANTS", "Mutant", "find"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault, by name. `of` is what it is a fault of: "map", "subscriptions", "checker" or "reclaimer"; `edits` are
+    (module or file, text, text instead). `starts` are those that it needs, if others would only waste time; `shown_by`
+    is a scenario, as start and calls, for those that chance takes long to find.
+    """
+
+    name: str
+    of: str
+    edits: tuple[tuple[str, str, str], ...]
+    starts: tuple[str, ...] = ()
+    shown_by: tuple[str, Program] | tuple[()] = ()
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes of the source."""
+        return [Change(self.name, *edit) for edit in self.edits]
+
+
+def find(name: str) -> Mutant:
+    """The mutant of that name; LookupError if there is none."""
+    for mutant in MUTANTS:
+        if mutant.name == name:
+            return mutant
+    raise LookupError(f"there is no mutant {name!r}")
+
+
+_NODES: Final = "ctrie._nodes"
+_CTRIE: Final = "ctrie._ctrie"
+_DESCENT: Final = "ctrie._descent"
+_EDITING: Final = "subtrie._trie.editing"
+_BRANCH: Final = "subtrie._trie.branch"
+_CACHE: Final = "subtrie._trie.match.answer_cache"
+_TEXT_NODE: Final = "subtrie._trie.packed_key"
+_MATCHING: Final = "subtrie._trie.match.reading"
+_SUBSCRIBERS: Final = "subtrie._trie.subscribers"
+_A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
+_A_TORN_MATCH: Final = (
+    "a wildcard beside words that meet",
+    ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")), ("subscribe", ("*.y1", "y")))),
+)
+_CACHE_OF_LOOKUPS: Final = """\
+    known = trie._root.cache.load()
+    top = rdcss_read_root(trie._root).load()
+    if known is not None and known[0] is top and known[1] == key:
+        return known[2]
+    found = find(trie, key, hash, equal)
+    answer = default if found is None else found.value
+    trie._root.cache.initialise((top, key, answer))
+    return answer
+"""
+RENEWAL: Final = """\
+        changed = _with_other(main, pos, copy if above is None else above.with_level(copy))
+"""
+RENEWAL_OF_ALL: Final = """\
+        below = main.array if isinstance(main, CNode) else main.entries
+        copies = tuple(
+            renewed(root, child, edit.inode.gen)
+            if isinstance(child, INode)
+            else child.with_level(renewed(root, child.next, edit.inode.gen))
+            if getattr(child, "next", None)
+            else child
+            for child in below
+        )
+        changed = new_cnode(main.bitmap, copies) if isinstance(main, CNode) else new_lnode(copies)
+"""
+"""As published: not only what is entered, and what is of the present generation, too."""
+_COLLISIONS: Final = ("about to collide", "a collision about to shrink")
+
+
+def _of_map(name: str, text: str, instead: str, module: str = _NODES, **needs: Any) -> Mutant:
+    return Mutant(name, "map", ((module, text, instead),), **needs)
+
+
+def _of_subscriptions(name: str, module: str, text: str, instead: str, **needs: Any) -> Mutant:
+    return Mutant(name, "subscriptions", ((module, text, instead),), **needs)
+
+
+_GCAS: Final = (
+    _of_map(
+        "GCAS without a look at the generation",
+        "return is_present(root, inode) and not root.readonly",
+        "return not root.readonly",
+    ),
+    _of_map(
+        "GCAS commits in a read-only snapshot",
+        "return is_present(root, inode) and not root.readonly",
+        "return is_present(root, inode)",
+        starts=("left with a pending tomb",),
+    ),
+    _of_map(
+        "GCAS judges its success by what is there now",
+        "    return load(new) is None\n",
+        "    return load(inode) is new\n",
+    ),
+    _of_map(
+        "a failed GCAS counts as done",
+        "return DONE if gcas(root, edit.inode, old, new) else RESTART",
+        "return DONE if gcas(root, edit.inode, old, new) or True else RESTART",
+    ),
+    _of_map(
+        "a read does not help",
+        "    if load(main) is None:\n        return main\n    return gcas_complete(",
+        "    return main\n    return gcas_complete(",
+    ),
+    _of_map(
+        "a GCAS commits before it looks at the root",
+        "    if _may_commit(root, inode) and compare_and_set(new, old, None):\n",
+        "    if compare_and_set(new, old, None):\n",
+    ),
+    _of_map(
+        "a GCAS that a helper decided counts as done",
+        "    if _may_commit(root, inode) and compare_and_set(new, old, None):\n        return True\n",
+        "    if _may_commit(root, inode) and (compare_and_set(new, old, None) or True):\n        return True\n",
+    ),
+    _of_map(
+        "the look at the root takes a descriptor for the root",
+        "    if is_exactly(top, INode):\n        same",
+        "    if True:\n        top = top if is_exactly(top, INode) else top.old\n        same",
+    ),
+    _of_map(
+        "an aborted write puts back too much",
+        "if compare_and_set(inode, main, failed.wrapped):",
+        "if compare_and_set(inode, main, load(failed.wrapped) or failed):",
+    ),
+    _of_map("GCAS waits for RDCSS", "return rdcss_read_root(root, True)", "return rdcss_read_root(root)"),
+)
+
+_SNAPSHOTS: Final = (
+    _of_map(
+        "RDCSS does not look at what it expects",
+        "if not abort and gcas_read(root, descriptor.old) is descriptor.expected:",
+        "if not abort:",
+    ),
+    _of_map(
+        "RDCSS judges its success by what is there now",
+        "        return load(descriptor) is COMMITTED\n",
+        "        return rdcss_read_root(root) is new\n",
+        shown_by=("about to tomb", ((("clear", ()),), (("__setitem__", ("a", 1002)), ("snapshot", ())))),
+    ),
+    _of_map("a snapshot begins no generation", "new_inode(main, Gen())):", "new_inode(main, old.gen)):"),
+    _of_map(
+        "a snapshot keeps the new root",
+        "new_root(snapshot_root(root), True)",
+        "new_root(snapshot_root(root) and rdcss_read_root(root), True)",
+    ),
+    _of_map(
+        "a read-only snapshot is the trie itself",
+        "return root if root.readonly else new_root(snapshot_root(root), True)",
+        "return root",
+    ),
+    _of_map(
+        "a fork is of the generation of its source",
+        "new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)",
+        "new_root(old, False)",
+    ),
+    _of_map(
+        "renewal copies what is of the present generation",
+        RENEWAL,
+        RENEWAL_OF_ALL,
+        shown_by=("mixed generations", ((("__setitem__", ("y1", 1001)),), (("__setitem__", ("a", 1002)),))),
+    ),
+    _of_map(
+        "renewal keeps what is of an older generation",
+        "return new_inode(gcas_read(root, inode), gen)",
+        "return inode",
+    ),
+    _of_map(
+        "a write enters nodes of older generations", "    if inode.gen is not edit.inode.gen:\n", "    if False:\n"
+    ),
+    _of_map(
+        "clear does not return",
+        "new_cnode(0, ()), Gen())):\n            return",
+        "new_cnode(0, ()), Gen())):\n            continue",
+    ),
+    Mutant(
+        "items are read one by one",
+        "map",
+        (
+            (_CTRIE, "        return ItemsView(self.readonly_snapshot())\n", "        return ItemsView(self)\n"),
+            (
+                _CTRIE,
+                "        return _pairs(freeze_root(self._root), None)\n",
+                "        return _pairs(self._root, None)\n",
+            ),
+        ),
+        shown_by=("mixed generations", ((("items", ()),), _A_MOVE)),
+    ),
+    _of_map(
+        "len counts a moving trie",
+        "        root = freeze_root(self._root)\n        count = 0\n",
+        "        root = self._root\n        count = 0\n",
+        _CTRIE,
+        shown_by=("mixed generations", ((("__len__", ()),), _A_MOVE)),
+    ),
+)
+
+_TOMBS: Final = (
+    _of_map("no removal leaves a tomb", "    if size > 1 or first_of_trie:\n", "    if size or first_of_trie:\n"),
+    _of_map("tombs are left where they are", "    edit.settled = True\n    return RESTART", "    return DONE"),
+    _of_map(
+        "a write that meets a tomb is dropped",
+        "            _bury(root, edit, main)  # type: ignore[arg-type]\n            return RESTART",
+        "            _bury(root, edit, main)\n            edit.found = None\n            return DONE",
+    ),
+    _of_map("whoever looks at a tomb sees nothing", "return () if tn.sn is None else (tn.sn,)", "return ()"),
+    _of_map(
+        "a tomb is buried where another I-node is",
+        "    if child is edit.inode:\n",
+        "    if isinstance(child, INode):\n",
+        shown_by=("after a snapshot", ((("__setitem__", ("a2", 1001)),), (("pop", ("a2", None)),))),
+    ),
+    _of_map("two keys lie in the wrong order", "(x, y) if i < j else (y, x)", "(x, y)"),
+    _of_map(
+        "hash bits run out early", "    if lev >= HASH_BITS:\n", "    if lev >= HASH_BITS - W:\n", starts=_COLLISIONS
+    ),
+    _of_map(
+        "an L-node loses another key",
+        "entries = removed(ln.entries, pos)",
+        "entries = removed(ln.entries, 0)",
+        starts=_COLLISIONS,
+    ),
+    _of_map(
+        "an L-node keeps its last entry", "new_tnode(entries[0]) if len(entries) == 1 else ", "", starts=_COLLISIONS
+    ),
+    _of_map(
+        "an L-node takes a key twice",
+        "return new_lnode(replaced(ln.entries, pos, branch))",
+        "return new_lnode((*ln.entries, branch))",
+        starts=_COLLISIONS,
+    ),
+    _of_map(
+        "a failed removal from an L-node counts as done",
+        "        return _remove(root, edit, main, _without_snode(edit, main, pos))",
+        "        outcome = _remove(root, edit, main, _without_snode(edit, main, pos))\n"
+        "        return DONE if isinstance(main, LNode) else outcome",
+        starts=_COLLISIONS,
+    ),
+)
+
+_MAPPING: Final = (
+    _of_map(
+        "a conditional replacement is unconditional",
+        "(mode == REPLACE_SAME and sn is self.expected)",
+        "mode == REPLACE_SAME",
+        _CTRIE,
+    ),
+    _of_map(
+        "a conditional removal is unconditional",
+        "(mode == REMOVE_SAME and sn is self.expected)",
+        "mode == REMOVE_SAME",
+        _CTRIE,
+        shown_by=("one key", ((("remove_if", ("a", 10)),), (("__setitem__", ("a", 1001)),))),
+    ),
+    _of_map(
+        "compare-and-set by equality",
+        "(mode == REPLACE_SAME and sn is self.expected)",
+        "(mode == REPLACE_SAME and sn.value == self.expected.value)",
+        _CTRIE,
+        shown_by=("one key", ((("compute", ("a", 1)),), (("__setitem__", ("a", 10)),))),
+    ),
+    _of_map(
+        "compute reads, then writes",
+        "if self._edit_hashed(REPLACE_SAME, key, hash, value, sn) is sn:",
+        "if self._edit_hashed(PUT, key, hash, value, None) is not None:",
+        _CTRIE,
+    ),
+    _of_map(
+        "popitem removes whatever is there by now",
+        "if self._edit_hashed(REMOVE_SAME, pair.key, pair.hash, None, pair) is pair:",
+        "if self._edit_hashed(REMOVE, pair.key, pair.hash, None, None) is not None:",
+        _CTRIE,
+        shown_by=("one key", ((("popitem", ()),), (("__setitem__", ("a", 1001)),))),
+    ),
+    _of_map(
+        "get_or_create leaves others waiting",
+        "                    mine.finish()\n",
+        "                    pass\n",
+        _CTRIE,
+        shown_by=("empty", ((("get_or_create", ("a", 1)),), (("get_or_create", ("a", 2)),))),
+    ),
+    _of_map(
+        "a lookup reads past a pending write",
+        "            if peek(main) is not borrow(None):\n                break\n",
+        "",
+        _DESCENT,
+        shown_by=("mixed generations", ((("__setitem__", ("y3", 1001)),), (("snapshot", ()), ("get", ("y3",))))),
+    ),
+    _of_map(
+        "a plain store writes past a pending write",
+        "        if peek(main) is not borrow(None) or not is_exactly(main, CNode):\n",
+        "        if not is_exactly(main, CNode):\n",
+        _DESCENT,
+    ),
+    _of_map(
+        "a plain store takes any GCAS for done",
+        "return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) else UNDONE",
+        "return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) or True else UNDONE",
+        _DESCENT,
+    ),
+    _of_map(
+        "a plain store takes the place of another key",
+        "            if hash_of(child) != hash:\n                break\n",
+        "            if hash_of(child) != hash:\n                hash = hash_of(child)\n                break\n",
+        _DESCENT,
+    ),
+    _of_map(
+        "a plain store lets one key stand for all of its hash",
+        "            unpin()\n            return THERE if same else UNDONE\n",
+        "            break\n",
+        _DESCENT,
+        starts=_COLLISIONS,
+    ),
+    _of_map(
+        "put_if_absent stores over a value",
+        "            if same and not only_new:\n",
+        "            if same:\n",
+        _DESCENT,
+    ),
+    Mutant(
+        "a stale cache of lookups",
+        "map",
+        (
+            (_NODES, '    __slots__ = ("readonly",)\n', '    __slots__ = ("cache", "readonly")\n'),
+            (
+                _NODES,
+                "    root.readonly = readonly\n    return root\n",
+                "    root.readonly = readonly\n    root.cache = Slot()\n    return root\n",
+            ),
+            (
+                _DESCENT,
+                "    if end is borrow(None):\n        unpin()\n        return default\n",
+                _CACHE_OF_LOOKUPS,
+            ),
+        ),
+        shown_by=(
+            "about to tomb",
+            ((("get", ("a2",)), ("get", ("a2",))), (("__setitem__", ("a2", 1001)),)),
+        ),
+    ),
+)
+
+_APPROACH: Final = (
+    _of_subscriptions(
+        "a change approaches past a pending write",
+        _EDITING,
+        "        if not is_exactly(main, CNode) or peek(main) is not borrow(None):\n",
+        "        if not is_exactly(main, CNode):\n",
+        shown_by=(
+            "words about to meet",
+            ((("subscribe", ("y1.c", "x")),), (("subscribe", ("y1.d", "y")), ("snapshot", ()))),
+        ),
+    ),
+    _of_subscriptions(
+        "a change approaches along a branch of another word",
+        _EDITING,
+        "        if taken <= 0 or depth + taken >= len(words):\n            break\n",
+        "        if depth + abs(taken) >= len(words):\n            break\n        taken = abs(taken)\n",
+    ),
+    _of_subscriptions(
+        "a change does not know the parent of where it stands",
+        _EDITING,
+        "    edit.parent = parent_here\n",
+        "    edit.parent = here\n",
+    ),
+)
+
+_SUBSCRIPTIONS: Final = (
+    _of_subscriptions(
+        "a match has no second pass", _MATCHING, "or reading.still_holds(first)", "or True", shown_by=_A_TORN_MATCH
+    ),
+    _of_subscriptions(
+        "the second pass looks at the root only",
+        _MATCHING,
+        "if load(seen[i]) is not seen[i + 1]:",
+        "if False:",
+        shown_by=_A_TORN_MATCH,
+    ),
+    _of_subscriptions(
+        "I-nodes inside a level are not looked at again",
+        _MATCHING,
+        "            self.seen.append(inode)\n            self.seen.append(main)\n",
+        "",
+        shown_by=_A_TORN_MATCH,
+    ),
+    _of_subscriptions(
+        "has_match says no after one pass",
+        _MATCHING,
+        "(only_first and reading.found)",
+        "only_first",
+        shown_by=(
+            "a wildcard about to go",
+            ((("has_match", ("a.b",)),), (("subscribe", ("a.b", "x")), ("unsubscribe", ("*.b", "y")))),
+        ),
+    ),
+    _of_subscriptions(
+        "an answer is recalled whatever has changed",
+        _CACHE,
+        "and _still_hold(found)",
+        "",
+        starts=("an answer remembered",),
+    ),
+    _of_subscriptions(
+        "an answer is recalled whatever root there is",
+        _CACHE,
+        "isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]",
+        "True",
+        starts=("an answer remembered before a snapshot",),
+    ),
+    _of_subscriptions(
+        "a prune takes whatever level it finds",
+        _BRANCH,
+        "        if self.next is not edit.inode:\n            return self\n",
+        "",
+        starts=("a subscriber above", "left with a pending tomb"),
+    ),
+    _of_subscriptions(
+        "a prune takes the subscribers along",
+        _BRANCH,
+        "            return changed_branch(self, subscribers_of(self), None) if is_wanted(self) else None",
+        "            return None",
+    ),
+    _of_subscriptions(
+        "branches are joined over the subscribers between them",
+        _BRANCH,
+        "        if is_wanted(self):  # somebody",
+        "        if False:  # somebody",
+        starts=("left with a tomb to roll up",),
+    ),
+    _of_subscriptions(
+        "branches are joined without the first one's words",
+        _BRANCH,
+        "separator.join((self.key, branch.key))",
+        "separator.join((branch.key, branch.key))",
+    ),
+    _of_subscriptions(
+        "a last branch goes with its level",
+        _BRANCH,
+        "        if last is None:",
+        "        if True:",
+    ),
+    _of_subscriptions(
+        "a chain is followed wherever it leads",
+        _TEXT_NODE,
+        "        if word != wanted:",
+        "        if False:",
+    ),
+    _of_subscriptions(
+        "a chain that parts loses its subscribers",
+        _BRANCH,
+        "lower_hash, subscribers_of(branch), branch.next)",
+        "lower_hash, None, branch.next)",
+    ),
+    _of_subscriptions(
+        "a chain that parts takes a copy of its level down",
+        _BRANCH,
+        "lower_hash, subscribers_of(branch), branch.next)",
+        "lower_hash, subscribers_of(branch), branch.next and"
+        " new_inode(new_inode.__globals__['load'](branch.next), self.inode.gen))",
+        starts=("a chain above a level",),
+    ),
+    _of_subscriptions(
+        "of a tomb with a branch, a match sees nothing",
+        _MATCHING,
+        "    return new_cnode(0, ()) if sn is None else",
+        "    return new_cnode(0, ()) if True else",
+        starts=("left with a tomb to roll up",),
+    ),
+    _of_subscriptions(
+        "the last subscriber takes longer filters along",
+        _BRANCH,
+        "if left is None and branch.next is None:",
+        "if left is None:",
+        starts=("a subscriber above",),
+    ),
+    _of_subscriptions(
+        "a branch without subscribers stays",
+        _BRANCH,
+        "        if left is None and branch.next is None:\n            return None\n",
+        "",
+        starts=("one filter", "a subscriber above"),
+    ),
+    _of_subscriptions(
+        "a level that has emptied is not tombed", _NODES, "        return new_tnode(None)\n", "        return cn\n"
+    ),
+    _of_subscriptions(
+        "a renewed branch keeps the old level",
+        _BRANCH,
+        "        return changed_branch(self, subscribers_of(self), level)\n",
+        "        return self\n",
+    ),
+    _of_subscriptions(
+        "a subscribe writes into a level about to be pruned",
+        _NODES,
+        "        else:\n            _bury(root, edit, main)",
+        "        elif not edit.settled and main.sn is None and (added := _created(edit)) is not None:\n"
+        "            flag = flag_at(edit.hash, 0)\n"
+        "            return _commit(root, edit, main, new_cnode(flag, (added,)))\n"
+        "        else:\n            _bury(root, edit, main)",
+        shown_by=("a subscriber above", ((("unsubscribe", ("a.b", "x")),), (("subscribe", ("a.c", "x")),))),
+    ),
+    _of_subscriptions(
+        "whether somebody is subscribed above is not looked at again",
+        _NODES,
+        "edit.emptied or _is_one_snode(edit, new)):",
+        "edit.emptied or _is_one_snode(edit, new) and edit.rolls_up()):",
+        shown_by=(
+            "a subscriber above a neighbour",
+            ((("unsubscribe", ("a.b", "x")),), (("unsubscribe", ("a", "x")),)),
+        ),
+    ),
+    _of_subscriptions(
+        "whether somebody is subscribed above is looked at again but once",
+        _NODES,
+        "        return gcas_read(root, edit.parent) is not edit.parent_main",
+        "        return False",
+        shown_by=(
+            "a subscriber above words that meet",
+            ((("subscribe", ("a.y2", "x")),), (("unsubscribe", ("a", "x")),), (("unsubscribe", ("a.y1", "x")),)),
+        ),
+    ),
+    _of_subscriptions(
+        "who asked for the topic by name is not found beside wildcards",
+        _MATCHING,
+        "self._reach(reached, self._literal(level, cn, query.whole, query.whole_hash), _BIT << len(query.words))\n",
+        "pass\n",
+        starts=("exact, a filter of each kind",),
+    ),
+    _of_subscriptions(
+        "filters behind the mark are not looked at",
+        _MATCHING,
+        "            self._reach(reached, self._wild(cn, MARKED), positions)\n",
+        "",
+        starts=("exact, a filter of each kind",),
+    ),
+    _of_subscriptions(
+        "the mark is told as a word",
+        _MATCHING,
+        "    if branch.hash != MARKED:",
+        "    if True:",
+        starts=("exact, a filter behind the mark about to go",),
+    ),
+    _of_subscriptions(
+        "a set of subscribers is changed in place",
+        _SUBSCRIBERS,
+        "        return _new_node(node.bitmap | flag, inserted(node.array, pos, entry), node.size + 1)",
+        "        node.bitmap, node.array = node.bitmap | flag, inserted(node.array, pos, entry)\n"
+        "        node.size += 1\n        return node",
+        starts=("eight subscribers", "nine subscribers"),
+    ),
+)
+
+
+def _of_checker(name: str, module: str, text: str, instead: str) -> Mutant:
+    return Mutant(name, "checker", ((f"stress.{module}", text, instead),))
+
+
+_CHECKER: Final = (
+    _of_checker(
+        "a blind write is taken at once",
+        "specs.registers",
+        'return op == "read" or (op == "cas" and result is False)',
+        'return op in ("read", "write") or (op == "cas" and result is False)',
+    ),
+    _of_checker(
+        "what is pending must happen",
+        "checker.segment",
+        "                    if not left and state not in ended:\n",
+        "                    if not left and taken.bit_count() == len(moves) - completed and state not in ended:\n",
+    ),
+    _of_checker(
+        "what is pending never happens",
+        "checker.segment",
+        "        self.operations = completed + pending\n",
+        "        pending = []\n        self.operations = completed + pending\n",
+    ),
+    _of_checker(
+        "a return at the tick of a call comes first",
+        "checker.segment",
+        "events = [(each.call, 0, number) for number, each",
+        "events = [(each.call, 2, number) for number, each",
+    ),
+    _of_checker(
+        "a cut at the tick of a return",
+        "checker.search",
+        "        if operation.call > busy_until:\n",
+        "        if operation.call >= busy_until:\n",
+    ),
+    _of_checker(
+        "answers do not count",
+        "spec",
+        "return (after,) if result is UNSEEN or result == answer else ()",
+        "return (after,)",
+    ),
+    _of_checker(
+        "what was tried is forgotten to be of a state",
+        "checker.segment",
+        "                known = tried[state]\n",
+        "                known = tried[0]\n",
+    ),
+    _of_checker(
+        "real time does not count",
+        "checker.segment",
+        "        for _, is_return, number in sorted(events):\n",
+        "        for _, is_return, number in sorted(events, key=lambda event: event[1:]):\n",
+    ),
+    # A wrong order of a queue's values (stress/specs/fifo.py) makes no wrong verdict, but a slow one: what is told at a
+    # glance is searched for all the same, in a queue that is narrower, or shorter.
+    _of_checker(
+        "a queue of a known order has any length",
+        "specs.collections",
+        "if result in (UNSEEN, put - got) else ()",
+        "if True else ()",
+    ),
+    _of_checker(
+        "a queue of some of the values has the length of all",
+        "specs.collections",
+        "return operation if result == 0 else None",
+        "return operation",
+    ),
+)
+
+
+def _of_reclaimer(name: str, text: str, instead: str) -> Mutant:
+    return Mutant(name, "reclaimer", (("epoch.h", text, instead),))
+
+
+_RECLAIMER: Final = (
+    _of_reclaimer("values are released at once", "if (atomic_load(&reclaim.threads) == 1) {", "if (1) {"),
+    _of_reclaimer(
+        "values are released one epoch early", "static const uint64_t GRACE = 2;", "static const uint64_t GRACE = 1;"
+    ),
+    _of_reclaimer(
+        "the epoch advances past those who are pinned", "if (pinned != UNPINNED && pinned != epoch) {", "if (0) {"
+    ),
+    _of_reclaimer(
+        "a pin is not published",
+        "    atomic_exchange_explicit(&p->pinned, epoch, memory_order_seq_cst);\n",
+        "    (void)epoch;\n",
+    ),
+    _of_reclaimer(
+        "a reader unpins before it counts",
+        "    Py_INCREF(value);\n    reclaim_unpin();\n",
+        "    reclaim_unpin();\n    Py_INCREF(value);\n",
+    ),
+    _of_reclaimer("values are never released", "if (oldest->epoch + GRACE > epoch) {", "if (1) {"),
+    _of_reclaimer(
+        "a failed compare-and-set keeps its count", "    Py_DECREF(desired);\n    return 0;\n", "    return 0;\n"
+    ),
+)
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    *_GCAS,
+    *_SNAPSHOTS,
+    *_TOMBS,
+    *_MAPPING,
+    *_APPROACH,
+    *_SUBSCRIPTIONS,
+    *_CHECKER,
+    *_RECLAIMER,
+)

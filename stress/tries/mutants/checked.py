@@ -1,0 +1,57 @@
+"""The layer that is to catch mutants of the checker: its verdicts on small histories, held to those by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Final
+
+from stress.history import UNSEEN, Operation
+from stress.specs import Queue, Register
+from stress.tries.mutants.brute_force import histories, linearizable
+from stress.tries.source_copy import Change, import_privately
+
+__all__ = ["HISTORIES", "first_difference"]
+
+HISTORIES: Final = 2_000
+_HURRIED: Final = (
+    Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, 16 * len(operations))", "1"),
+    Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
+)
+"""With a first turn of one step nothing is decided in it, and all that is done for large histories is done for small.
+"""
+
+
+def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
+    """How many histories it took to find one about which a checker with `changes` in it is wrong, and which; or how
+    many there were, and nothing.
+    """
+    judges = [_Judge(changes), _Judge([*changes, *_HURRIED])]
+    truth = {"register": Register(), "queue": Queue()}
+    for number, (of, history) in enumerate(histories(Random(f"{seed}/checker"), Operation, UNSEEN), start=1):
+        right = linearizable(history, truth[of])
+        if any(judge.verdict(of, history) != right for judge in judges):
+            return number, "; ".join(each.describe() for each in history)
+        if number == HISTORIES:
+            return number, ""
+    raise AssertionError("histories end")
+
+
+class _Judge:
+    """A private checker with changes in it."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        modules = import_privately(("stress.checker.check", "stress.specs"), changes=changes)
+        self._check: Any = modules["stress.checker.check"].check
+        self._history: Any = modules["stress.history"]
+        specs: Any = modules["stress.specs"]
+        self._specs = {"register": specs.Register(), "queue": specs.Queue()}
+
+    def verdict(self, of: str, history: Sequence[Operation]) -> bool | None:
+        """Whether it takes a history for linearizable; None if it cannot tell."""
+        unseen, operation = self._history.UNSEEN, self._history.Operation
+        told = [operation(*each[:-1], unseen if each.result is UNSEEN else each.result) for each in history]
+        try:
+            return bool(self._check(told, self._specs[of]))
+        except Exception:  # noqa: BLE001 - a mutant may raise anything, and is wrong if it does
+            return None

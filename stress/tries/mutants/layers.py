@@ -1,0 +1,90 @@
+"""The layers of the suite that are to catch mutants of the tries, the cheapest first.
+
+* *model*: one thread, many calls, on every kind of start; answers, content and structure are held to the
+  specification.
+* *explore*: few calls in several threads; schedules drawn at random, all schedules with one preemption, and threads
+  that stop for ever.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from random import Random
+from typing import Final
+
+from stress.explorer.bounded import bounded
+from stress.explorer.patience import Endless
+from stress.explorer.sampling import sampled
+from stress.explorer.scenario import Scenario
+from stress.explorer.suspension import stopped_for_ever
+from stress.tries.experiment import BrokenStart, Finding, TrieExperiment
+from stress.tries.mutants.catalogue import Mutant
+from stress.tries.scenarios import random_scenario
+from stress.tries.trie_copy import TrieCopy
+
+__all__ = ["Catch", "catch"]
+
+_SEQUENCES: Final = 120
+_LENGTHS: Final = ((6,), (12,))
+_SAMPLES: Final = 40
+_BOUNDED: Final = 200
+_PAIR: Final = ((1, 1),)
+_BESIDE_A_MOVE: Final = ((1, 1), (1, 2))
+
+
+@dataclass(frozen=True)
+class Catch:
+    """Which layer noticed a fault (none: ""), after how many executions, and by what finding, or what else was seen."""
+
+    layer: str
+    executions: int
+    finding: Finding | None = None
+    seen: str = ""
+
+
+def catch(twin: TrieCopy, mutant: Mutant, seed: int, seconds: float) -> Catch:
+    """Let the layers look at a twin that `mutant` is to be in, for so many seconds."""
+    began = time.monotonic()
+    random = Random(f"{seed}/{mutant.of}")
+    draw = partial(random_scenario, mutant.of, random, mutant.starts)
+    executions = 0
+    for layer, attempts in (
+        ("model", _sequences(twin, draw)),
+        ("explore", chain(_shown(twin, mutant), _schedules(twin, draw, random))),
+    ):
+        try:
+            for finding in attempts:
+                executions += 1
+                if finding is not None:
+                    return Catch(layer, executions, finding)
+                if time.monotonic() - began > seconds:
+                    return Catch("", executions)
+        except BrokenStart as broken:
+            return Catch(layer, executions, seen=str(broken))
+        except Endless:
+            return Catch(layer, executions, seen="a call never returns")
+    raise AssertionError("schedules end")
+
+
+def _shown(twin: TrieCopy, mutant: Mutant) -> Iterator[Finding | None]:
+    """The scenario that shows the mutant best, if it names one: few do without luck."""
+    if mutant.shown_by:
+        yield from bounded(TrieExperiment(twin, Scenario(mutant.of, *mutant.shown_by)), 1)
+
+
+def _sequences(twin: TrieCopy, draw: Callable[..., Scenario]) -> Iterator[Finding | None]:
+    for _ in range(_SEQUENCES):
+        yield from bounded(TrieExperiment(twin, draw(sizes=_LENGTHS)), 0)
+
+
+def _schedules(twin: TrieCopy, draw: Callable[..., Scenario], random: Random) -> Iterator[Finding | None]:
+    while True:
+        yield from islice(sampled(TrieExperiment(twin, draw()), random), _SAMPLES)
+        yield from islice(bounded(TrieExperiment(twin, draw(sizes=_BESIDE_A_MOVE)), 1), _BOUNDED)
+        pair = draw(sizes=_PAIR)
+        if all(op != "get_or_create" for calls in pair.threads for op, _ in calls):
+            yield from islice(stopped_for_ever(TrieExperiment(twin, pair)), _BOUNDED)

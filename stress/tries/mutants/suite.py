@@ -1,0 +1,142 @@
+"""The suite: every mutant before the layers that are to catch it, and the unmutated code before the same layers.
+
+Mutants share nothing, so several processes take turns at them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stress.processes import Died, Team, Worker
+from stress.tries.mutants.catalogue import MUTANTS, Mutant
+from stress.tries.mutants.checked import first_difference
+from stress.tries.mutants.layers import catch
+from stress.tries.mutants.reclaimed import compiler, processors, trouble_of
+from stress.tries.report import replay_command
+from stress.tries.source_copy import StaleChange
+from stress.tries.trie_copy import load_copy
+from stress.verdicts import end_of_process
+
+__all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant"]
+
+_MOST_SECONDS_IN_LOCK: Final = 5.0
+
+CONTROLS: Final = tuple(Mutant("unmutated", of, ()) for of in ("map", "subscriptions", "checker", "reclaimer"))
+"""What must not be accused."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of a mutant: the `layer` that caught it and how it was seen; no layer if it survived.
+
+    `stale` tells that its text does not occur any more, `untried` why it could not be tried here, `died` how the
+    process ended that tried it.
+    """
+
+    name: str
+    of: str
+    seconds: float
+    layer: str = ""
+    seen: str = ""
+    attempts: int = 0
+    replay: str = ""
+    stale: str = ""
+    untried: str = ""
+    died: str = ""
+
+    @property
+    def is_control(self) -> bool:
+        """Whether this is the unmutated code."""
+        return self.name == CONTROLS[0].name
+
+    @property
+    def is_well(self) -> bool:
+        """A mutant is to be caught, the unmutated code is not."""
+        return not self.stale and not self.died and (bool(self.untried) or bool(self.layer) != self.is_control)
+
+
+def try_mutant(mutant: Mutant, seed: int, seconds: float) -> Trial:
+    """Put a mutant before its layers, for so many seconds at most."""
+    began = time.monotonic()
+    told: dict[str, Any] = {}
+    try:
+        told = _TRIES[mutant.of](mutant, seed, seconds)
+    except StaleChange as error:
+        told = {"stale": str(error)}
+    return Trial(mutant.name, mutant.of, time.monotonic() - began, **told)
+
+
+def _try_trie(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
+    caught = catch(load_copy(mutant.changes), mutant, seed, seconds)
+    finding = caught.finding
+    if finding is None:
+        return {"layer": caught.layer, "seen": caught.seen, "attempts": caught.executions}
+    name = mutant.name if mutant.edits else ""
+    return {
+        "layer": caught.layer, "seen": f"{finding.trouble}, in {finding.scenario}", "attempts": caught.executions,
+        "replay": replay_command(finding, name),
+    }  # fmt: skip
+
+
+def _try_checker(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
+    attempts, wrong = first_difference(mutant.changes, seed)
+    return {"layer": "verdicts" if wrong else "", "seen": wrong, "attempts": attempts}
+
+
+def _try_reclaimer(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
+    if compiler() is None:
+        return {"untried": "there is no C compiler"}
+    if mutant.edits and processors() < 2:
+        return {"untried": "on one processor threads do not meet often enough"}
+    until = time.monotonic() + (seconds if mutant.edits else 0)
+    attempts = 0
+    while True:
+        attempts += 1
+        trouble = trouble_of(mutant.changes)
+        if trouble or time.monotonic() >= until:
+            return {"layer": "threads" if trouble else "", "seen": trouble, "attempts": attempts}
+
+
+_TRIES: Final[dict[str, Callable[[Mutant, int, float], dict[str, Any]]]] = {
+    "map": _try_trie, "subscriptions": _try_trie, "checker": _try_checker, "reclaimer": _try_reclaimer,
+}  # fmt: skip
+
+
+def run_suite(
+    seed: int, seconds: float, processes: int, mutants: Sequence[Mutant] = (*CONTROLS, *MUTANTS)
+) -> Iterator[Trial | None]:
+    """Try all of them, each for `seconds` at most; the trials as they end, and None several times a second. Of a mutant
+    whose process dies it is told how; the others go on.
+    """
+    turn = multiprocessing.Value("i", 0)
+    left = processes
+    while left:
+        with Team(left, _work, mutants, turn, seed, seconds) as team:
+            left = 0
+            for message in team.messages():
+                if isinstance(message, Died):
+                    left += 1
+                    if message.note:
+                        at = int(message.note)
+                        yield Trial(mutants[at].name, mutants[at].of, 0.0, died=end_of_process(message.exitcode))
+                else:
+                    yield message
+
+
+def _work(worker: Worker, mutants: Sequence[Mutant], turn: Any, seed: int, seconds: float) -> None:
+    """What a process does: whoever is free takes the next mutant."""
+    while True:
+        lock = turn.get_lock()
+        is_mine = lock.acquire(timeout=_MOST_SECONDS_IN_LOCK)  # if not, whoever held it has died
+        at = turn.value
+        turn.value += 1
+        if is_mine:
+            lock.release()
+        if at >= len(mutants):
+            return
+        worker.note(str(at))
+        worker.send(try_mutant(mutants[at], seed, seconds))

@@ -1,0 +1,271 @@
+"""Scenarios of the tries, and where they come from.
+
+`STARTS` are the states in which a trie's nodes are about to change their kind or their generation. A start is made by
+calls, of which the last may be left in mid-air by a thread that then stops for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, count, product
+from random import Random
+from typing import Any, Final
+
+from stress.explorer.scenario import Scenario
+from stress.history import Call
+
+__all__ = ["OPERATIONS", "STARTS", "Start", "pairs", "random_scenario", "stops", "triples"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after so
+    many changes of slots. `places` are what the operations of two threads and a third are about. `cache` is how many
+    answers a subscription trie remembers, `exact` whether it keeps filters without a wildcard by their whole text.
+    """
+
+    calls: tuple[Call, ...]
+    places: tuple[tuple[Any, ...], ...]
+    left: tuple[Call, int] | None = None
+    cache: int = 0
+    exact: bool = False
+
+
+# ------------------------------------------------------------------------------------------------------------- the map
+
+
+def _values(keys: Sequence[str]) -> dict[str, int]:
+    """Every key's value at the start."""
+    return {key: 10 * number for number, key in enumerate(keys, start=1)}
+
+
+_SNAPSHOT: Final[Call] = ("readonly_snapshot", ())
+
+
+def _map(keys: str, *places: str, later: Sequence[Call] = (), left: tuple[Call, int] | None = None) -> Start:
+    values = _values(keys.split())
+    calls: list[Call] = [("__setitem__", (key, value)) for key, value in values.items()]
+    return Start((*calls, *later), tuple(tuple((key, values.get(key, 0)) for key in p.split()) for p in places), left)
+
+
+_MAPS: Final = {
+    "empty": _map("", "a a b", "a a2 b"),
+    "one key": _map("a", "a a b", "a b a"),
+    "about to split": _map("a", "a a2 a", "a2 a2 a3"),
+    "about to tomb": _map("a a2", "a a2 a", "a a b", "a b a2"),
+    "a tomb beside a key": _map("a a2 b", "a a2 a3", "a b a2"),
+    "about to tomb two levels deep": _map("low1 low2 low3", "low1 low2 low3", "low1 low3 low2"),
+    "about to tomb three levels deep": _map("deep1 deep2", "deep1 deep2 deep3", "deep1 deep3 deep2"),
+    "about to collide": _map("same1", "same1 same2 same1", "same2 same2 same3"),
+    "a collision about to shrink": _map("same1 same2", "same1 same2 same3", "same3 same1 same2"),
+    "after a snapshot": _map("a a2 y1 y2", "a a a2", "a y1 a2", later=[_SNAPSHOT]),
+    "mixed generations": _map(
+        "a y1 y2", "a y1 a2", "a a2 y1", "y3 a2 a",
+        later=[_SNAPSHOT, ("__setitem__", ("a", 40)), ("__setitem__", ("a2", 50))],
+    ),
+    "left with a pending tomb": _map("a a2 b", "a a2 b", "a2 b a", left=(("pop", ("a", None)), 1)),
+    "left with a tomb": _map("a a2 b", "a a2 b", "a2 b a", left=(("pop", ("a", None)), 2)),
+}  # fmt: skip
+
+Place = Any
+_Arguments = Callable[[Place, int], tuple[Any, ...]]
+
+
+def _key(place: Place, fresh: int) -> tuple[Any, ...]:
+    return place[:1]  # type: ignore[no-any-return]
+
+
+def _key_value(place: Place, fresh: int) -> tuple[Any, ...]:
+    return place[0], fresh
+
+
+def _nothing(place: Place, fresh: int) -> tuple[Any, ...]:
+    return ()
+
+
+_MAP_OPERATIONS: Final[dict[str, _Arguments]] = {
+    "get": _key, "__getitem__": _key, "__contains__": _key, "__setitem__": _key_value, "put_if_absent": _key_value,
+    "setdefault": _key_value, "get_or_create": _key_value, "replace": _key_value,
+    "replace_if": lambda place, fresh: (*place, fresh), "remove_if": lambda place, fresh: place,
+    "__delitem__": _key, "pop": lambda place, fresh: (place[0], None), "compute": _key_value,
+    "popitem": _nothing, "items": _nothing, "keys": _nothing, "values": _nothing, "__len__": _nothing,
+    "clear": _nothing, "snapshot": _nothing, "readonly_snapshot": _nothing,
+}  # fmt: skip
+
+# --------------------------------------------------------------------------------------------------- the subscriptions
+
+
+def _subscriptions(
+    filters: str,
+    topic: str,
+    *places: str,
+    later: Sequence[Call] = (),
+    left: tuple[Call, int] | None = None,
+    cache: int = 0,
+    exact: bool = False,
+) -> Start:
+    calls: list[Call] = [("subscribe", _pair(each)) for each in filters.split()]
+    found = tuple(tuple((*_pair(each), topic) for each in place.split()) for place in places)
+    return Start((*calls, *later), found, left, cache, exact)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """`a.b:y` is filter `a.b` with subscriber `y`; the subscriber is `x` where none is named."""
+    filter, _, subscriber = text.partition(":")
+    return filter, subscriber or "x"
+
+
+_CROWD: Final = " ".join(f"a.b:s{number}" for number in range(8))
+_LEFT: Final[Call] = ("unsubscribe", ("a.b", "x"))
+_REMEMBERED: Final[Sequence[Call]] = [("match", ("a.b",))] * 2
+
+_SUBSCRIPTIONS: Final = {
+    "empty": _subscriptions("", "a.b", "a.b a.b a.c", "a.b a.c a", "a.b a *.b"),
+    "one filter": _subscriptions("a.b", "a.b", "a.b a.b a.c", "a.b a.c a.b", "a.b.c a.b a"),
+    "two levels about to go": _subscriptions(
+        "a a.b a.b.c", "a.b.c", "a.b.c a.b a", "a.b a.b.c a.c", "a.b.c a.c a.b.c"
+    ),
+    "a chain": _subscriptions("a.b.c.d", "a.b.c.d", "a.b.c.d a.b.d a", "a.b a.b.c.d a.b.c"),
+    "a chain above a level": _subscriptions(
+        "a.b.c a.b.d", "a.b.c", "a.b.c a.b a.c", "a.b.c a.b.d a", "a.c a.b.a a.b.c"
+    ),
+    "a chain below a chain": _subscriptions("a.b.c.d a.c", "a.b.c.d", "a.c a.b.c a.b.c.d", "a.b.c.d a.c a.b"),
+    "wildcards in a chain": _subscriptions("a.*.c a.#.c:y", "a.b.c", "a.*.c a.b.c a.#.c:y", "a.* a.*.c a.b.c"),
+    "a subscriber above": _subscriptions("a a.b", "a", "a.b a a.c", "a a a.b"),
+    "a neighbour below": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", "a a.b a.c"),
+    "a subscriber above a neighbour": _subscriptions("a a.b a.c", "a.b", "a a.b a.c", "a.b a a.c"),
+    "a subscriber above words that meet": _subscriptions("a a.y1 a.y2", "a.y1", "a.y2 a a.y1", "a.y1 a a.y2"),
+    "wildcards": _subscriptions("*.b #:y", "a.b", "a.b *.b #:y", "#:y a.b *.b"),
+    "a literal and a wildcard": _subscriptions("a.b", "a.b", "a.b *.b:y a.b:z", "a.b a.#:y *.b"),
+    "a wildcard beside words that meet": _subscriptions(
+        "a.y1 a.y2 a.y3 *.b:z *.c:z", "a.y1", "a.y1 *.y1:y a.y2", "*.y1:y *.b:z a.y1"
+    ),
+    "a wildcard about to go": _subscriptions("a.c a.d *.b:y *.c:z", "a.b", "a.b *.b:y a.c"),
+    "words about to part": _subscriptions("y1 a.y1", "a.y1", "y2 y3 a.y1", "a.y2 a.y1 y2"),
+    "words about to meet": _subscriptions("y1.b y2 a.y1 a.y2", "y1.b", "y1.b y2 y1.c", "a.y1 a.y2 a.y3"),
+    "words that meet late": _subscriptions("a.deep1 a.deep2", "a.deep1", "a.deep1 a.deep2 a.deep3"),
+    "words of one hash": _subscriptions("same1.b same2", "same1.b", "same1.b same2 same3", "same3 same1.b same2"),
+    "after a snapshot": _subscriptions(
+        "a.b a.c y1 y2", "a.b", "a.b a.c y1", "a.b y1 a.b.c", later=[("subscriptions", ())]
+    ),
+    "mixed generations": _subscriptions(
+        "b.c b.a d y1 y2", "a.b", "b.d a.c a.b", "y3 a2 b.c", "a.b b.c d",
+        later=[("subscriptions", ()), ("unsubscribe", ("d", "x")), ("subscribe", ("a.b", "x")),
+               ("subscribe", ("a.d", "x")), ("subscribe", ("a2", "x")), ("subscribe", ("a3", "x"))],
+    ),
+    "eight subscribers": _subscriptions(_CROWD, "a.b", "a.b:s8 a.b:s0 a.b:s1"),
+    "nine subscribers": _subscriptions(f"{_CROWD} a.b:s8", "a.b", "a.b:s8 a.b:s0 a.b:s9"),
+    "an answer remembered": _subscriptions(
+        "a.b a.c d *.c:y", "a.b", "a.b *.b:y a.b", "a.c #:y a.b", later=_REMEMBERED, cache=4
+    ),
+    "an answer remembered before a snapshot": _subscriptions(
+        "a.b a.c d *.c:y", "a.b", "a.b *.b:y a.c", "a.c #:y a.b", later=[*_REMEMBERED, ("subscriptions", ())], cache=4
+    ),
+    "exact, a filter of each kind": _subscriptions(
+        "a.b a.*:y *.b:z", "a.b", "a.b a.*:y *.b:z", "a.*:y *.b:z a.b", "a.#:y a.b a.*:y", exact=True
+    ),
+    "exact, texts that meet": _subscriptions("a.b a.c", "a.b", "a.b a.c a.d", "a.d a.*:y a.b", exact=True),
+    "exact, a filter behind the mark about to go": _subscriptions(
+        "a.*:y b.*:y", "a.b", "a.*:y b.*:y a.b", "a.b a.*:y b.*:y", exact=True
+    ),
+    "left with a pending removal": _subscriptions("a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
+    "left with a pending tomb": _subscriptions("a a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
+    "left with a tomb": _subscriptions("a a.b", "a.b", "a a.c a.b", left=(_LEFT, 2)),
+    "left with a level to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", left=(_LEFT, 2)),
+    "left with a pending tomb to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", left=(_LEFT, 3)),
+    "left with a tomb to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", "a.b a a.c", left=(_LEFT, 4)),
+}  # fmt: skip
+
+
+def _filter(place: Place, fresh: int) -> tuple[Any, ...]:
+    return place[:2]  # type: ignore[no-any-return]
+
+
+def _topic(place: Place, fresh: int) -> tuple[Any, ...]:
+    return place[2:]  # type: ignore[no-any-return]
+
+
+_SUBSCRIPTION_OPERATIONS: Final[dict[str, _Arguments]] = {
+    "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "has_match": _topic, "count": _topic,
+    "entries": _topic, "filters": lambda place, fresh: place[1:2], "subscriptions": _nothing, "snapshot": _nothing,
+    "__len__": _nothing, "clear": _nothing,
+}  # fmt: skip
+
+STARTS: Final[Mapping[str, Mapping[str, Start]]] = {"map": _MAPS, "subscriptions": _SUBSCRIPTIONS}
+OPERATIONS: Final[Mapping[str, Mapping[str, _Arguments]]] = {
+    "map": _MAP_OPERATIONS,
+    "subscriptions": _SUBSCRIPTION_OPERATIONS,
+}
+CORE: Final[Mapping[str, Sequence[str]]] = {
+    "map": ("get", "__setitem__", "pop", "compute", "clear", "items", "readonly_snapshot", "snapshot"),
+    "subscriptions": ("subscribe", "unsubscribe", "match", "has_match", "clear", "snapshot"),
+}
+"""Operations that stand for the others: each of them reads, changes or replaces other things than the rest."""
+
+_THREE: Final = {
+    "map": (("__setitem__", "pop", "clear"), ("get", "items", "snapshot")),
+    "subscriptions": (("subscribe", "unsubscribe"), ("match", "snapshot")),
+}
+
+# ----------------------------------------------------------------------------------------------------------- scenarios
+
+
+def pairs(target: str) -> Iterator[Scenario]:
+    """Every pair of operations, on every start and its places."""
+    for name, start in STARTS[target].items():
+        for first, second in product(OPERATIONS[target], repeat=2):
+            for one, other, *_ in start.places:
+                if one != other or first <= second:
+                    yield _scenario(target, name, (first, second), (one, other))
+
+
+def stops(target: str) -> Iterator[Scenario]:
+    """Two of the operations that stand for the others, in both orders: the first thread is the one to stop."""
+    for name, start in STARTS[target].items():
+        for operations in product(CORE[target], repeat=2):
+            for one, other, *_ in start.places:
+                yield _scenario(target, name, operations, (one, other))
+
+
+def triples(target: str) -> Iterator[Scenario]:
+    """Three threads with an operation each, of the few that make the most of three; one of them writes at least."""
+    writes, others = _THREE[target]
+    for name, start in STARTS[target].items():
+        for operations in combinations_with_replacement((*writes, *others), 3):
+            if operations[0] in writes:
+                yield _scenario(target, name, operations, start.places[0])
+
+
+def _scenario(target: str, start: str, operations: Sequence[str], places: Sequence[Place]) -> Scenario:
+    fresh = count(1001).__next__
+    calls = [(op, OPERATIONS[target][op](place, fresh())) for op, place in zip(operations, places, strict=True)]
+    return Scenario(target, start, tuple((call,) for call in calls))
+
+
+_SIZES: Final = ((1, 1), (1, 2), (1, 3), (2, 2), (1, 1, 1), (1, 1, 2))
+
+
+def random_scenario(
+    target: str,
+    random: Random,
+    starts: Sequence[str] = (),
+    operations: Sequence[str] = (),
+    sizes: Sequence[Sequence[int]] = _SIZES,
+) -> Scenario:
+    """Threads with so many calls each as one of `sizes` says, of `operations` (or any) about what one of
+    `starts` (or of all) is about.
+
+    Values are unique, so that a read tells which write it saw, or all one and the same, so that one can come back.
+    """
+    name = random.choice(list(starts or STARTS[target]))
+    places = random.choice(STARTS[target][name].places)
+    unique = count(1001).__next__
+    fresh: Callable[[], int] = random.choice([unique, unique, lambda: 10])
+    drawn_from = operations or [*OPERATIONS[target], *CORE[target], *CORE[target]]
+
+    def call() -> Call:
+        op = random.choice(drawn_from)
+        return op, OPERATIONS[target][op](random.choice(places), fresh())
+
+    return Scenario(target, name, tuple(tuple(call() for _ in range(size)) for size in random.choice(sizes)))

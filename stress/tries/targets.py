@@ -1,0 +1,200 @@
+"""What `python -m stress run` puts under stress: this distribution's own structures, or workloads of the
+user's.
+
+A structure is imported when it is asked for, so that nothing else depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from stress.recorder.record import Deferred
+from stress.recorder.workload import Workload, one_of, unique
+from stress.specs import Map, Subscriptions
+
+__all__ = ["TARGETS", "MapUnderTest", "SubscriptionsUnderTest"]
+
+
+class MapUnderTest:
+    """The calls of the map specification, on a mapping such as `ctrie.Ctrie`. What it does not define goes to
+    the mapping.
+    """
+
+    def __init__(self, mapping: Any) -> None:
+        self.mapping = mapping
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.mapping, name)
+
+    def items(self) -> frozenset[tuple[Any, Any]]:
+        """All pairs, read at one instant."""
+        return frozenset(self.mapping.items())
+
+    def keys(self) -> tuple[Any, ...]:
+        """All keys, read at one instant."""
+        return tuple(self.mapping.keys())
+
+    def values(self) -> tuple[Any, ...]:
+        """All values, read at one instant."""
+        return tuple(self.mapping.values())
+
+    def compute(self, key: Any, amount: int) -> Any:
+        """Add `amount` to what is there."""
+        return self.mapping.compute(key, lambda old: (old or 0) + amount)
+
+    def get_or_create(self, key: Any, value: Any) -> Any:
+        """Let a factory make `value` if nothing is there."""
+        return self.mapping.get_or_create(key, lambda: value)
+
+    def readonly_snapshot(self) -> Deferred:
+        """A read-only snapshot, read later."""
+        taken = self.mapping.readonly_snapshot()
+        return Deferred(lambda: list(taken.items()))
+
+    def snapshot(self) -> Deferred:
+        """A writable snapshot, read later. What is written to a fork of it may show neither in it nor in the
+        mapping.
+        """
+        taken = self.mapping.snapshot()
+
+        def read() -> list[tuple[Any, Any]]:
+            fork = taken.snapshot()
+            fork["written to a fork"] = True
+            for key in taken:
+                del fork[key]
+            return list(taken.items())
+
+        return Deferred(read)
+
+
+class SubscriptionsUnderTest:
+    """The calls of the subscription specification, on a trie such as `subtrie.SubscriptionTrie`."""
+
+    def __init__(self, trie: Any) -> None:
+        self.trie = trie
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.trie, name)
+
+    def entries(self, topic: str) -> list[tuple[str, Any]]:
+        """Filter and subscriber of each entry that matches."""
+        return [(entry.filter, entry.subscriber) for entry in self.trie.entries(topic)]
+
+    def subscriptions(self) -> list[tuple[str, Any]]:
+        """Filter and subscriber of every entry."""
+        return [(entry.filter, entry.subscriber) for entry in self.trie.subscriptions()]
+
+    def snapshot(self) -> Deferred:
+        """A snapshot, read later."""
+        taken = self.trie.snapshot()
+        return Deferred(lambda: [(entry.filter, entry.subscriber) for entry in taken.subscriptions()])
+
+
+class Key(str):
+    """A key whose hash and equality are Python code, as users' may be: threads can be interrupted there."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+
+_KEYS: Final = tuple(map(Key, "abcdef"))
+
+
+def _map_calls(value: Any) -> list[tuple[Any, ...]]:
+    """Every operation of a map on a few keys, with values drawn from `value`; operations on one key are more
+    frequent.
+    """
+    key = one_of(*_KEYS)
+    on_key = [
+        ("get", key), ("__getitem__", key), ("__contains__", key), ("__setitem__", key, value),
+        ("put_if_absent", key, value), ("setdefault", key, value), ("get_or_create", key, value),
+        ("replace", key, value), ("replace_if", key, value, value), ("remove_if", key, value),
+        ("__delitem__", key), ("pop", key, None), ("compute", key, 1),
+    ]  # fmt: skip
+    whole = [
+        ("popitem",),
+        ("items",),
+        ("keys",),
+        ("values",),
+        ("__len__",),
+        ("clear",),
+        ("snapshot",),
+        ("readonly_snapshot",),
+    ]
+    return on_key * 3 + whole
+
+
+def _map_workloads() -> list[Workload]:
+    ctrie = import_module("ctrie")
+
+    def plain() -> MapUnderTest:
+        return MapUnderTest(ctrie.Ctrie())
+
+    def colliding() -> MapUnderTest:
+        """Two full hashes for all keys: everything lies in L-nodes at the bottom of two long paths."""
+        return MapUnderTest(ctrie.Ctrie(hash=lambda key: len(key) and ord(key[0]) % 2))
+
+    few, spec = one_of(1, 2, 3), Map()
+    on_one_key = [call for call in _map_calls(unique) if len(call) > 1]
+    return [
+        Workload(plain, spec, _map_calls(unique), _check, "map"),
+        Workload(plain, spec, on_one_key, _check, "map"),
+        Workload(colliding, spec, _map_calls(few), _check, "map"),
+        Workload(plain, spec, _map_calls(few), _check, "map"),
+        Workload(colliding, spec, on_one_key, _check, "map"),
+    ]
+
+
+def _check(subject: Any) -> None:
+    subject.check()
+
+
+def _subscription_workloads() -> list[Workload]:
+    subtrie = import_module("subtrie")
+
+    def trie() -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie())
+
+    def remembering() -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(cache=4))
+
+    def indexed() -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(index=True))
+
+    def exact() -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(exact=True))
+
+    makers = (trie, remembering, indexed, exact)
+    shallow = ["a.b", "*.b", "a.*", "#", "a.#"]
+    deep = ["a.b.c.d", "a.b.#", "a.*.c", "#.c.d", "a.b.c", "x.y.z", "x.#"]
+    spec = Subscriptions()
+    calls = [
+        _subscription_calls(filters, topics, whole)
+        for filters, topics in ((shallow, ["a.b", "x.b"]), (deep, ["a.b.c.d", "a.b.c", "x.y.z"]))
+        for whole in (True, False)
+    ]
+    return [Workload(made, spec, each, _check, "subscriptions") for made in makers for each in calls]
+
+
+def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bool) -> list[tuple[Any, ...]]:
+    filter, topic, subscriber = one_of(*filters), one_of(*topics), one_of(1, 2)
+    calls: list[tuple[Any, ...]] = [
+        ("subscribe", filter, subscriber),
+        ("unsubscribe", filter, subscriber),
+    ] * 6
+    calls += [("match", topic)] * 6 + [("has_match", topic), ("count", topic), ("entries", topic)]
+    of_all = [("subscriptions",), ("filters", subscriber), ("snapshot",), ("__len__",), ("clear",)]
+    return [*calls, *of_all] if whole else calls
+
+
+TARGETS: Final[Mapping[str, Callable[[], list[Workload]]]] = {
+    "map": _map_workloads,
+    "subscriptions": _subscription_workloads,
+}

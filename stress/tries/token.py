@@ -1,0 +1,76 @@
+"""Replay tokens: an execution as a short text, to be given to `python -m stress replay`.
+
+A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
+any, and a digest of the source. Where the source has changed since, the steps may mean something else, and whoever
+replays is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from stress.explorer.scenario import Scenario
+from stress.explorer.token import DAMAGED, OBJECT_PREFIX, TokenError, order_of, pack, runs_of, unpack
+from stress.tries.scenarios import STARTS
+from stress.tries.source_copy import PACKAGES, source_of
+
+__all__ = ["Token", "decode", "encode", "source_digest"]
+
+_PREFIX: Final = "x1."
+
+
+@dataclass(frozen=True)
+class Token:
+    """What a token says."""
+
+    scenario: Scenario
+    order: tuple[int, ...]
+    mutant: str = ""
+    digest: str = ""
+
+
+def encode(token: Token) -> str:
+    """The token as text."""
+    scenario = token.scenario
+    said = [scenario.target, scenario.start, scenario.threads, runs_of(token.order), token.mutant, source_digest()]
+    return pack(_PREFIX, said)
+
+
+def decode(text: str) -> Token:
+    """The token that `text` is.
+
+    Raises:
+        TokenError: it is none.
+    """
+    if text.startswith(OBJECT_PREFIX):
+        raise TokenError("the object that this token is of is not known here: give it to stress.explore as `replay`")
+    if not text.startswith(_PREFIX):
+        raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
+    try:
+        target, start, threads, runs, mutant, digest = unpack(_PREFIX, text)
+        order = order_of(runs)
+        scenario = Scenario(target, start, _tuples(threads))
+        known = start in STARTS[target]
+    except (ValueError, TypeError, LookupError):
+        raise TokenError(DAMAGED) from None
+    if not known:
+        raise TokenError(f"the token is of a start that there is no more: {start!r}")
+    return Token(scenario, order, mutant, digest)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+@cache
+def source_digest() -> str:
+    """A digest of the sources that are explored."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted(source_of(package).parent.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]

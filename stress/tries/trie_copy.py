@@ -1,0 +1,92 @@
+"""A copy of both tries to explore: its seam, the machine that runs on it, and objects in the states of `STARTS`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from stress.explorer.coroutines import Coroutines
+from stress.explorer.machine import Machine
+from stress.explorer.slots import Seam, slot_module, threading_module
+from stress.history import Call
+from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash
+from stress.tries.scenarios import Start
+from stress.tries.source_copy import PACKAGES, Change, import_privately, interpreted_twin
+from stress.tries.targets import MapUnderTest, SubscriptionsUnderTest
+
+__all__ = ["TrieCopy", "load_copy"]
+
+
+class TrieCopy:
+    """A private copy of the interpreted packages. `modules` has them by name, `nodes` is `ctrie._nodes`."""
+
+    def __init__(self, modules: dict[str, ModuleType], seam: Seam, coroutines: Coroutines | None = None) -> None:
+        self.modules, self.seam = modules, seam
+        self.nodes: Any = modules["ctrie._nodes"]
+        self.machine = Machine(seam, coroutines)
+
+    def make(self, target: str, start: Start) -> Any:
+        """An object in the state `start`."""
+        subject = self.empty(target, cache=start.cache, exact=start.exact)
+        for op, args in start.calls:
+            getattr(subject, op)(*args)
+        if start.left is not None:
+            self._leave(subject, *start.left)
+        return subject
+
+    def empty(self, target: str, **settings: Any) -> Any:
+        """An object with nothing in it. `settings` are those of a subscription trie."""
+        if target == "map":
+            return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
+        return SubscriptionsUnderTest(self.modules["subtrie"].SubscriptionTrie(**settings))
+
+    def _leave(self, subject: Any, call: Call, after_changes: int) -> None:
+        """Let a thread begin `call` and stop for ever after so many changes of slots."""
+        changes = 0
+
+        def after(slot: object) -> None:
+            nonlocal changes
+            changes += 1
+            if changes == after_changes:
+                raise _Stopped
+
+        self.seam.after = after
+        try:
+            getattr(subject, call[0])(*call[1])
+        except _Stopped:
+            return
+        finally:
+            self.seam.after = None
+        raise ValueError(f"{call[0]} makes no {after_changes} changes")
+
+
+class _Stopped(BaseException):
+    """A thread stops here for ever."""
+
+
+_LEVELS: Final = 4
+"""Those of the longest path of `HASHES`: more between it and an L-node would only be more of the same."""
+
+
+def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = None) -> TrieCopy:
+    """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
+    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. Of a name's hash it reads four levels only, so that to
+    collide is not a matter of eleven, and three threads that do can be explored to the end. All threads remember their
+    answers in one place.
+    """
+    seam = Seam()
+    instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
+    modules = import_privately(PACKAGES, instead, changes)
+    vars(modules["ctrie._nodes"])["HASH_BITS"] = _LEVELS * W
+    explored = threading_module(seam)
+    for name in ("ctrie._creation", "ctrie._thread_owner"):
+        vars(modules[name])["threading"] = explored
+    for module in modules.values():
+        if hasattr(module, "stripe_of_thread"):
+            vars(module)["stripe_of_thread"] = lambda: 0
+        for name, known in (("word_hash", HASHES), ("subscriber_hash", SUBSCRIBER_HASHES)):
+            hash_of = vars(module).get(name)
+            if hash_of is not None:
+                vars(module)[name] = lambda it, hash_of=hash_of, known=known: known.get(it) or hash_of(it)
+    return TrieCopy(modules, seam, coroutines)
