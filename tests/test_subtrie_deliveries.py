@@ -172,7 +172,7 @@ class TestMerging:
         trie = SubscriptionTrie(NATS)
         for ask in (trie.deliveries, trie.entries, lambda topic, **rule: trie.deliveries_many([topic], **rule)):
             with pytest.raises(ValueError, match="merge must be one of 'all', 'one', 'best', not 'max'"):
-                ask("", merge="max")
+                ask("", merge="max")  # type: ignore[arg-type]
             with pytest.raises(TypeError, match="by is the name of an option, a str, not 5"):
                 ask("", merge="best", by=5)  # type: ignore[arg-type]
         trie.check()

@@ -116,6 +116,7 @@ from subtrie._trie.queries.listing import (
     walk,
 )
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
+from subtrie._trie.signatures import LazySignature, subscription_trie
 from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
@@ -180,6 +181,7 @@ class SubscriptionTrie(Matchable):
     """
 
     __class_getitem__: Any = classmethod(GenericAlias)
+    __signature__: Any = LazySignature(subscription_trie)
     __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
     dialect: Dialect
     _index: Index | None

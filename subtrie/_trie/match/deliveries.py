@@ -20,7 +20,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from types import GenericAlias, MappingProxyType
 from typing import Any
 
 if not cython.compiled:
@@ -50,6 +50,7 @@ class Told:
     """What is told of one subscription. The filter's text is made anew each time it is asked for. Immutable."""
 
     __slots__ = ("_at", "_group", "_hash", "_trail", "_who")
+    __class_getitem__: Any = classmethod(GenericAlias)
     _who: Any  # an Entry, or the subscriber of one without options
     _hash: int  # the subscriber's, if `_who` is that, else 0
     _group: tuple[str, Dialect] | None
@@ -74,6 +75,15 @@ class Told:
             return text
         group, dialect = self._group
         return dialect.join(dialect.share(group, (text,)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return filter, subscriber and options as a plain dict, the options one of their own; of a delivery also its
+        group.
+
+        >>> Subscription("a.*", 1, {"qos": 1}).as_dict()
+        {'filter': 'a.*', 'subscriber': 1, 'options': {'qos': 1}}
+        """
+        return {"filter": self.filter, "subscriber": self.subscriber, "options": dict(self.options)}
 
     def __hash__(self) -> int:
         return hash((self.filter, self.subscriber))  # options may hold what has no hash
@@ -143,6 +153,9 @@ class Delivery(Told):
     @property
     def group(self) -> str | None:
         return None if self._group is None else self._group[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**Told.as_dict(self), "group": self.group}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Delivery):
