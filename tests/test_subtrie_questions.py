@@ -400,3 +400,12 @@ class TestMany:
             run_together([come_and_go])
         assert not trie
         trie.check()
+
+
+@pytest.mark.parametrize("words", [64, 8_000])
+def test_a_topic_of_many_words_is_matched_in_a_moment(words: int) -> None:
+    """Each word of such a filter once cost a look at each word of the topic: 18 seconds for 8,000."""
+    patient = replace(AMQP, max_words=10_000, max_wildcards=10_000, max_bytes=1_000_000)
+    trie = filled(patient, [".".join(["#", "a"] * (words // 2)), ".".join(["#", "b"] * (words // 2))])
+    assert trie.match(".".join(["a"] * words)) == (0,)
+    trie.check()
