@@ -131,11 +131,13 @@ def test_pytest_finds_the_fixtures_by_itself(installed: Path, tmp_path: Path) ->
     """Without `-p`: the wheel registers them. Of the environment of this test, pytest alone is lent."""
     lent = tmp_path / "lent"
     lent.mkdir()
-    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "sortedcontainers"):
+    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "sortedcontainers"):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None
-        (lent / name).symlink_to(Path(spec.origin).parent)
+        origin = Path(spec.origin)
+        lending = origin.parent if origin.name == "__init__.py" else origin
+        (lent / lending.name).symlink_to(lending)
     (tmp_path / "test_it.py").write_text(
         "import stress, threading\n"
         "class Locked:\n"
