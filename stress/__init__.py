@@ -14,7 +14,7 @@ wrong with them.
 `run` lets threads meet by chance, `explore` under every schedule. `docs/stress.md` is the manual. `python -m stress` is
 the command line, and `stress.plugin` the pytest plugin.
 
-What is named here is imported when it is first used.
+What is named here is imported when it is first used, so that whoever only has it installed pays nothing.
 """
 
 from importlib import import_module as _import_module
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
         Set,
         Subscriptions,
     )
-
-if _find_spec("sortedcontainers") is None:
-    raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'subtrie[stress]'")
 
 _HOMES = {
     "checker.check": "Budget Failure Judgement Verdict check is_linearizable",
@@ -114,6 +111,8 @@ def __getattr__(name: str) -> Any:
     """What is named `name`, imported."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'stress' has no attribute {name!r}")
+    if _find_spec("sortedcontainers") is None:
+        raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'subtrie[stress]'")
     found = globals()[name] = getattr(_import_module(_HOME_OF[name]), name)
     return found
 

@@ -1,5 +1,5 @@
-"""The pytest plugin: a fixture that puts an object under stress and a marker that says how; and a fixture that puts
-it under every schedule.
+"""The pytest plugin, which an installation registers by itself: a fixture that puts an object under stress and a marker
+that says how; and a fixture that puts it under every schedule.
 
     def test_counter(linearizable):
         linearizable(MyCounter, CounterSpec(), [("increment",), ("value",)])
@@ -19,19 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import stress
 from stress.arguments import positive
-from stress.explorer.explore import Explored, explore
-from stress.recorder.campaign import Outcome, draw_seed, run
-from stress.spec import Spec
+
+if TYPE_CHECKING:
+    from stress.explorer.explore import Explored
+    from stress.recorder.outcome import Outcome
+    from stress.spec import Spec
 
 __all__ = ["every_schedule", "linearizable"]
 
-Linearizable = Callable[..., Outcome]
-EverySchedule = Callable[..., Explored]
+Linearizable = Callable[..., "Outcome"]
+EverySchedule = Callable[..., "Explored"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,7 +63,7 @@ def linearizable(request: pytest.FixtureRequest, tmp_path: Path) -> Linearizable
     def under_stress(
         factory: Callable[[], Any], spec: Spec, operations: Sequence[tuple[Any, ...]], **settings: Any
     ) -> Outcome:
-        outcome = run(factory, spec, operations, **_settings(request, settings))
+        outcome = stress.run(factory, spec, operations, **_settings(request, settings))
         if not outcome:
             pytest.fail(_message(outcome, tmp_path), pytrace=False)
         return outcome
@@ -77,7 +81,7 @@ def every_schedule(request: pytest.FixtureRequest) -> EverySchedule:
         factory: Callable[[], Any], spec: Spec, threads: Sequence[Sequence[tuple[Any, ...]]], **settings: Any
     ) -> Explored:
         seed = request.config.getoption("--stress-seed")
-        outcome = explore(factory, spec, threads, **(settings if seed is None else {**settings, "seed": seed}))
+        outcome = stress.explore(factory, spec, threads, **(settings if seed is None else {**settings, "seed": seed}))
         if not outcome:
             pytest.fail(outcome.report(), pytrace=False)
         return outcome
@@ -87,7 +91,7 @@ def every_schedule(request: pytest.FixtureRequest) -> EverySchedule:
 
 def _settings(request: pytest.FixtureRequest, given: dict[str, Any]) -> dict[str, Any]:
     """What the command line says goes before what the call says, and that before the marker."""
-    settings: dict[str, Any] = {"duration": 2.0, "seed": draw_seed()}
+    settings: dict[str, Any] = {"duration": 2.0, "seed": SystemRandom().randrange(2**32)}
     for marker in reversed(list(request.node.iter_markers("stress"))):
         settings |= marker.kwargs
     settings |= given

@@ -209,7 +209,7 @@ def _run(
 def _theirs(stacks: str) -> str:
     """What `faulthandler` wrote, without the threads and the calls that are no business of users."""
     told: list[str] = []
-    for block in stacks.strip().split("\n\n"):
+    for block in filter(None, stacks.strip().split("\n\n")):
         head, *frames = block.splitlines()
         kept = [frame for frame in frames if not is_ours(frame.strip().removeprefix('File "'))]
         if kept or not frames:

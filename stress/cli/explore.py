@@ -51,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="explore for so long at most; without it, until all is explored",
     )
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
-    parser.add_argument("--replay", metavar="TOKEN", help="execute the schedule of a token on an object of your own")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
 
@@ -64,8 +63,8 @@ def main(arguments: argparse.Namespace) -> int:
         there_are = f"there are {', '.join(STARTS)}, and module:attribute for your own"
         print(f"nothing is called {unknown[0]!r}: {there_are}", file=sys.stderr)
         return 2
-    if (arguments.spec or arguments.replay) and len(own) < len(arguments.targets):
-        print("--spec and --replay are for an object of your own, as module:attribute", file=sys.stderr)
+    if arguments.spec and len(own) < len(arguments.targets):
+        print("--spec is for an object of your own, as module:attribute", file=sys.stderr)
         return 2
     tries = [target for target in arguments.targets if target in STARTS]
     statuses = []
@@ -129,8 +128,10 @@ def replay(arguments: argparse.Namespace) -> int:
     """
     target = target_of(arguments.what)
     if target:
-        told = f"python -m stress explore {target} --replay {arguments.what}"
-        print(f"The token is of {target}, which is your own. To execute it: {told}", file=sys.stderr)
+        print(
+            f"The token is of an object of your own. To find it again: python -m stress explore {target}",
+            file=sys.stderr,
+        )
         return 2
     try:
         token = decode(arguments.what)

@@ -9,8 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, count
-from random import Random
+from itertools import count
 from typing import Any
 
 from stress.cli.output import say
@@ -19,7 +18,7 @@ from stress.cli.targets import found
 from stress.explorer.explore import Explored, explore
 from stress.processes import Died, Team, Worker
 from stress.recorder.campaign import draw_seed
-from stress.recorder.workload import Draw, Workload
+from stress.recorder.workload import Workload
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
 __all__ = ["main"]
@@ -63,26 +62,14 @@ def _explored(
     worker: Worker, workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int
 ) -> Iterator[Explored]:
     for workload in workloads:
-        for threads in _scenarios(workload, seed):
-            worker.note(" | ".join(map(str, threads)))
-            outcome = explore(
-                workload.factory, workload.spec, threads, check=workload.check, duration=arguments.duration, seed=seed,
-                replay=arguments.replay or "", target=workload.target,
-            )  # fmt: skip
-            yield outcome
-            if outcome.verdict is Verdict.ILLEGAL or arguments.replay:
-                return
-
-
-def _scenarios(workload: Workload, seed: int) -> Iterator[list[list[tuple[Any, ...]]]]:
-    """Two threads with a call each, for every pair of operations."""
-    random, fresh = Random(seed), count(1).__next__
-
-    def drawn(operation: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(each.draw(random, fresh) if isinstance(each, Draw) else each for each in operation)
-
-    for first, second in combinations_with_replacement(dict.fromkeys(workload.operations), 2):
-        yield [[drawn(first)], [drawn(second)]]
+        worker.note(f"scenarios of {workload.target}, seed {seed}")
+        outcome = explore(
+            workload.factory, workload.spec, workload.operations, check=workload.check, duration=arguments.duration,
+            seed=seed, target=workload.target,
+        )  # fmt: skip
+        yield outcome
+        if outcome.verdict is Verdict.ILLEGAL:
+            return
 
 
 def _told(outcomes: Sequence[Explored], arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
@@ -92,10 +79,9 @@ def _told(outcomes: Sequence[Explored], arguments: argparse.Namespace) -> tuple[
     if arguments.report and last.found is not None:
         last.save_html(arguments.report)
     executions = sum(each.executions for each in outcomes)
-    report = last.report() if verdict is not Verdict.LINEARIZABLE else (
-        f"{verdict.value}; every schedule of {len(outcomes)} scenarios: {executions:,} executions"
-    )  # fmt: skip
+    said = [last] if verdict is Verdict.ILLEGAL else outcomes
+    report = "\n".join(each.report().rstrip() for each in said)
     return EXIT_STATUS[verdict], {
         "verdict": verdict.name.lower(), "executions": executions, "token": last.token or None,
-        "found": last.found.headline if last.found else None, "report": report.rstrip(),
+        "found": last.found.headline if last.found else None, "report": report,
     }  # fmt: skip

@@ -139,7 +139,7 @@ def explore(
             they are up before the end.
         replay: the token of an earlier call with the same arguments: execute that schedule alone. If nothing is wrong
             with it, the verdict is `UNKNOWN`, for one schedule is not all.
-        target: where the factory is found, as `module:attribute`, if the token is to know.
+        target: where the object is found, as `module:attribute`, if the token is to know.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it. An execution takes some
@@ -265,6 +265,7 @@ class _Exploration:
     ) -> None:
         self._machine, self._subject, self._target, self._scenario = machine, subject, target, scenario
         self._is_drawn = began is not None
+        self._seed = 0
         self._began = time.monotonic() if began is None else began
 
     def _on(self, scenario: Scenario) -> ObjectExperiment:
@@ -273,6 +274,7 @@ class _Exploration:
     def run(self, plan: _Plan) -> Explored:
         """Execute the schedules, up to the first in which something is wrong."""
         executions = 0
+        self._seed = plan.seed
         missing = self._subject.plain.missing()
         outliving = Outliving(self._subject.plain)
         first: Execution | None = None
@@ -365,10 +367,11 @@ class _Exploration:
 
     def _explained(self, outcome: Explored, finding: Finding) -> Explored:
         code = digests(self._subject.factory, type(self._subject.spec))
-        token = encode(self._scenario.threads, finding, code, self._target)
+        found_by = f"{self._target} --seed {self._seed}" if self._target else ""
+        token = encode(self._scenario.threads, finding, code, found_by)
         again = f"stress.explore({self._given()}, replay={token!r})"
-        if self._target:
-            again = f"python -m stress explore {self._target} --replay {token}"
+        if found_by and self._is_drawn:
+            again = f"python -m stress explore {found_by}"
         report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)
 

@@ -40,7 +40,8 @@ class TokenError(ValueError):
 
 def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (), target: str = "") -> str:
     """A token for a finding in some of the calls of `threads`. It knows the object by name, the `code` that it and its
-    specification are written in (`stress.source.digests`), and where it is found, if that is known.
+    specification are written in (`stress.source.digests`), and what `python -m stress explore` finds it by, if that is
+    known.
     """
     calls = list(chain.from_iterable(threads))
     kept = [
@@ -73,7 +74,7 @@ def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, 
 
 
 def target_of(text: str) -> str:
-    """Where the object is found that a token is of, as `module:attribute`; empty if the token does not say."""
+    """What `python -m stress explore` finds the object of a token by; empty if the token does not say."""
     if not text.startswith(OBJECT_PREFIX):
         return ""
     try:

@@ -69,8 +69,11 @@ class Outcome:
         """The command that shows the finding again; empty if its history was not saved."""
         if not self.saved_as or self.history is None:
             return ""
-        known = self.history.header.get("target") or self.history.header.get("spec")
-        named = f" --spec {known}" if isinstance(known, str) and ":" in known else ""
+        header = self.history.header
+        known = header.get("spec", "")
+        if ":" in known and not _is_as_made(self.spec):
+            known = header.get("target", known)
+        named = f" --spec {known}" if ":" in known else ""
         return f"python -m stress replay {self.saved_as}{named}"
 
     def report(self) -> str:
@@ -92,3 +95,11 @@ class Outcome:
         if explained is None:
             raise ValueError("no history was refuted, so there is nothing to show")
         save_page(explained, path)
+
+
+def _is_as_made(spec: Spec) -> bool:
+    """Whether the class of a specification makes such a one without being told anything."""
+    try:
+        return vars(type(spec)()) == vars(spec)
+    except Exception:  # noqa: BLE001 - it has to be told something
+        return False
