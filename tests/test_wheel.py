@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -124,3 +125,29 @@ def test_interpreted_because_nothing_was_compiled_warns_once(installed: Path, tm
         print(ctrie.twin, len(warned), "CTRIE_TWIN=interpreted" in str(warned[0].message))
     """
     assert run(installed, "-c", textwrap.dedent(code), cwd=tmp_path) == "interpreted 1 True\n"
+
+
+def test_pytest_finds_the_fixtures_by_itself(installed: Path, tmp_path: Path) -> None:
+    """Without `-p`: the wheel registers them. Of the environment of this test, pytest alone is lent."""
+    lent = tmp_path / "lent"
+    lent.mkdir()
+    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "sortedcontainers"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        origin = Path(spec.origin)
+        lending = origin.parent if origin.name == "__init__.py" else origin
+        (lent / lending.name).symlink_to(lending)
+    (tmp_path / "test_it.py").write_text(
+        "import stress, threading\n"
+        "class Locked:\n"
+        "    def __init__(self): self.n, self.lock = 0, threading.Lock()\n"
+        "    def increment(self):\n"
+        "        with self.lock:\n"
+        "            self.n += 1\n"
+        "            return self.n\n"
+        "def test_counter(linearizable):\n"
+        "    linearizable(Locked, stress.Counter(), [('increment',)], rounds=20)\n"
+    )
+    code = f"import sys; sys.path.insert(0, {str(lent)!r}); import pytest; sys.exit(pytest.main(['-q', 'test_it.py']))"
+    assert "1 passed" in run(installed, "-c", code, cwd=tmp_path)
