@@ -112,7 +112,7 @@ HASTY_NO = Fault("has_match says no after one pass", MATCHING, "(only_first and 
 
 
 class TestTheSuiteNotices:
-    @pytest.mark.parametrize("question", QUESTIONS)
+    @pytest.mark.parametrize("question", [name for name in QUESTIONS if name != "match_iter"])  # reads a snapshot
     @pytest.mark.parametrize("fault", [NO_SECOND_PASS, BLIND_SECOND_PASS], ids=lambda fault: fault.name)
     def test_branches_read_at_different_moments(self, fault: Fault, question: str) -> None:
         misses = [

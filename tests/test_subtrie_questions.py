@@ -176,6 +176,47 @@ class TestExactMatchesFirst:
             trie.match_iter(topic)
         trie.check()
 
+    @either_layout
+    def test_a_topic_that_was_asked_for_by_name_is_not_validated_again(self, exact: bool) -> None:
+        refused: list[str] = []
+
+        class Watched(Dialect):
+            def split_topic(self, text: str) -> tuple[str, ...]:
+                refused.append(text)
+                return super().split_topic(text)
+
+        watched = Watched("watched", separator=".", one_word="*", many_words="#")
+        trie = SubscriptionTrie(watched, exact=exact)
+        trie.subscribe("a.b", "ann")
+        trie.subscribe("a.*", "bob")
+        assert list(trie.match_iter("a.b")) == ["ann", "bob"]
+        assert refused == []
+        assert list(trie.match_iter("a.c")) == ["bob"]
+        assert refused == ["a.c"]
+        trie.check()
+
+    @either_layout
+    def test_the_wildcards_are_not_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
+        twin = subscription_twin()
+        few, many = (twin.modules["subtrie"].SubscriptionTrie(exact=exact) for _ in range(2))
+        for n in range(3):
+            few.subscribe("a.b", n)
+            many.subscribe("a.b", n)
+        few.subscribe("a.c", "part the words, as the wildcards do")
+        for filter in ("#.a.#.b.#", "*.b", "a.*", "#.b"):
+            many.subscribe(filter, filter)
+
+        def three_of(trie: Any) -> list[Any]:
+            asked = trie.match_iter("a.b")
+            return sorted(next(asked) for _ in range(3))
+
+        for trie in (few, many):
+            assert three_of(trie) == [0, 1, 2]
+        accesses = [len(accesses_of(twin, partial(three_of, trie))) for trie in (few, many)]
+        assert accesses[0] == accesses[1]
+        few.check()
+        many.check()
+
     def test_it_is_of_the_instant_of_the_call(self) -> None:
         trie = SubscriptionTrie()
         trie.subscribe("a.b", "ann")

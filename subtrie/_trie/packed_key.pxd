@@ -11,7 +11,6 @@ cdef extern from "packed_key.h" nogil:
         Py_ssize_t length
         int kind
 
-    characters characters_of(PyObject *string)
     characters packed_characters(const packed_text *text)
     bint packed_is_here(const packed_text *text)
 

@@ -86,22 +86,4 @@ static PyObject *trail_text(PyObject *trail, Py_ssize_t at)
     return string;
 }
 
-/* Whether the filter that ends with the record at a place, of a trail of these machine words, has this text. */
-static inline int trail_spells(const uint64_t *words, Py_ssize_t at, const characters *text)
-{
-    Py_ssize_t end = text->length;
-    for (Py_ssize_t i = at; i != 0; i = ((const trail_record *)(words + i))->above) {
-        const trail_record *record = (const trail_record *)(words + i);
-        characters part = {record->data, record->size >> 2, trail_kind(record)};
-        if (end < part.length || !characters_stand_at(text, end - part.length, &part)) {
-            return 0;
-        }
-        end -= part.length;
-        if (record->above != 0 && (end-- == 0 || PyUnicode_READ(text->kind, text->data, end) != (Py_UCS4)words[0])) {
-            return 0;
-        }
-    }
-    return end == 0;
-}
-
 #endif /* SUBTRIE_TRAIL_H */

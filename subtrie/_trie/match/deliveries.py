@@ -35,7 +35,6 @@ else:
     from cython.cimports.subtrie._trie.subscribers import Entry, new_entry
 
 from subtrie._trie.groups import Audience, everybody
-from subtrie._trie.match.reading import Distinct
 from subtrie._trie.subscribers import iter_entries
 from subtrie.dialects import Dialect
 
@@ -255,15 +254,6 @@ def held(found: tuple[Told, ...], dialect: Dialect) -> tuple[Told, ...]:
 def held_later(found: tuple[Told, ...], dialect: Dialect, merge: str, by: str) -> Iterator[Told]:
     """Iterate over the same, merged; who dies before the first is asked for is not among them, nor kept alive."""
     yield from merged(held(found, dialect), merge, by)
-
-
-def named_later(found: tuple[Told, ...], dialect: Dialect, topic: str) -> Iterator[Any]:
-    """Iterate over the subscribers, each once, those to this very topic first; who dies before it comes to a filter is
-    not among them, nor kept alive."""
-    distinct = Distinct(dialect)
-    for one in sorted(found, key=lambda one: one.filter != topic):
-        yield from distinct.named_by(_value(one))
-    yield from distinct.named_by_joined_groups()
 
 
 def _value(one: Told) -> Any:

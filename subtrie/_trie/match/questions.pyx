@@ -31,16 +31,16 @@ from subtrie._trie.match.answer_cache cimport (
 )
 from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
 from subtrie._trie.groups cimport Shared
-from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches, with_named_first
+from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
 from subtrie._trie.match.cache_lookup cimport recalled
 from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
 from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
-from subtrie._trie.match.trail cimport trail_add, trail_spells
+from subtrie._trie.match.trail cimport trail_add
 from subtrie._trie.match.traversal cimport (
     ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, ROOM, THROUGH, UNSPLIT, Step, Trails, Traversal,
     estimated_size, prefetch, prefetch_to_count, still_holds, traverse, warm
 )
-from subtrie._trie.packed_key cimport characters, characters_of, text_of as SUBTRIE_TEXT
+from subtrie._trie.packed_key cimport text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport (
     MANY_WORDS, MARKED, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
 )
@@ -273,8 +273,6 @@ cdef struct Scratch:
     bint seen_taken
     bint shared             # some filter has groups: among the subscribers taken are Shared ones
     bint weak               # references to subscribers are in their places
-    bint named_first        # with trails: the filter that is the topic itself comes first
-    characters topic        # then: the topic
     buffer stack            # of large sets
     buffer subscribers      # subscriber (counted), hash; where trails are wanted, an Entry may stand for one, with 0
 
@@ -288,14 +286,7 @@ cdef bint _take_found(Scratch *s) noexcept:
     """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
     cdef const uint64_t *noted
     cdef const uint64_t *end
-    cdef bint noted_all
-    if s.walk.trails == NULL:
-        noted_all = _note_found(s)
-    elif s.named_first:
-        noted_all = _put_named_first(s) and _note_found(s)
-    else:
-        noted_all = _note_entries_found(s)
-    if not noted_all:
+    if not (_note_found(s) if s.walk.trails == NULL else _note_entries_found(s)):
         s.subscribers.count = 0
         return False
     noted = s.subscribers.items
@@ -345,20 +336,6 @@ cdef bint _note_entries_found(Scratch *s) noexcept:
         if not room:
             return False
         s.walk.found.items[i] = s.subscribers.count
-    return True
-
-
-cdef bint _put_named_first(Scratch *s) noexcept:
-    """Let the branch of the filter that is the topic itself, if it was found, come first of those found."""
-    cdef Trails *trails = s.walk.trails
-    cdef uint64_t *found = s.walk.found.items
-    cdef Py_ssize_t i
-    if not _note_trails(&s.walk):
-        return False
-    for i in range(s.walk.found.count):
-        if trail_spells(trails.records.items, trails.levels.items[i], &s.topic):
-            found[0], found[i] = found[i], found[0]
-            break
     return True
 
 
@@ -652,7 +629,6 @@ cdef int _begin(Scratch *s, bint only_first) except -1:
         raise RecursionError("a match asks the trie again, and that match again, and so on")
     s.walk.only_first = only_first
     s.walk.trails = NULL
-    s.named_first = False
     s.keep_seen = s.seen_taken = s.shared = s.weak = False
     buffer_start(&s.walk.seen)
     buffer_start(&s.walk.found)
@@ -721,56 +697,6 @@ cdef inline tuple _match_in_place(
         return answer
     finally:
         _release(s)
-
-
-cpdef tuple match_named_first(Matchable trie, topic):
-    """As `match`, those first who asked for this very topic; see questions_interpreted.py."""
-    cdef Scratch s
-    cdef Trails trails
-    cdef Query query
-    cdef bint by_turns
-    cdef PyObject *plan = <PyObject *>trie._plan
-    if _prepare_whole(&s, plan, topic):
-        answer = _match_in_place(&s, trie, topic, None, -1, True, &by_turns)
-        if answer is not None:
-            return answer
-    query = _prepare(&s, trie, topic)
-    if s.walk.size == 0:
-        return distinct_subscribers(with_named_first(read_matches(trie._root, query)))
-    _begin(&s, False)
-    s.weak = <PyObject *>trie._home != Py_None
-    _start_trails(&trails)
-    if not _has_wild_word(&s.walk):
-        s.walk.trails = &trails
-        s.named_first = True
-        s.topic = characters_of(<PyObject *>topic)
-    try:
-        _read_at_last(&s, <PyObject *>trie._root)
-        return _answer(&s, plan, True)
-    finally:
-        _free_trails(&trails)
-        _release(&s)
-
-
-cdef bint _has_wild_word(Traversal *t) noexcept:
-    """Tell whether a word of the topic would be a wildcard in a filter."""
-    cdef Py_ssize_t i
-    for i in range(t.size):
-        if t.words[i].length == 1 and t.words[i].data[0] in (<char>t.one, <char>t.many):
-            return True
-    return False
-
-
-cdef inline void _start_trails(Trails *trails) noexcept:
-    buffer_start(&trails.above)
-    buffer_start(&trails.levels)
-    buffer_start(&trails.records)
-
-
-cdef inline void _free_trails(Trails *trails) noexcept:
-    buffer_free(&trails.above)
-    buffer_free(&trails.levels)
-    buffer_free(&trails.records)
 
 
 cpdef bint has_match(Matchable trie, topic) except -1:
@@ -1034,7 +960,9 @@ cdef tuple _found_in_place(
     _begin(s, False)
     s.walk.trails = &trails
     s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive
-    _start_trails(&trails)
+    buffer_start(&trails.above)
+    buffer_start(&trails.levels)
+    buffer_start(&trails.records)
     try:
         s.keep_seen = place >= 0
         if _read_at_last(s, <PyObject *>trie._root) == UNSPLIT:
@@ -1047,7 +975,9 @@ cdef tuple _found_in_place(
             )
         return found
     finally:
-        _free_trails(&trails)
+        buffer_free(&trails.above)
+        buffer_free(&trails.levels)
+        buffer_free(&trails.records)
         _release(s)
 
 

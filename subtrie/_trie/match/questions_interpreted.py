@@ -27,7 +27,6 @@ from subtrie._trie.match.reading import (
     has_groups,
     new_query,
     read_matches,
-    with_named_first,
 )
 from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
@@ -44,7 +43,6 @@ __all__ = [
     "hash_in_filter",
     "match",
     "match_many",
-    "match_named_first",
 ]
 
 
@@ -153,11 +151,6 @@ def _answer(
     if place >= 0 and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
         remember(table, place, (topic, answer, trie._root, reading.seen[0], *reading.seen))
     return answer, False
-
-
-def match_named_first(trie: Matchable, topic: str) -> tuple[Any, ...]:
-    """As `match`, those first who asked for this very topic, without a wildcard."""
-    return distinct_subscribers(with_named_first(read_matches(trie._root, _query_of(trie._plan, topic))))
 
 
 def has_match(trie: Matchable, topic: str) -> bool:

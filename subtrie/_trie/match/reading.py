@@ -24,7 +24,7 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
@@ -288,6 +288,13 @@ def _alone(tomb: TNode) -> CNode:
     return new_cnode(0, ()) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,))
 
 
+def read_words(
+    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect, whole: str | None, whole_hash: int
+) -> list[tuple[Branch, Any]]:
+    """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
+    return read_matches(root, new_query(words, hashes, dialect, whole, whole_hash)).found
+
+
 class Distinct:
     """Subscribers that were named so far. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
 
@@ -297,16 +304,16 @@ class Distinct:
         self._audience = Audience(dialect.queue_groups, take_turns)
         self._by_hash: dict[int, list[Any]] = {}
 
-    def named_by(self, value: Any) -> list[Any]:
-        """Return those who get a message by a filter with these subscribers, and are new."""
-        return self._new(self._audience.by(value, None))
+    def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield those who get a message by filters with these subscribers, and are new."""
+        for value in values:
+            yield from self._new(self._audience.by(value, None))
+        yield from self._new(self._audience.by_joined_groups())
 
-    def named_by_joined_groups(self) -> list[Any]:
-        """Return the same of those who get it as members of groups that were joined."""
-        return self._new(self._audience.by_joined_groups())
-
-    def _new(self, audience: Iterator[Any]) -> list[Any]:
-        return [entry.subscriber for entry, _, _ in audience if self.is_new(entry.subscriber, entry.hash)]
+    def _new(self, audience: Iterator[Any]) -> Iterator[Any]:
+        for entry, _, _ in audience:
+            if self.is_new(entry.subscriber, entry.hash):
+                yield entry.subscriber
 
     def is_new(self, subscriber: Any, hash: int) -> bool:
         """Tell whether the subscriber was not named before. Now it is."""
@@ -322,32 +329,20 @@ def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any
     """Return every subscriber found, once; of a group, one member."""
     query = reading.query
     distinct = Distinct(query.dialect, take_turns)
-    answer: list[Any] = []
-    for branch, _ in reading.found:
-        answer.extend(distinct.named_by(subscribers_of(branch)))
-    answer.extend(distinct.named_by_joined_groups())
-    return tuple(answer)
-
-
-def with_named_first(reading: Reading) -> Reading:
-    """Let the filter that is the topic itself, if it was found, come first of those found."""
-    query = reading.query
-    text = query.dialect.join(query.words)
-    if not any(map(query.dialect.is_wild, query.words)):
-        reading.found.sort(key=lambda found: query.dialect.join(words_of(found[1])) != text)
-    return reading
+    return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in reading.found]))
 
 
 def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
     """The same, of what questions.pyx has found: subscribers with their hashes, and Shared."""
     distinct = Distinct(dialect, take_turns)
     answer: list[Any] = []
+    shared: list[Shared] = []
     for one, hash in taken:
         if isinstance(one, Shared):
-            answer.extend(distinct.named_by(one))
+            shared.append(one)
         elif distinct.is_new(one, hash):
             answer.append(one)
-    answer.extend(distinct.named_by_joined_groups())
+    answer.extend(distinct.named_by(shared))
     return tuple(answer)
 
 

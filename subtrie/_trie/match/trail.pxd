@@ -3,11 +3,10 @@ from libc.stdint cimport uint64_t
 
 from subtrie._trie.match.buffer cimport buffer
 from subtrie._trie.match.reading cimport words_of
-from subtrie._trie.packed_key cimport characters, packed_text
+from subtrie._trie.packed_key cimport packed_text
 
 cdef extern from "trail.h":
     Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_text *text, Py_ssize_t start) nogil
-    bint trail_spells(const uint64_t *words, Py_ssize_t at, const characters *text) nogil
     str trail_text(bytes trail, Py_ssize_t at)
 
 

@@ -1,0 +1,60 @@
+"""Matching in two steps: who asked for the very topic, found by one walk down its words, then everybody else.
+
+What a filter without wildcards and a topic have in common is their text, and filters were validated when they were
+subscribed: a topic that is found this way is valid, and nobody looks at its characters again. In a trie with
+`exact=True` (exact_layout.py) it takes one probe, and else a walk down the topic's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from subtrie._trie.branch import is_wanted, subscribers_of
+from subtrie._trie.match.reading import Distinct, read_words
+from subtrie._trie.queries.listing import branch_at
+from subtrie.dialects import Dialect
+
+
+def match_exact_first(root: Any, plan: Any, topic: Any, word_hash: Callable[[str], int]) -> Iterator[Any]:
+    """Return an iterator of the distinct subscribers of `topic` in a read-only trie; raises what a topic raises."""
+    dialect: Dialect = plan.dialect
+    exact = None
+    words: tuple[str, ...] = ()
+    if type(topic) is str and len(topic) <= dialect.max_bytes:
+        words = tuple(topic.split(dialect.separator))
+        exact = _asked_by_name(root, plan, topic, words, word_hash)
+    if exact is None or not is_wanted(exact):
+        words = dialect.split_topic(topic)
+        exact = None
+    elif topic == "" and dialect.zero_words:
+        words = ()
+    whole = dialect.join(words) if plan.exact else None
+    whole_hash = 0 if whole is None else word_hash(whole)
+    hashes = tuple(map(word_hash, words or ("",)))
+    return Distinct(dialect).named_by(_values(root, dialect, words, hashes, whole, whole_hash, exact))
+
+
+def _asked_by_name(root: Any, plan: Any, topic: str, words: tuple[str, ...], word_hash: Callable[[str], int]) -> Any:
+    """Return the branch of the filter that is this topic, or None."""
+    if plan.exact:
+        return branch_at(root, (topic,), (word_hash(topic),), plan.separator)
+    if any(map(plan.dialect.is_wild, words)):  # in a filter, that would be no ordinary word
+        return None
+    return branch_at(root, words, tuple(map(word_hash, words)), plan.separator)
+
+
+def _values(
+    root: Any,
+    dialect: Dialect,
+    words: tuple[str, ...],
+    hashes: tuple[int, ...],
+    whole: str | None,
+    whole_hash: int,
+    exact: Any,
+) -> Iterator[Any]:
+    if exact is not None:
+        yield subscribers_of(exact)
+    for branch, _ in read_words(root, words, hashes, dialect, whole, whole_hash):
+        if branch is not exact:
+            yield subscribers_of(branch)
