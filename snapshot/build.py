@@ -145,7 +145,9 @@ class Building:
 
     def finished(self) -> SubscriptionTrie:
         """The trie."""
-        return self._bulk.finished()
+        bulk: Any = self._bulk  # which knows the trie by its inner type
+        trie: SubscriptionTrie = bulk.finished()
+        return trie
 
     def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:
         if "options" not in batch.schema.names:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from subtrie import SubscriptionTrie
 from subtrie._trie.bulk import Bulk, RowError, new_bulk
 from subtrie._trie.queries import buffers
 from subtrie._trie.queries.buffers import (
@@ -32,7 +33,6 @@ from subtrie._trie.queries.buffers import (
     TextColumn,
     strings,
 )
-from subtrie._trie.trie import SubscriptionTrie
 from subtrie.dialects import Dialect
 
 __all__ = [
@@ -121,9 +121,9 @@ class Rows:
         return self._rows.taken()
 
 
-def walk(trie: SubscriptionTrie, texts: Texts | None = None, ask: bool = False) -> Rows:
+def walk(trie: SubscriptionTrie[Any], texts: Texts | None = None, ask: bool = False) -> Rows:
     """Begin to fill columns with all subscriptions of one instant, which is that of the call. As `Rows`."""
-    return Rows(trie.dialect, texts, ask, _walk=trie._columns(texts or _NoTexts(), ask))
+    return Rows(trie.dialect, texts, ask, _walk=_inside(trie)._columns(texts or _NoTexts(), ask))
 
 
 class OptionColumn:
@@ -162,7 +162,7 @@ class Changed(NamedTuple):
     after: Mapping[str, Any] | None
 
 
-def changed(newer: SubscriptionTrie, older: SubscriptionTrie) -> Iterator[Changed]:
+def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Iterator[Changed]:
     """Iterate over what is different in one trie from an older one: `SubscriptionTrie.diff`, with both sides' options.
 
     >>> t = SubscriptionTrie()
@@ -172,9 +172,14 @@ def changed(newer: SubscriptionTrie, older: SubscriptionTrie) -> Iterator[Change
     >>> [(one.filter, one.subscriber, one.before, dict(one.after)) for one in changed(t, cut)]
     [('a', 1, None, {'qos': 1})]
     """
-    for filter, group, before, after in newer._changed(older):
+    for filter, group, before, after in _inside(newer)._changed(older):
         subscriber = (before if after is None else after).subscriber
         yield Changed(filter, group, subscriber, _options(before), _options(after))
+
+
+def _inside(trie: SubscriptionTrie[Any]) -> Any:
+    """The trie with what its public types do not tell."""
+    return trie
 
 
 def _options(entry: Any) -> Mapping[str, Any] | None:

@@ -86,4 +86,4 @@ class Trial:
     def keyed_all(self, trie: SubscriptionTrie, ledger: Ledger) -> Iterator[Subscription]:
         """All subscriptions with keys in the place of subscribers."""
         for held in trie.subscriptions():
-            yield held._replace(subscriber=ledger.of(self, held.subscriber))
+            yield Subscription(held.filter, ledger.of(self, held.subscriber), held.options)
