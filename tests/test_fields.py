@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import doctest
 import gc
+import itertools
 import pickle
 import random
 import weakref
@@ -23,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctrie import drain
-from subtrie import AMQP, MQTT, Dialect, SubscriptionTrie
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.errors import TopicError
 from subtrie.fields import (
     Absent,
@@ -42,10 +43,12 @@ from subtrie.fields import (
     RoutingMatcher,
     Within,
 )
+from subtrie.fields.criteria import Topic
 from subtrie.fields.matcher import _state_of
 from subtrie.locked import LockedTrie
 from subtrie.matcher import Matcher
 from subtrie.naive import NaiveMatcher
+from tests.subtrie_support import is_valid
 
 WORKED_EXAMPLE: dict[int, list[Criterion]] = {
     0: [Equals("currency", "USD"), Present("urgent")],
@@ -694,6 +697,18 @@ class TestRouting:
             matcher.match("a", {"f": []})
         assert len(matcher) == 0
         matcher.check()
+
+
+@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+def test_a_criterion_on_topics_says_what_the_dialect_says(dialect: Dialect) -> None:
+    """Every filter of up to three words against every topic of as many."""
+    wild = [word for word in (dialect.one_word, dialect.many_words) if word]
+    filters = [words for n in range(4) for words in itertools.product(["a", "b", "$x", *wild], repeat=n)]
+    topics = [words for n in range(4) for words in itertools.product(["a", "b", "$x"], repeat=n)]
+    valid = [words for words in filters if is_valid(dialect.split_filter, dialect.join(words))]
+    for words, topic in itertools.product(valid, topics):
+        criterion = Topic(dialect, dialect.join(words), words)
+        assert criterion.holds(topic) == dialect.matches(words, topic), (words, topic)
 
 
 @pytest.mark.parametrize("topics", [SubscriptionTrie, NaiveMatcher])

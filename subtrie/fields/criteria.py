@@ -512,7 +512,18 @@ class Topic(Criterion):
         self._leads = _topic_leads(dialect, words)
 
     def holds(self, value: Any) -> bool:
-        return bool(self.dialect.matches(self.words, value))
+        dialect = self.dialect
+        one_word, many_words = dialect.one_word, dialect.many_words
+        place = 0
+        for word in self.words:  # up to what stands for many words they must agree place by place
+            if word == many_words:
+                return bool(dialect.matches(self.words, value))
+            if place == len(value) or (word != one_word and word != value[place]):
+                return False
+            place += 1
+        if place != len(value):
+            return False
+        return place == 0 or self.words[0] != one_word or not dialect.is_reserved(value)
 
     def is_found_exactly(self) -> bool:
         return False
