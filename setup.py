@@ -35,6 +35,7 @@ MODULES = {
     "subtrie._trie.branch": "subtrie/_trie/branch.py",
     "subtrie._trie.match.reading": "subtrie/_trie/match/reading.py",
     "subtrie._trie.match.answer_cache": "subtrie/_trie/match/answer_cache.py",
+    "subtrie._trie.match.deliveries": "subtrie/_trie/match/deliveries.py",
     "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.pyx",
     "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.pyx",
     "subtrie._trie.match.cache_lookup": "subtrie/_trie/match/cache_lookup.pyx",

@@ -73,7 +73,8 @@ class Dialect:
     :param max_words: most words of a topic and of a filter
     :param max_wildcards: most wild words of a filter
     :param options: the options of a subscription that it knows, as (name, values): a type, or a range or tuple of what
-        is allowed. Another value is refused, and so is a name that is almost one of these; all other names are free
+        is allowed. None is as good as no option. Another value is refused, and so is a name that is almost one of
+        these; all other names are free
     :raises ValueError: where these contradict each other
 
     >>> AMQP.matches(AMQP.split_filter("*.stock.#"), AMQP.split_topic("eur.stock.db"))
@@ -279,6 +280,8 @@ class Dialect:
                 meant = _almost(name, tuple(known))
                 if meant is not None:
                     raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
+            elif value is None:
+                continue  # as good as not given
             elif isinstance(allowed, type):
                 if not isinstance(value, allowed):
                     raise TypeError(f"the option {name} of {self.name} is a {allowed.__name__}, not {value!r}")

@@ -61,7 +61,8 @@ class TestPickles:
             again.clear()
 
     def test_every_filter_is_validated_again(self) -> None:
-        restore, (kind, dialect, settings, rows, instant) = filled(MQTT).__reduce__()
+        reduced: Any = filled(MQTT).__reduce__()
+        restore, (kind, dialect, settings, rows, instant) = reduced
         with pytest.raises(TopicError, match="is not the last word"):
             restore(kind, dialect, settings, [*rows, ("a/#/b", 1, {})], instant)
         with pytest.raises(ValueError, match="qos of MQTT is one of 0, 1, 2"):
@@ -97,7 +98,8 @@ class TestContainer:
         other.subscribe("a", 1, priority=1)
         assert one != other
         assert SubscriptionTrie(AMQP) != SubscriptionTrie(NATS)
-        assert SubscriptionTrie() != []
+        anything: object = []
+        assert SubscriptionTrie() != anything
         assert hash(one) == hash(one)
 
     def test_in(self) -> None:

@@ -33,6 +33,7 @@ else:
 from ctrie._nodes import check_level
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.queries.listing import branch_at, value_changes, walk
+from subtrie._trie.signatures import LazySignature, topic_store
 
 _ABSENT: Any = object()
 
@@ -58,6 +59,7 @@ class TopicStore(Matchable):
 
     __slots__ = ("__weakref__", "_suspect", "dialect")
     __class_getitem__: Any = classmethod(GenericAlias)
+    __signature__: Any = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
     dialect: Dialect
     _suspect: tuple[str, ...]  # the dialect itself has to look at topics with one of these in them

@@ -32,15 +32,18 @@ if not cython.compiled:
     from subtrie._trie.groups import members_of
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
+    from subtrie._trie.match.deliveries import merged
     from subtrie._trie.match.questions_interpreted import (
         Matchable,
         Plan,
+        all_found,
+        all_held,
+        deliveries,
         filter_path,
         has_match,
         hash_in_filter,
         match,
         match_many,
-        read_paths,
     )
     from subtrie._trie.reverse_index import Index, new_index
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
@@ -68,22 +71,33 @@ else:
     from cython.cimports.subtrie._trie.groups import members_of
     from cython.cimports.subtrie._trie.match.answer_cache import counts as cache_counts
     from cython.cimports.subtrie._trie.match.answer_cache import forget, new_cache
-    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path, has_match, match, match_many
+    from cython.cimports.subtrie._trie.match.deliveries import merged
+    from cython.cimports.subtrie._trie.match.questions import (
+        Matchable,
+        Plan,
+        all_found,
+        all_held,
+        deliveries,
+        filter_path,
+        has_match,
+        match,
+        match_many,
+    )
     from cython.cimports.subtrie._trie.reverse_index import Index, new_index
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
 
-    from subtrie._trie.match.questions import hash_in_filter, read_paths, word_hash
+    from subtrie._trie.match.questions import hash_in_filter, word_hash
 
 from ctrie._nodes import check_level
 from ctrie._slot import AtomicReference
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
+from subtrie._trie.match.deliveries import Delivery, Subscription, check_merge, held_later
 from subtrie._trie.match.reading import path_of, words_of
 from subtrie._trie.queries.listing import (
     Change,
     Spelled,
-    Subscription,
     branch_at,
     changes,
     dead_among,
@@ -96,8 +110,8 @@ from subtrie._trie.queries.listing import (
     walk,
 )
 from subtrie._trie.queries.literal_first import match_exact_first
-from subtrie._trie.queries.merging import check_rule, merged
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
+from subtrie._trie.signatures import LazySignature, subscription_trie
 from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
@@ -131,8 +145,9 @@ class SubscriptionTrie(Matchable):
     With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
     moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
     ever; if it goes, the others have to subscribe again. An answer is of one instant, less those who have died since.
-    Snapshots and forks keep nobody alive either, and show nobody who has died. Options are held strongly. To match
-    costs about ten times as much, and to count is O(n). Neither `cache` nor `index` goes with it: ValueError.
+    Snapshots and forks keep nobody alive either, and show nobody who has died. A bound method counts as alive for as
+    long as its object is. Options are held strongly. To match costs up to twice as much, and to count is O(n). Neither
+    `cache` nor `index` goes with it: ValueError.
 
     With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe, and a topic that
     somebody asked for by name is not even split, nor validated again, as long as no filter but such a one could match
@@ -142,7 +157,8 @@ class SubscriptionTrie(Matchable):
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
 
     To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_many`, `unsubscribe_all`, `clear`
-    To match: `match`, `match_many`, `match_iter`, `has_match`, `count`, `entries`, `overlapping`
+    To match: `match`, `match_many`, `match_iter`, `has_match`, `count`, `deliveries`, `deliveries_many`, `entries`,
+    `overlapping`
     To list: `subscriptions`, `filters`, `topics`, `len`, `stats`
     For an instant: `snapshot`, `fork`, `diff`
     For tests: `check`
@@ -160,6 +176,7 @@ class SubscriptionTrie(Matchable):
     """
 
     __class_getitem__: Any = classmethod(GenericAlias)
+    __signature__: Any = LazySignature(subscription_trie)
     __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
     dialect: Dialect
     _index: Index | None
@@ -240,7 +257,7 @@ class SubscriptionTrie(Matchable):
         self._writable()
         return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
 
-    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many were not there.
 
         All filters and subscribers are looked at before anything is changed: a bad one raises TopicError or TypeError,
@@ -262,7 +279,7 @@ class SubscriptionTrie(Matchable):
             added += self._put(one[0], entry)
         return added
 
-    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Take every (filter, subscriber) or (filter, subscriber, options) given off; return how many were there.
 
         What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter,
@@ -366,12 +383,53 @@ class SubscriptionTrie(Matchable):
         return len(match(self, topic, False))
 
     # Where a default is a name, the compiled method has no signature that `inspect` could read.
-    def entries(self, topic: str, *, merge: str = "all") -> Iterator[Subscription]:
+    def deliveries(self, topic: str, *, merge: str = "all", by: str = "qos") -> tuple[Delivery, ...]:
+        """Return who gets a message on `topic`: a Delivery with subscriber, options, group and filter for each
+        subscription that the topic reaches, in no particular order. Of each group, only the member whose turn it is.
+
+        A member of a group that is also subscribed for itself gets the message both ways. Of what one subscriber gets
+        for itself, by several filters, `merge` keeps all ("all"), some one ("one"), or one whose option `by` is
+        greatest ("best"; of equals, some one; to have no such option, or None, is less than any value). Deliveries to
+        members of groups are always kept.
+
+        Raises TopicError for what is no topic, ValueError for any other rule, and TypeError where the options of one
+        subscriber cannot be compared. Costs about twice as much as `match`; no text is made until a Delivery is asked
+        for its filter. Linearizable and lock-free as `match`, and remembered as `match` is where no groups are reached.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann", qos=2)
+        (True, True)
+        >>> sorted((one.subscriber, one.options["qos"], one.filter) for one in t.deliveries("a.b"))
+        [('ann', 1, 'a.*'), ('ann', 2, '#')]
+        >>> [one.options["qos"] for one in t.deliveries("a.b", merge="best")]
+        [2]
+        """
+        if merge == "all":
+            return deliveries(self, topic)  # type: ignore[return-value]
+        check_merge(merge, by)
+        return merged(deliveries(self, topic), merge, by)  # type: ignore[return-value]
+
+    def deliveries_many(
+        self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"
+    ) -> list[tuple[Delivery, ...]]:
+        """Return `deliveries` of each topic. Each answer is of one instant during the call, not all of the same one.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.#", 1)
+        True
+        >>> [[one.subscriber for one in found] for found in t.deliveries_many(["a", "b"])]
+        [[1], []]
+        """
+        if isinstance(topics, str):
+            raise TypeError("deliveries_many() takes several topics; deliveries() takes one")
+        check_merge(merge, by)
+        return [merged(deliveries(self, topic), merge, by) for topic in topics]  # type: ignore[misc]
+
+    def entries(self, topic: str, *, merge: str = "all", by: str = "qos") -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
 
-        What becomes of a subscriber that several filters bring, `merge` says: "all" names each of its subscriptions,
-        "one" some one of them, "best" one whose option `qos` is highest (0 where there is none). ValueError for any
-        other rule, TopicError for what is no topic. Cost and progress as `match`.
+        As `deliveries`, but all members of each group are named and no turn is taken. Errors, `merge`, progress and
+        cost as `deliveries`; never remembered. All are found at the call, texts made when one is asked for its filter.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("#", 1, qos=2)
@@ -381,8 +439,10 @@ class SubscriptionTrie(Matchable):
         >>> [s.filter for s in t.entries("a.b", merge="best")]
         ['#']
         """
-        check_rule(merge)
-        return shown(merged(spelled(read_paths(self, topic), self.dialect), merge))
+        check_merge(merge, by)
+        if self._home is not None:
+            return held_later(all_found(self, topic), self.dialect, merge, by)  # type: ignore[return-value]
+        return iter(merged(all_held(self, topic), merge, by))  # type: ignore[arg-type]
 
     def overlapping(self, filter: str) -> Iterator[Subscription]:
         """Iterate over the subscriptions on filters that share a topic with `filter`, at one instant fixed by the call.
@@ -644,7 +704,7 @@ class SubscriptionTrie(Matchable):
             words, hashes = exact_path(self.dialect, words, hashes, word_hash)
         return (filter, queue), words, hashes, group
 
-    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Place, Any, int, dict[str, Any] | None]:
+    def _checked(self, subscription: tuple[Any, ...] | Subscription) -> tuple[Place, Any, int, dict[str, Any] | None]:
         """Return place, subscriber, its hash and the options of one of many."""
         filter, subscriber, options = _fields(subscription)
         place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
@@ -885,8 +945,8 @@ def _filing_key(place: Place) -> tuple[str, str | None]:
 
 def _fields(subscription: Any) -> tuple[Any, ...]:
     """Return filter, subscriber and options of one of many."""
-    if isinstance(subscription, tuple) and len(subscription) in (2, 3):
-        fields = subscription if len(subscription) == 3 else (*subscription, {})
+    if isinstance(subscription, (tuple, Subscription)) and len(subscription) in (2, 3):
+        fields = (*subscription,) if len(subscription) == 3 else (*subscription, {})
         if not isinstance(fields[2], Mapping):
             raise TypeError(f"the options of a subscription are a mapping, not {fields[2]!r}")
         for name in fields[2]:

@@ -11,13 +11,13 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from subtrie._trie.match.deliveries import new_told
     from subtrie._trie.match.reading import extended
     from subtrie._trie.packed_key import words_followed
     from subtrie._trie.subscribers import find_entry, living
@@ -25,6 +25,7 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
     from cython.cimports.subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._trie.match.deliveries import new_told
     from cython.cimports.subtrie._trie.match.reading import extended
     from cython.cimports.subtrie._trie.packed_key import words_followed
     from cython.cimports.subtrie._trie.subscribers import find_entry, living
@@ -33,38 +34,10 @@ else:
 from ctrie._nodes import differences, snodes
 from subtrie._trie.exact_layout import filter_words
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
+from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import branch_in, words_of
 from subtrie._trie.subscribers import iter_entries
 from subtrie.dialects import Dialect
-
-_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
-
-
-class Subscription(NamedTuple):
-    """That `subscriber` is on `filter`, with `options`, a read-only mapping."""
-
-    filter: str
-    subscriber: Any
-    options: Mapping[str, Any] = _NO_OPTIONS
-
-    def __hash__(self) -> int:
-        return hash((self.filter, self.subscriber))  # options may hold what has no hash
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return filter, subscriber and options as a plain dict, the options one of their own.
-
-        >>> Subscription("a.*", 1, MappingProxyType({"qos": 1})).as_dict()
-        {'filter': 'a.*', 'subscriber': 1, 'options': {'qos': 1}}
-        """
-        return {"filter": self.filter, "subscriber": self.subscriber, "options": dict(self.options)}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.filter, self.subscriber, dict(self.options))
-
-
-def _restored(filter: str, subscriber: Any, options: dict[str, Any]) -> Subscription:
-    """Unpickle, or copy: a mapping proxy can do neither."""
-    return Subscription(filter, subscriber, MappingProxyType(options))
 
 
 class Change(NamedTuple):
@@ -164,9 +137,8 @@ def shown(found: Iterable[Spelled]) -> Iterator[Subscription]:
         yield _subscription(filter, entry)
 
 
-def _subscription(filter: str, entry: Any) -> Subscription:
-    options = _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
-    return Subscription(filter, entry.subscriber, options)
+def _subscription(filter: str, entry: Any) -> Any:
+    return new_told(False, entry, 0, None, filter, 0)
 
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
