@@ -278,7 +278,7 @@ def gcas(root: Root, inode: INode, old: MainNode, new: MainNode) -> bool:
     """Replace main `old` of `inode` by `new` if the root is still of the I-node's generation."""
     initialise(new, old)
     # Order: `new` is put in place before the root is read (in `_may_commit`), as RDCSS puts its descriptor in place
-    # before it reads the main node: of two that meet, one sees the other. All is sequentially consistent (slot.h).
+    # before it reads the main node: of two that meet, one sees the other. Slots are sequentially consistent (slot.h).
     # Success: `new` is in place but pending; whoever meets it will decide it. Failure: another writer changed
     # `inode` first, and `new` was never seen by anybody.
     if not compare_and_set(inode, old, new):

@@ -308,6 +308,13 @@ _MAPPING: Final = (
         "        if peek(main) is not borrow(None) or not is_exactly(main, CNode):\n",
         "        if not is_exactly(main, CNode):\n",
         _DESCENT,
+        shown_by=(
+            "one key",
+            (
+                (("__setitem__", ("a", 1001)),),
+                (("__setitem__", ("b", 1002)), ("snapshot", ()), ("pop", ("a", None)), ("get", ("a",))),
+            ),
+        ),
     ),
     _of_map(
         "a plain store takes any GCAS for done",

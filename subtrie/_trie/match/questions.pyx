@@ -23,7 +23,7 @@ from ctrie._descent cimport help_pending
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
-from ctrie._nodes cimport INode, Root, freeze_root, rdcss_read_root, hash_of as CTRIE_HASH, value_of as CTRIE_VALUE
+from ctrie._nodes cimport INode, Root, freeze_root, hash_of as CTRIE_HASH, rdcss_read_root, value_of as CTRIE_VALUE
 from subtrie._trie.branch cimport Chain, sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.answer_cache cimport (
