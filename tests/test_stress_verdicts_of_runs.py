@@ -500,3 +500,47 @@ def test_one_thread_in_one_call_at_a_time() -> None:
     assert answers == [1, "x", (1, 2), stress.Raised("KeyError"), stress.UNSEEN, stress.UNSEEN]
     assert [each.args for each in log.operations(plans) if each.pending] == [(9,), (6,)]
     assert isinstance(log.operations(plans)[0], Operation)
+
+
+def test_long_runs_say_where_they_are_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seldom, and ever more so."""
+    from stress.cli.progress import following
+
+    now = [0.0]
+    monkeypatch.setattr("stress.cli.progress.time.monotonic", lambda: now[0])
+    with following("seed 7", 400.0) as tell:
+        for second in range(100):
+            now[0] = float(second)
+            tell(f"{second} operations", second)
+    assert capsys.readouterr().err.splitlines() == [
+        "seed 7: 10 s, 2%, 10 operations",
+        "seed 7: 30 s, 8%, 30 operations",
+        "seed 7: 70 s, 18%, 70 operations",
+    ]
+
+
+def test_it_works_where_there_is_no_module_resource() -> None:
+    code = (
+        "import sys; sys.modules['resource'] = None\n"
+        "import stress\n"
+        "print(stress.check([stress.Operation(0, 0, 1, 2, 'increment', (), 1)], stress.Counter()).verdict.name)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, cwd=ROOT, check=False
+    )
+    assert ran.stdout == "LINEARIZABLE\n", ran.stderr
+
+
+def test_importing_it_loads_next_to_nothing() -> None:
+    code = "import stress, sys; print(sorted(name for name in sys.modules if name.startswith(('stress', 'ctrie', 'subtrie'))))"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, cwd=ROOT, check=False
+    )
+    assert ran.stdout == "['stress']\n"
+
+
+def test_every_public_name_is_found_where_it_is_said_to_be() -> None:
+    assert sorted(stress._HOME_OF) == sorted(stress.__all__)
+    assert all(getattr(stress, name) is not None for name in stress.__all__ if name != "EVERYTHING")

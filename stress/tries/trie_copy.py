@@ -82,9 +82,10 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     explored = threading_module(seam)
     for name in ("ctrie._creation", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored
+    stripes: int = vars(modules["subtrie._trie.match.answer_cache"])["STRIPES"]
     for module in modules.values():
         if hasattr(module, "stripe_of_thread"):
-            vars(module)["stripe_of_thread"] = lambda: 0
+            vars(module)["stripe_of_thread"] = lambda kind: kind * stripes
         for name, known in (("word_hash", HASHES), ("subscriber_hash", SUBSCRIBER_HASHES)):
             hash_of = vars(module).get(name)
             if hash_of is not None:
