@@ -1,14 +1,16 @@
 """The compiled twin: which modules are compiled, how, and what happens where they cannot be.
 
-`CTRIE_NO_EXTENSIONS=1` builds none of them. `CTRIE_REQUIRE_EXTENSIONS=1` makes a failed compile an error.
-With neither, a failed compile leaves every module to its interpreted twin, and a banner says what follows.
+A compile that fails is an error. `CTRIE_NO_EXTENSIONS=1` builds no module: then the interpreted twin runs, and says so.
 All or nothing, because compiled modules share C types and cannot be mixed with interpreted ones.
+
+What was compiled in place and is newer than its sources goes into a wheel as it is.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -32,6 +34,7 @@ MODULES = {
     "subtrie._trie.branch": "subtrie/_trie/branch.py",
     "subtrie._trie.match.reading": "subtrie/_trie/match/reading.py",
     "subtrie._trie.match.answer_cache": "subtrie/_trie/match/answer_cache.py",
+    "subtrie._trie.match.deliveries": "subtrie/_trie/match/deliveries.py",
     "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.pyx",
     "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.pyx",
     "subtrie._trie.match.cache_lookup": "subtrie/_trie/match/cache_lookup.pyx",
@@ -40,6 +43,9 @@ MODULES = {
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
     "subtrie._trie.queries.buffers": "subtrie/_trie/queries/buffers.pyx",
     "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
+    "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
+    "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
+    "subtrie._trie.topic_store": "subtrie/_trie/topic_store.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
     "subtrie._trie.bulk": "subtrie/_trie/bulk.py",
@@ -61,30 +67,22 @@ DIRECTIVES = {
 }
 
 # What is declared inline is to be inlined: gcc gives up on that in modules with as much code as Cython makes.
-COMPILER_FLAGS = ["-O3", "-std=gnu11", "--param", "inline-unit-growth=300"]
+COMPILER_FLAGS = ["-O3", "-g0", "-std=gnu11", "--param", "inline-unit-growth=300"]
 if platform.machine() in ("x86_64", "AMD64"):
     # To count bits takes one instruction there since 2008, and a call by default; to fetch what will be written is one
     # of its own, which processors that do not know it pass over.
     COMPILER_FLAGS += ["-mpopcnt", "-mprfchw"]
 
+# Without symbols for debuggers a wheel is a third as large.
+LINKER_FLAGS = ["-Wl,-s"] if sys.platform == "linux" else []
+
 # One for each interpreter, as each may bring a Cython of its own.
 GENERATED = Path("build", f"cython.{sysconfig.get_config_var('SOABI')}")
 
-BANNER = """
-*************************************************************************
-  ctrie: THE COMPILED MODULES COULD NOT BE BUILT
-  {reason}
-
-  The package is installed without them. What follows from that:
-  - it runs interpreted: the same answers, many times slower;
-  - it needs the `atomics` package:  pip install 'subtrie[portable]'
-  - it does not run at all on a free-threaded interpreter, where only
-    the compiled modules are safe.
-
-  To build them, install a C compiler and Python's headers (on Debian
-  and Ubuntu: apt-get install gcc python3-dev) and install ctrie again.
-  CTRIE_REQUIRE_EXTENSIONS=1 makes this an error.
-*************************************************************************
+FAILED = """
+subtrie: the compiled modules could not be built ({reason}).
+They need a C compiler and Python's headers (on Debian and Ubuntu: apt-get install gcc python3-dev).
+To install without them, interpreted and many times slower: CTRIE_NO_EXTENSIONS=1 pip install 'subtrie[portable]'
 """
 
 
@@ -94,7 +92,6 @@ def switch(name: str) -> bool:
 
 
 NO_EXTENSIONS = switch("CTRIE_NO_EXTENSIONS")
-REQUIRE_EXTENSIONS = switch("CTRIE_REQUIRE_EXTENSIONS")
 
 
 def extensions() -> list[Extension]:
@@ -107,6 +104,7 @@ def extensions() -> list[Extension]:
             include_dirs=sorted({str(header.parent) for header in headers}),
             depends=[*map(str, headers), "setup.py"],
             extra_compile_args=COMPILER_FLAGS,
+            extra_link_args=LINKER_FLAGS,
         )
         for module, source in MODULES.items()
     ]
@@ -116,6 +114,11 @@ def directives_are_newer(source: str) -> bool:
     """Return whether this file was changed since `source` was translated to C."""
     c_source = (GENERATED / source).with_suffix(".c")
     return c_source.exists() and c_source.stat().st_mtime < Path("setup.py").stat().st_mtime
+
+
+def is_newer(source: Path, library: Path) -> bool:
+    """Return whether `source`, if it is there, was changed since `library` was built."""
+    return source.exists() and source.stat().st_mtime > library.stat().st_mtime
 
 
 class BuildExtensions(build_ext):
@@ -133,12 +136,18 @@ class BuildExtensions(build_ext):
         try:
             super().build_extensions()
         except (BaseError, CCompilerError) as failure:
-            if REQUIRE_EXTENSIONS:
-                raise
-            for extension in self.extensions:
-                Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
-            self.extensions = []
-            print(BANNER.format(reason=failure), file=sys.stderr)
+            self.remove_in_place(keep=set())
+            sys.exit(FAILED.format(reason=str(failure).partition("\n")[0][:200]))
+
+    def build_extension(self, ext: Extension) -> None:
+        library = Path(self.get_ext_filename(ext.name))
+        sources = [Path(source) for source in (*ext.depends, MODULES[ext.name])]
+        if self.inplace or not library.exists() or any(is_newer(source, library) for source in sources):
+            super().build_extension(ext)
+        else:
+            target = Path(self.get_ext_fullpath(ext.name))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(library, target)
 
     def translate_to_c(self) -> None:
         translated = cythonize(
@@ -161,6 +170,4 @@ class BuildExtensions(build_ext):
 
 
 if __name__ == "__main__":
-    if NO_EXTENSIONS and REQUIRE_EXTENSIONS:
-        sys.exit("CTRIE_NO_EXTENSIONS and CTRIE_REQUIRE_EXTENSIONS contradict each other: unset one of them")
     setup(ext_modules=[] if NO_EXTENSIONS else extensions(), cmdclass={"build_ext": BuildExtensions})

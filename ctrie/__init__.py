@@ -12,6 +12,7 @@ _build_choice.choose()
 from ctrie._ctrie import COMPILED, Ctrie  # noqa: E402
 from ctrie._set import CtrieSet  # noqa: E402
 from ctrie._slot import AtomicReference, drain  # noqa: E402
+from ctrie._version import __version__ as __version__  # noqa: E402
 
 twin = "compiled" if COMPILED else "interpreted"
 _build_choice.confirm(twin)

@@ -125,5 +125,6 @@ class AtomicReference(Generic[_V]):
 def drain() -> int: ...
 
 twin: Final[str]
+__version__: Final[str]
 
 __all__ = ["AtomicReference", "Ctrie", "CtrieSet", "drain", "twin"]

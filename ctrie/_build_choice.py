@@ -6,6 +6,7 @@ for `ctrie` and `subtrie`; CTRIE_TWIN=compiled makes it an error if the extensio
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -32,12 +33,19 @@ def choose() -> None:
 
 
 def confirm(running: str) -> None:
-    """Raise ImportError if the twin that runs is not the one that was asked for."""
+    """Raise ImportError if another twin runs than was asked for; warn if nobody asked for a slow one."""
     wanted = os.environ.get("CTRIE_TWIN", "")
     if wanted not in ("", "compiled", "interpreted"):
         raise ImportError(f"CTRIE_TWIN={wanted!r}: choose compiled or interpreted")
+    if wanted == "" and running == "interpreted":
+        warnings.warn(
+            "ctrie runs interpreted, many times slower: its compiled modules are not installed. To have them, install "
+            "subtrie again with a C compiler; if this is what you want, set CTRIE_TWIN=interpreted",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     if wanted not in ("", running):
         raise ImportError(
             f"CTRIE_TWIN={wanted}, but the {running} twin is running. "
-            "Build the extensions: CTRIE_REQUIRE_EXTENSIONS=1 pip install subtrie"
+            "Install subtrie again with a C compiler, and without CTRIE_NO_EXTENSIONS"
         )

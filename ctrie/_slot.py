@@ -23,15 +23,15 @@ def _choose() -> Any:
     if wanted != "portable":
         try:
             return importlib.import_module("ctrie._native")
-        except ImportError as missing:
+        except ImportError:
             if wanted == "native":
-                raise ImportError(_HELP) from missing
+                raise ImportError(_HELP) from None
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise ImportError(_HELP)  # the portable table relies on the GIL
     try:
         return importlib.import_module("ctrie._portable")
-    except ImportError as missing:
-        raise ImportError(_HELP) from missing
+    except ImportError:
+        raise ImportError(_HELP) from None
 
 
 if TYPE_CHECKING:

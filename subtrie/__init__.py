@@ -4,10 +4,25 @@
 a `Dialect` (`AMQP`, `MQTT`, `NATS`, or one of your own). What a dialect refuses raises `TopicError`.
 """
 
-import ctrie  # noqa: F401  first: it chooses the twin for both packages
-from subtrie._trie.queries.listing import Change, Subscription
+from ctrie import __version__ as __version__  # first: this chooses the twin for both packages
+
+# ruff: isort: split
+from subtrie._trie.match.deliveries import Delivery, Subscription
+from subtrie._trie.queries.listing import Change
+from subtrie._trie.topic_store import TopicStore
 from subtrie._trie.trie import SubscriptionTrie
 from subtrie.dialects import AMQP, MQTT, NATS, Dialect
 from subtrie.errors import TopicError
 
-__all__ = ["AMQP", "MQTT", "NATS", "Change", "Dialect", "Subscription", "SubscriptionTrie", "TopicError"]
+__all__ = [
+    "AMQP",
+    "MQTT",
+    "NATS",
+    "Change",
+    "Delivery",
+    "Dialect",
+    "Subscription",
+    "SubscriptionTrie",
+    "TopicError",
+    "TopicStore",
+]

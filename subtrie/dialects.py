@@ -13,10 +13,11 @@ Two kinds of word are wild in a filter. *One word* (``*`` or ``+``) stands for e
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from subtrie.errors import TopicError
 
@@ -71,6 +72,9 @@ class Dialect:
     :param max_bytes: longest topic and filter, in bytes of UTF-8
     :param max_words: most words of a topic and of a filter
     :param max_wildcards: most wild words of a filter
+    :param options: the options of a subscription that it knows, as (name, values): a type, or a range or tuple of what
+        is allowed. None is as good as no option. Another value is refused, and so is a name that is almost one of
+        these; all other names are free
     :raises ValueError: where these contradict each other
 
     >>> AMQP.matches(AMQP.split_filter("*.stock.#"), AMQP.split_topic("eur.stock.db"))
@@ -97,6 +101,7 @@ class Dialect:
     max_bytes: int = 65_535
     max_words: int = 256
     max_wildcards: int = 128
+    options: tuple[tuple[str, type | range | tuple[Any, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.separator) != 1:
@@ -247,6 +252,44 @@ class Dialect:
         self._check_characters(name)
         if not name:
             raise TopicError(name, 0, "empty name of a queue group")
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Refuse options of a subscription that this dialect cannot mean: an ill-typed or a misspelt one.
+
+        :raises TypeError: where a value is of the wrong type, or a name almost one that the dialect knows
+        :raises ValueError: where a value is none of those allowed
+
+        Complexity: O(number of options).
+
+        >>> MQTT.check_options({"qos": 1, "colour": "red"})
+        >>> MQTT.check_options({"qos": 3})
+        Traceback (most recent call last):
+            ...
+        ValueError: the option qos of MQTT is one of 0, 1, 2, not 3
+        >>> NATS.check_options({"qeue": "workers"})
+        Traceback (most recent call last):
+            ...
+        TypeError: NATS knows no option qeue; did you mean queue?
+        """
+        if not self.options:
+            return
+        known = dict(self.options)
+        for name, value in options.items():
+            allowed = known.get(name)
+            if allowed is None:
+                meant = _almost(name, tuple(known))
+                if meant is not None:
+                    raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
+            elif value is None:
+                continue  # as good as not given
+            elif isinstance(allowed, type):
+                if not isinstance(value, allowed):
+                    raise TypeError(f"the option {name} of {self.name} is a {allowed.__name__}, not {value!r}")
+            elif not isinstance(value, type(allowed[0])):
+                raise TypeError(f"the option {name} of {self.name} is a {type(allowed[0]).__name__}, not {value!r}")
+            elif value not in allowed:
+                listed = ", ".join(map(str, allowed))
+                raise ValueError(f"the option {name} of {self.name} is one of {listed}, not {value!r}")
 
     # What filters mean ------------------------------------------------------------------------------------
 
@@ -454,6 +497,14 @@ def plain_text(text: str, kind: str) -> str:
     return str.__str__(text)
 
 
+@cache
+def _almost(name: str, known: tuple[str, ...]) -> str | None:
+    """Return the one of `known` that `name` may be a slip of, or None."""
+    from difflib import get_close_matches  # not before somebody needs it
+
+    return next(iter(get_close_matches(name.lower(), known, 1, 0.74)), None)
+
+
 def _after_word(pattern: _Pattern, place: int, word: str | None) -> Iterator[int]:
     """Yield the places reached from ``place`` by reading ``word``, None being a word that no filter names."""
     if place in pattern.room:
@@ -500,6 +551,13 @@ MQTT = Dialect(
     max_bytes=65_535,
     max_words=201,
     max_wildcards=201,
+    options=(
+        ("qos", range(3)),
+        ("no_local", bool),
+        ("retain_as_published", bool),
+        ("retain_handling", range(3)),
+        ("subscription_identifier", int),
+    ),
 )
 """MQTT 3.1.1 and 5: ``+`` one level, ``#`` zero or more, last. Up to 200 separators, as Mosquitto; the
 standard sets no limit."""
@@ -518,6 +576,7 @@ NATS = Dialect(
     max_bytes=4_096,
     max_words=1_024,
     max_wildcards=1_024,
+    options=(("queue", str),),
 )
 """NATS subjects: ``*`` one token, ``>`` one or more, last. A server's default control line of 4,096 bytes
 bounds the length."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import snapshot
+import subtrie
 from subtrie.cli import lines as cli_lines
 from subtrie.cli import main
 from subtrie.cli.progress import progress_bars
@@ -160,7 +162,107 @@ class TestMatch:
             assert process.stdout.readline() == b"a.b\talice\n"
             process.stdout.close()
             assert process.stderr.read() == b""
-        assert process.returncode == 1
+        assert process.returncode == 0
+
+    def test_a_byte_order_mark_is_no_part_of_the_first_line(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        for name in ("subscriptions", "topics"):
+            Path(name).write_bytes(b"\xef\xbb\xbf" + Path(name).read_bytes())
+        assert match(capfdbinary) == (0, MATCHES, "")
+
+    def test_other_dialects_options_and_json(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        Path("subscriptions").write_text(
+            'a/+\talice\t{"qos": 1}\n{"filter": "a/#", "subscriber": "bob", "options": {"no_local": true}}\n#\tcarol\n'
+        )
+        Path("topics").write_text("a/b\n$x\n")
+        files = ["--subscriptions", "subscriptions", "--topics", "topics", "--dialect", "mqtt"]
+        assert main(["match", *files]) == 0
+        assert capfdbinary.readouterr().out == b"a/b\talice\na/b\tbob\na/b\tcarol\n"
+        assert main(["match", *files, "--json"]) == 0
+        found = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+        assert [(one["topic"], one["filter"], one["subscriber"], one["options"]) for one in found] == [
+            ("a/b", "a/+", "alice", {"qos": 1}),
+            ("a/b", "a/#", "bob", {"no_local": True}),
+            ("a/b", "#", "carol", {}),
+        ]
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            ('a\tb\t{"qos": 3}', "the option qos of MQTT is one of 0, 1, 2, not 3"),
+            ("a\tb\t{qos}", "the third column is no JSON object: Expecting property name"),
+            ('{"filter": "a"}', "not an object of filter, subscriber and options"),
+            ("[1]", "not filter<TAB>subscriber: '[1]'"),
+            ("{" * 5_000, "the line is no JSON object"),
+        ],
+    )
+    def test_reports_bad_options(self, capfd: pytest.CaptureFixture[str], line: str, reason: str) -> None:
+        Path("subscriptions").write_text(f"{line}\n#\tcarol\n")
+        status = main(["match", "--subscriptions", "subscriptions", "--topics", "topics", "--dialect", "mqtt"])
+        out, err = capfd.readouterr()
+        assert status == 1
+        assert err.startswith(f"subscriptions:1: {reason}")
+        assert "carol" in out
+
+
+class TestGrep:
+    TOPICS = "sensors/1/heat\nsensors/2/heat\n$SYS/load\nsensors/1/light\n"
+
+    @pytest.fixture(autouse=True)
+    def topics(self, folder: Path) -> None:
+        Path("topics").write_text(self.TOPICS)
+
+    @pytest.mark.parametrize(
+        ("arguments", "status", "out"),
+        [
+            (["sensors/+/heat", "topics"], 0, "sensors/1/heat\nsensors/2/heat\n"),
+            (["-n", "sensors/2/#", "topics"], 0, "2:sensors/2/heat\n"),
+            (["-v", "sensors/#", "topics"], 0, "$SYS/load\n"),
+            (["-c", "#", "topics"], 0, "3\n"),
+            (["-c", "#", "topics", "topics"], 0, "topics:3\ntopics:3\n"),
+            (["-q", "#", "topics"], 0, ""),
+            (["nothing", "topics"], 1, ""),
+            (["-q", "nothing", "topics"], 1, ""),
+        ],
+    )
+    def test_finds(self, arguments: list[str], status: int, out: str, capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(["match", "--dialect", "mqtt", *arguments]) == status
+        assert capfd.readouterr() == (out, "")
+
+    def test_reads_standard_input(self) -> None:
+        done = run("match", "--dialect", "mqtt", "+/+/light", given=self.TOPICS.encode())
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"sensors/1/light\n", b"")
+
+    def test_a_line_that_is_no_topic_is_trouble(self, capfd: pytest.CaptureFixture[str]) -> None:
+        Path("topics").write_text("a/+\na/b\n")
+        assert main(["match", "--dialect", "mqtt", "a/b", "topics"]) == 2
+        assert capfd.readouterr() == ("a/b\n", "topics:1: wildcard '+' in a topic at character 2 of 'a/+'\n")
+
+    def test_what_is_no_filter_is_refused(self, capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(["match", "--dialect", "mqtt", "a/#/b", "topics"]) == 2
+        assert "is not the last word" in capfd.readouterr().err
+
+
+class TestTree:
+    def test_draws_the_words(self, capfd: pytest.CaptureFixture[str]) -> None:
+        Path("subscriptions").write_text('a/b\talice\t{"qos": 1}\na/+/c\tbob\na\tcarol\nd\tdora\n')
+        assert main(["tree", "--subscriptions", "subscriptions", "--dialect", "mqtt"]) == 0
+        assert capfd.readouterr().out == (
+            "MQTT, 4 subscriptions\n"
+            "├── a  ← carol\n"
+            "│   ├── +\n"
+            "│   │   └── c  ← bob\n"
+            '│   └── b  ← alice {"qos": 1}\n'
+            "└── d  ← dora\n"
+        )
+        assert main(["tree", "--subscriptions", "subscriptions", "--dialect", "mqtt", "--depth", "1"]) == 0
+        assert capfd.readouterr().out == "MQTT, 4 subscriptions\n├── a  ← carol  … 2 more\n└── d  ← dora\n"
+
+
+def test_says_its_version(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capfd.readouterr().out == f"subtrie {subtrie.__version__}\n"
 
 
 class TestLongLines:
@@ -221,6 +323,11 @@ class TestMistakes:
         [
             ([], "the following arguments are required: demo | match | export"),
             (["match", "--topics", "topics"], "required: --subscriptions"),
+            (["match"], "match takes a FILTER and files of topics, or --subscriptions and --topics"),
+            (["match", "a", "--json"], "do not go with a FILTER"),
+            (["match", "--topics", "topics", "--subscriptions", "subscriptions", "-c"], "go with a FILTER"),
+            (["demo", "--dialect", "mqtt"], "the workload of the demo is AMQP's"),
+            (["tree", "--subscriptions", "subscriptions", "--dialect", "smtp"], "invalid choice: 'smtp'"),
             (["demo", "--topics", "topics"], "--subscriptions and --topics belong together"),
             (["demo", "--threads", "1"], "must be at least 2, not 1"),
             (["demo", "--messages", "0"], "must be at least 1, not 0"),

@@ -38,6 +38,7 @@ QUESTIONS: dict[str, Callable[[Any, str], Any]] = {
     "match_many": lambda trie, topic: "anna" in trie.match_many([topic])[0],
     "match_iter": lambda trie, topic: "anna" in list(trie.match_iter(topic)),
     "entries": lambda trie, topic: "anna" in {found.subscriber for found in trie.entries(topic)},
+    "deliveries": lambda trie, topic: "anna" in {found.subscriber for found in trie.deliveries(topic)},
     "has_match": lambda trie, topic: trie.has_match(topic),
     "count": lambda trie, topic: trie.count(topic) == 1,
 }
@@ -90,7 +91,7 @@ class TestMovingFromFilterToFilter:
             if new != old:
                 assert missed(subscription_twin(), QUESTIONS["match"], old, new, exact) == [], f"from {old} to {new}"
 
-    @pytest.mark.parametrize("question", ["entries", "has_match"])
+    @pytest.mark.parametrize("question", ["entries", "deliveries", "has_match"])
     def test_every_move_to_the_other_questions(self, question: str) -> None:
         for old, new in moves()[::3]:
             assert missed(subscription_twin(), QUESTIONS[question], old, new) == [], f"from {old} to {new}"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import signal
+import sys
 import textwrap
 from functools import partial
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -286,3 +291,93 @@ class TestCounts:
             at = switched.next
         assert most == 1
         trie.check()
+
+
+class TestCtrlC:
+    """Whatever moment Ctrl-C comes at, the listener learns in the end what the trie has."""
+
+    @staticmethod
+    def settle(trie: SubscriptionTrie, told: dict[str, bool]) -> None:
+        """Change something else, which delivers what was left, and compare."""
+        trie.subscribe("later", 0)
+        trie.unsubscribe("later", 0)
+        assert {filter for filter, wanted in told.items() if wanted} == {one.filter for one in trie.subscriptions()}
+        trie.check()
+
+    @pytest.mark.parametrize("change", ["subscribe", "unsubscribe", "clear"])
+    def test_when_a_function_begins_or_ends(self, change: str) -> None:
+        """Those of ours and the listener. That is where the interpreter looks for signals, but for loops."""
+        for nth in itertools.count():
+            told: dict[str, bool] = {}
+
+            def listener(filter: str, wanted: bool, told: dict[str, bool] = told) -> None:
+                told[filter] = wanted
+
+            trie = SubscriptionTrie(on_interest=listener)
+            trie.subscribe("a.b", 1)
+            left = nth
+
+            def trace(frame: FrameType, event: str, argument: object) -> Any:
+                nonlocal left
+                ours = "subtrie/" in Path(frame.f_code.co_filename).as_posix() or frame.f_code is listener.__code__
+                if ours and event in ("call", "return"):
+                    left -= 1
+                    if left < 0:
+                        sys.settrace(None)
+                        raise KeyboardInterrupt(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+                return trace
+
+            sys.settrace(trace)
+            try:
+                getattr(trie, change)(*{"subscribe": ("a.c", 1), "unsubscribe": ("a.b", 1)}.get(change, ()))
+            except KeyboardInterrupt as interrupted:
+                print("at", interrupted)  # which a failure shows
+            finally:
+                sys.settrace(None)
+            self.settle(trie, told)
+            if left >= 0:
+                assert nth > 5
+                return
+
+    def test_in_the_listener(self) -> None:
+        told: dict[str, bool] = {}
+
+        def listener(filter: str, wanted: bool) -> None:
+            told[filter] = wanted
+            if filter == "a":
+                raise KeyboardInterrupt
+
+        trie = SubscriptionTrie(on_interest=listener)
+        with pytest.raises(KeyboardInterrupt):
+            trie.subscribe("a", 1)
+        self.settle(trie, told)
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timers")
+    def test_from_a_timer(self) -> None:
+        script = """
+            import signal
+            from subtrie import SubscriptionTrie
+
+            def interrupt(*_):
+                raise KeyboardInterrupt
+
+            signal.signal(signal.SIGALRM, interrupt)
+            told = {}
+            trie = SubscriptionTrie(on_interest=told.__setitem__)
+            interrupted = 0
+            for number in range(20_000):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.00001 + number % 97 * 0.0000004)
+                    trie.subscribe(f"f{number}", 1)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except KeyboardInterrupt:
+                    interrupted += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            trie.subscribe("later", 1)
+            assert interrupted
+            print(len({one.filter for one in trie.subscriptions()} - {filter for filter, wanted in told.items() if wanted}))
+            trie.check()
+        """
+        status, printed, _ = run_script(textwrap.dedent(script))
+        assert (status, printed) == (0, "0\n")

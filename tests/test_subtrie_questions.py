@@ -284,7 +284,7 @@ class TestMergedEntries:
     def test_another_rule_is_refused_at_the_call(self) -> None:
         trie = self.trie()
         with pytest.raises(ValueError, match="merge must be one of 'all', 'one', 'best', not 'first'"):
-            trie.entries("a.b", merge="first")
+            trie.entries("a.b", merge="first")  # type: ignore[arg-type]
         trie.check()
 
 

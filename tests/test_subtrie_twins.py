@@ -44,6 +44,8 @@ class Twins:
         self.same(lambda trie: trie.has_match(topic))
         self.same(lambda trie: trie.count(topic))
         self.same(lambda trie: listed(trie.entries(topic)))
+        self.same(lambda trie: listed(trie.deliveries(topic)))
+        self.same(lambda trie: sorted(repr(one.subscriber) for one in trie.deliveries(topic, merge="one")))
         self.same(lambda trie: [Counter(found) for found in trie.match_many([topic, topic])])
         return self.same(lambda trie: Counter(trie.match(topic)))
 

@@ -189,50 +189,55 @@ class Audience:
 
     def __init__(self, joined: bool, take_turns: bool) -> None:
         self._take_turns = take_turns
-        self._groups: dict[str, list[Any]] | None = {} if joined else None
+        self._groups: dict[str, list[tuple[Any, Any]]] | None = {} if joined else None
 
-    def by(self, value: Any) -> Iterator[Entry]:
-        """Yield the entries of those who get it by a filter with these subscribers."""
+    def by(self, value: Any, filter: Any) -> Iterator[tuple[Entry, str | None, Any]]:
+        """Yield (entry, group, filter) of those who get it by a filter with these subscribers; `filter` is whatever
+        stands for it."""
         for entry in iter_entries(members_of(value, None)):
             alive = living(entry)
             if alive is not None:
-                yield alive
+                yield alive, None, filter
         for group in iter_entries(_groups_of(value)):
-            if self._groups is not None:
-                self._groups.setdefault(group.subscriber, []).append(group)
-                continue
-            member = _whose_turn([group], self._take_turns)
-            if member is not None:
-                yield member
+            if self._groups is None:
+                yield from self._turn_of([(group, filter)])
+            else:
+                self._groups.setdefault(group.subscriber, []).append((group, filter))
 
-    def by_joined_groups(self) -> Iterator[Entry]:
-        """Yield the entries of those who get it as members of the groups that were joined."""
+    def by_joined_groups(self) -> Iterator[tuple[Entry, str | None, Any]]:
+        """Yield the same of those who get it as members of the groups that were joined."""
         for groups in (self._groups or {}).values():
-            member = _whose_turn(groups, self._take_turns)
-            if member is not None:
-                yield member
+            yield from self._turn_of(groups)
+
+    def _turn_of(self, groups: list[tuple[Any, Any]]) -> list[tuple[Entry, str | None, Any]]:
+        number, member = whose_turn([group for group, _ in groups], self._take_turns)
+        if member is None:
+            return []
+        group, filter = groups[number]
+        return [(member, group.subscriber, filter)]
 
 
-def _whose_turn(groups: list[Any], take_turns: bool) -> Entry | None:
-    """Return the member of any of these groups whose turn it is, as the first one counts; or, if it is gone, the next
-    one that is alive; None if nobody is."""
+def whose_turn(groups: list[Any], take_turns: bool) -> tuple[int, Entry | None]:
+    """Return the member of any of these groups whose turn it is, as the first one counts, or, if it is gone, the next
+    one that is alive, after the number of its group; None if nobody is."""
     first: Group = groups[0]
     turn = _take_turn(first.turn) if take_turns else load(first.turn)
     size = sum([set_size(_members(group)) for group in groups])
     place = turn % size
     for after in range(size):
-        member = living(_member_at(groups, (place + after) % size))
+        number, entry = _member_at(groups, (place + after) % size)
+        member = living(entry)
         if member is not None:
-            return member
-    return None
+            return number, member
+    return 0, None
 
 
-def _member_at(groups: list[Any], place: int) -> Entry:
-    """Return the member at a place, counted through one group after the other."""
-    for group in groups:
+def _member_at(groups: list[Any], place: int) -> tuple[int, Entry]:
+    """Return the member at a place, counted through one group after the other, after the number of its group."""
+    for number, group in enumerate(groups):
         size = set_size(_members(group))
         if place < size:
-            return _entry_at(_members(group), place)
+            return number, _entry_at(_members(group), place)
         place -= size
     raise IndexError(place)
 

@@ -36,13 +36,13 @@ def copy_key(node: TextNode, other: TextNode) -> None:
     node.key = other.key
 
 
-def words_followed(node: TextNode, words: tuple[str, ...], start: int, separator: str) -> int:
-    """Return how many of the first words of a node's key are those of `words` from `start` on; below zero if the key
-    goes on with others."""
+def words_followed(node: TextNode, words: tuple[str | None, ...], start: int, separator: str) -> int:
+    """Return how many of the first words of a node's key are those of `words` from `start` on, None being any word;
+    below zero if the key goes on."""
     own = node.key.split(separator)
     taken = 0
     for word, wanted in zip(own, words[start:], strict=False):
-        if word != wanted:
+        if wanted is not None and word != wanted:
             break
         taken += 1
     return taken if taken == len(own) else -taken

@@ -36,7 +36,7 @@ else:
     from cython.cimports.ctrie._native import plain_after, plain_node, untrack
     from cython.cimports.ctrie._nodes import Edit, mix
 
-from subtrie._trie.weak_subscribers import Held
+from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 INLINE = 8
 _BITS = 4  # fewer than W: a change copies every node on its way, where a Ctrie copies the last one only
@@ -100,7 +100,8 @@ def _same(entry: Entry, subscriber: object, hash: int, edit: Edit | None) -> boo
 def living(entry: Entry) -> Entry | None:
     """Return the entry with its subscriber in the place of a weak reference, if that is what it has; None if the
     subscriber is gone. O(1), wait-free."""
-    if type(entry.subscriber) is not Held:
+    kind = type(entry.subscriber)
+    if kind is not Held and kind is not HeldMethod:
         return entry
     subscriber = entry.subscriber()
     return None if subscriber is None else new_entry(subscriber, entry.hash, entry.options)

@@ -36,6 +36,8 @@ cdef class SubscriptionTrie(Matchable):
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     @cython.locals(retries=Py_ssize_t)
     cdef object _after(self, FilterEdit edit)
+    cdef object _note(self, FilterEdit edit, object raised)
+    cdef object _changed_filter(self, FilterEdit edit)
     @cython.locals(root=Root, trie=SubscriptionTrie)
     cdef Root _present(self)
     cdef object _count_retries(self, Py_ssize_t number)
@@ -53,5 +55,8 @@ cdef class SubscriptionTrie(Matchable):
 
 cdef Root _frozen(SubscriptionTrie trie)
 cdef bint _is_exact(SubscriptionTrie trie) except -1
+cdef dict _content(SubscriptionTrie trie)
+@cython.locals(snapshot=SubscriptionTrie)
+cdef SubscriptionTrie _snapshot_of(SubscriptionTrie trie, tuple instant)
 cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash, Edit edit)
 cdef tuple _filing_key(tuple place)

@@ -11,9 +11,11 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import time_ns
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
+from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
@@ -30,15 +32,18 @@ if not cython.compiled:
     from subtrie._trie.groups import members_of
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
+    from subtrie._trie.match.deliveries import merged
     from subtrie._trie.match.questions_interpreted import (
         Matchable,
         Plan,
+        all_found,
+        all_held,
+        deliveries,
         filter_path,
         has_match,
         hash_in_filter,
         match,
         match_many,
-        read_paths,
     )
     from subtrie._trie.reverse_index import Index, new_index
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
@@ -66,23 +71,34 @@ else:
     from cython.cimports.subtrie._trie.groups import members_of
     from cython.cimports.subtrie._trie.match.answer_cache import counts as cache_counts
     from cython.cimports.subtrie._trie.match.answer_cache import forget, new_cache
-    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path, has_match, match, match_many
+    from cython.cimports.subtrie._trie.match.deliveries import merged
+    from cython.cimports.subtrie._trie.match.questions import (
+        Matchable,
+        Plan,
+        all_found,
+        all_held,
+        deliveries,
+        filter_path,
+        has_match,
+        match,
+        match_many,
+    )
     from cython.cimports.subtrie._trie.reverse_index import Index, new_index
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
 
-    from subtrie._trie.match.questions import hash_in_filter, read_paths, word_hash
+    from subtrie._trie.match.questions import hash_in_filter, word_hash
 
 from ctrie._nodes import check_level
 from ctrie._slot import AtomicReference
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
+from subtrie._trie.match.deliveries import Delivery, Subscription, check_merge, held_later
 from subtrie._trie.match.reading import path_of, words_of
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
     Spelled,
-    Subscription,
     branch_at,
     changed,
     changes,
@@ -96,8 +112,8 @@ from subtrie._trie.queries.listing import (
     walk,
 )
 from subtrie._trie.queries.literal_first import match_exact_first
-from subtrie._trie.queries.merging import check_rule, merged
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
+from subtrie._trie.signatures import LazySignature, subscription_trie
 from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
@@ -125,14 +141,15 @@ class SubscriptionTrie(Matchable):
     and when it has lost its last (False), whatever groups they are in. It is called by threads that change the trie,
     one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
     left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
-    stands; of several changes by one call, those that would have followed are not made. Snapshots and forks tell
-    nobody.
+    stands; of several changes by one call, those that would have followed are not made. A notice before
+    which Ctrl-C came is told with the next. Snapshots and forks tell nobody.
 
     With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
     moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
     ever; if it goes, the others have to subscribe again. An answer is of one instant, less those who have died since.
-    Snapshots and forks keep nobody alive either, and show nobody who has died. Options are held strongly. To match
-    costs about ten times as much, and to count is O(n). Neither `cache` nor `index` goes with it: ValueError.
+    Snapshots and forks keep nobody alive either, and show nobody who has died. A bound method counts as alive for as
+    long as its object is. Options are held strongly. To match costs up to twice as much, and to count is O(n). Neither
+    `cache` nor `index` goes with it: ValueError.
 
     With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe, and a topic that
     somebody asked for by name is not even split, nor validated again, as long as no filter but such a one could match
@@ -142,7 +159,8 @@ class SubscriptionTrie(Matchable):
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
 
     To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_many`, `unsubscribe_all`, `clear`
-    To match: `match`, `match_many`, `match_iter`, `has_match`, `count`, `entries`, `overlapping`
+    To match: `match`, `match_many`, `match_iter`, `has_match`, `count`, `deliveries`, `deliveries_many`, `entries`,
+    `overlapping`
     To list: `subscriptions`, `filters`, `topics`, `len`, `stats`
     For an instant: `snapshot`, `fork`, `diff`
     For tests: `check`
@@ -159,6 +177,8 @@ class SubscriptionTrie(Matchable):
     ()
     """
 
+    __class_getitem__: Any = classmethod(GenericAlias)
+    __signature__: Any = LazySignature(subscription_trie)
     __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
     dialect: Dialect
     _index: Index | None
@@ -213,8 +233,9 @@ class SubscriptionTrie(Matchable):
     def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
         """Put `subscriber` on `filter`; tell whether it was not there. Options replace the ones it had.
 
-        Raises TopicError for what is no filter and TypeError for an unhashable subscriber, or one that is to be weakly
-        held and cannot be (an int, a str or a tuple, say), and then changes nothing.
+        Raises TopicError for what is no filter, TypeError for an unhashable subscriber, or one that is to be weakly
+        held and cannot be (an int, a str or a tuple, say), TypeError or ValueError for an option that the dialect
+        cannot mean (`Dialect.check_options`), and then changes nothing.
         O(words + log n). Linearizes at the commit of one compare-and-set.
 
         >>> t = SubscriptionTrie()
@@ -223,6 +244,8 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
+        if options:
+            self.dialect.check_options(options)
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
@@ -236,7 +259,7 @@ class SubscriptionTrie(Matchable):
         self._writable()
         return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
 
-    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many were not there.
 
         All filters and subscribers are looked at before anything is changed: a bad one raises TopicError or TypeError,
@@ -258,7 +281,7 @@ class SubscriptionTrie(Matchable):
             added += self._put(one[0], entry)
         return added
 
-    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
+    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Take every (filter, subscriber) or (filter, subscriber, options) given off; return how many were there.
 
         What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter,
@@ -296,15 +319,20 @@ class SubscriptionTrie(Matchable):
     def clear(self) -> None:
         """Remove everything, at one instant. O(1); O(n) with an index, which is brought up to date afterwards."""
         self._writable()
-        clear_root(self._root)
-        if self._cache is not None:
-            forget(self._cache)
         try:
-            if self._index is not None:
-                self._withdraw_all()
-        finally:
-            if self._notices is not None:
-                self._notices.changed(None, self._is_wanted)
+            try:
+                clear_root(self._root)
+                if self._cache is not None:
+                    forget(self._cache)
+                if self._index is not None:
+                    self._withdraw_all()
+            finally:
+                if self._notices is not None:
+                    self._notices.changed(None, self._is_wanted)
+        except BaseException as raised:
+            if self._notices is not None and not isinstance(raised, Exception):
+                self._notices.put_on_list(None)  # as in _note
+            raise
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -357,12 +385,53 @@ class SubscriptionTrie(Matchable):
         return len(match(self, topic, False))
 
     # Where a default is a name, the compiled method has no signature that `inspect` could read.
-    def entries(self, topic: str, *, merge: str = "all") -> Iterator[Subscription]:
+    def deliveries(self, topic: str, *, merge: str = "all", by: str = "qos") -> tuple[Delivery, ...]:
+        """Return who gets a message on `topic`: a Delivery with subscriber, options, group and filter for each
+        subscription that the topic reaches, in no particular order. Of each group, only the member whose turn it is.
+
+        A member of a group that is also subscribed for itself gets the message both ways. Of what one subscriber gets
+        for itself, by several filters, `merge` keeps all ("all"), some one ("one"), or one whose option `by` is
+        greatest ("best"; of equals, some one; to have no such option, or None, is less than any value). Deliveries to
+        members of groups are always kept.
+
+        Raises TopicError for what is no topic, ValueError for any other rule, and TypeError where the options of one
+        subscriber cannot be compared. Costs about twice as much as `match`; no text is made until a Delivery is asked
+        for its filter. Linearizable and lock-free as `match`, and remembered as `match` is where no groups are reached.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann", qos=2)
+        (True, True)
+        >>> sorted((one.subscriber, one.options["qos"], one.filter) for one in t.deliveries("a.b"))
+        [('ann', 1, 'a.*'), ('ann', 2, '#')]
+        >>> [one.options["qos"] for one in t.deliveries("a.b", merge="best")]
+        [2]
+        """
+        if merge == "all":
+            return deliveries(self, topic)  # type: ignore[return-value]
+        check_merge(merge, by)
+        return merged(deliveries(self, topic), merge, by)  # type: ignore[return-value]
+
+    def deliveries_many(
+        self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"
+    ) -> list[tuple[Delivery, ...]]:
+        """Return `deliveries` of each topic. Each answer is of one instant during the call, not all of the same one.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.#", 1)
+        True
+        >>> [[one.subscriber for one in found] for found in t.deliveries_many(["a", "b"])]
+        [[1], []]
+        """
+        if isinstance(topics, str):
+            raise TypeError("deliveries_many() takes several topics; deliveries() takes one")
+        check_merge(merge, by)
+        return [merged(deliveries(self, topic), merge, by) for topic in topics]  # type: ignore[misc]
+
+    def entries(self, topic: str, *, merge: str = "all", by: str = "qos") -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
 
-        What becomes of a subscriber that several filters bring, `merge` says: "all" names each of its subscriptions,
-        "one" some one of them, "best" one whose option `qos` is highest (0 where there is none). ValueError for any
-        other rule, TopicError for what is no topic. Cost and progress as `match`.
+        As `deliveries`, but all members of each group are named and no turn is taken. Errors, `merge`, progress and
+        cost as `deliveries`; never remembered. All are found at the call, texts made when one is asked for its filter.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("#", 1, qos=2)
@@ -372,8 +441,10 @@ class SubscriptionTrie(Matchable):
         >>> [s.filter for s in t.entries("a.b", merge="best")]
         ['#']
         """
-        check_rule(merge)
-        return shown(merged(spelled(read_paths(self, topic), self.dialect), merge))
+        check_merge(merge, by)
+        if self._home is not None:
+            return held_later(all_found(self, topic), self.dialect, merge, by)  # type: ignore[return-value]
+        return iter(merged(all_held(self, topic), merge, by))  # type: ignore[arg-type]
 
     def overlapping(self, filter: str) -> Iterator[Subscription]:
         """Iterate over the subscriptions on filters that share a topic with `filter`, at one instant fixed by the call.
@@ -439,6 +510,34 @@ class SubscriptionTrie(Matchable):
     def __len__(self) -> int:
         """The number of subscriptions at one instant. O(number of filters); O(n) where subscribers are weakly held."""
         return subscription_count(self._present())
+
+    def __iter__(self) -> Iterator[Subscription]:
+        """Iterate over all subscriptions of one instant, as `subscriptions()`. O(n).
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), [one.subscriber for one in t]
+        (True, [1])
+        """
+        return self.subscriptions()
+
+    def __contains__(self, subscription: object) -> bool:
+        """Tell whether (filter, subscriber) is subscribed, in whatever group. What can be no subscription is not.
+        O(words). Linearizes as `snapshot`.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), ("a.*", 1) in t, ("a.*", 2) in t
+        (True, True, False)
+        """
+        if not isinstance(subscription, tuple) or len(subscription) < 2:
+            return False
+        try:
+            subscriber_hash(subscription[1])
+            return any(
+                entry.subscriber is subscription[1] or entry.subscriber == subscription[1]
+                for _, _, entry in self._spelled_at(subscription[0], None)
+            )
+        except (TopicError, TypeError):
+            return False
 
     def __repr__(self) -> str:
         kind = ", read-only" if self._root.readonly else ""
@@ -535,11 +634,34 @@ class SubscriptionTrie(Matchable):
             raise ValueError(f"diff() takes a trie made with the same exact={self._plan.exact}")
         return _frozen(older), _frozen(self)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other is a trie of the same dialect with the same subscriptions and equal options, each
+        taken at one instant. Settings such as `cache` do not matter. O(n)."""
+        if not isinstance(other, SubscriptionTrie):
+            return NotImplemented
+        return self is other or bool(self.dialect == other.dialect and _content(self) == _content(other))
+
+    def __hash__(self) -> int:
+        """By identity, unlike `==`: a trie changes, and one that is somebody's key or subscriber is found again."""
+        return object.__hash__(self)
+
     def __copy__(self) -> SubscriptionTrie:
         return self.snapshot() if self._root.readonly else self.fork()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a SubscriptionTrie is not pickled: its subscribers live here. snapshot.write() saves one")
+        """Pickle the subscriptions of one instant, with dialect and settings; subscribers and options have to pickle.
+        As with forks, nobody is told of interest in what is unpickled. A snapshot stays one, of the same instant."""
+        if self._home is not None:
+            raise TypeError("a SubscriptionTrie with weak=True is not pickled: nobody would hold its subscribers")
+        settings = {
+            "index": self._index is not None,
+            "cache": 0 if self._cache is None else self._cache.size,
+            "exact": self._plan.exact,
+        }
+        frozen = self.snapshot()
+        instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
+        rows = [(one.filter, one.subscriber, dict(one.options)) for one in frozen.subscriptions()]
+        return _restored, (type(self), self.dialect, settings, rows, instant)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
@@ -596,10 +718,11 @@ class SubscriptionTrie(Matchable):
             words, hashes = exact_path(self.dialect, words, hashes, word_hash)
         return (filter, queue), words, hashes, group
 
-    def _checked(self, subscription: tuple[Any, ...]) -> tuple[Place, Any, int, dict[str, Any] | None]:
+    def _checked(self, subscription: tuple[Any, ...] | Subscription) -> tuple[Place, Any, int, dict[str, Any] | None]:
         """Return place, subscriber, its hash and the options of one of many."""
         filter, subscriber, options = _fields(subscription)
         place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
+        self.dialect.check_options(options)
         return place, subscriber, subscriber_hash(subscriber), dict(options) or None
 
     def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
@@ -611,28 +734,36 @@ class SubscriptionTrie(Matchable):
         _, words, hashes, group = place
         edit = new_subscribe(self, words, hashes, group, entry)
         try:
-            if self._index is None:
-                edit_filter(self, edit)
-            else:
-                self._put_filed(place, edit)
-        finally:  # what a subscriber's __eq__ raises may come after the change
-            if edit.crossed or edit.attempts > 1:
-                self._after(edit)
+            try:
+                if self._index is None:
+                    edit_filter(self, edit)
+                else:
+                    self._put_filed(place, edit)
+            finally:  # what a subscriber's __eq__ raises may come after the change
+                if edit.crossed or edit.attempts > 1:
+                    self._after(edit)
+        except BaseException as raised:
+            self._note(edit, raised)
+            raise
         return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
         edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
         try:
-            if self._index is None:
-                edit_filter(self, edit)
-            else:
-                owner = self._index.owner_of(subscriber, hash)
-                edit_filter(self, edit)
-                self._withdraw(place, owner, hash, edit)
-        finally:  # as in _put
-            if edit.crossed or edit.attempts > 1:
-                self._after(edit)
+            try:
+                if self._index is None:
+                    edit_filter(self, edit)
+                else:
+                    owner = self._index.owner_of(subscriber, hash)
+                    edit_filter(self, edit)
+                    self._withdraw(place, owner, hash, edit)
+            finally:  # as in _put
+                if edit.crossed or edit.attempts > 1:
+                    self._after(edit)
+        except BaseException as raised:
+            self._note(edit, raised)
+            raise
         return edit.present is not None
 
     def _after(self, edit: FilterEdit) -> None:
@@ -641,7 +772,15 @@ class SubscriptionTrie(Matchable):
         if retries > 0:
             self._count_retries(retries)
         if edit.crossed and self._notices is not None:
-            self._notices.changed(self.dialect.join(plain_words(edit.words, edit.hashes)), self._is_wanted)
+            self._notices.changed(self._changed_filter(edit), self._is_wanted)
+
+    def _note(self, edit: FilterEdit, raised: BaseException) -> None:
+        """Where Ctrl-C may have come between a change and its notice: put it on the list for whoever delivers next."""
+        if edit.crossed and self._notices is not None and not isinstance(raised, Exception):
+            self._notices.put_on_list(self._changed_filter(edit))
+
+    def _changed_filter(self, edit: FilterEdit) -> str:
+        return self.dialect.join(plain_words(edit.words, edit.hashes))
 
     def _let_go(self, held: Held) -> None:
         """Take the subscription off that a reference to a dead subscriber stands for, if it is still there. O(words +
@@ -783,6 +922,28 @@ def _is_exact(trie: SubscriptionTrie) -> bool:
     return trie._plan.exact
 
 
+def _content(trie: SubscriptionTrie) -> dict[Any, Any]:
+    """Return every subscription of one instant with its options."""
+    listed = spelled(walk(freeze_root(trie._root)), trie.dialect)
+    return {(filter, group, entry.subscriber): entry.options for filter, group, entry in listed}
+
+
+def _restored(
+    kind: type[SubscriptionTrie], dialect: Dialect, settings: dict[str, Any], rows: list[tuple[Any, ...]], instant: Any
+) -> SubscriptionTrie:
+    """Unpickle: every filter and every option is validated again."""
+    trie = kind(dialect, **settings)
+    trie.subscribe_many(rows)
+    return trie if instant is None else _snapshot_of(trie, instant)
+
+
+def _snapshot_of(trie: SubscriptionTrie, instant: tuple[int, str]) -> SubscriptionTrie:
+    snapshot = trie.snapshot()
+    snapshot._taken_at, name = instant
+    snapshot._name = AtomicReference(name)
+    return snapshot
+
+
 def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:
     _, words, hashes, group = place
     branch = branch_at(root, words, hashes, separator)
@@ -798,8 +959,8 @@ def _filing_key(place: Place) -> tuple[str, str | None]:
 
 def _fields(subscription: Any) -> tuple[Any, ...]:
     """Return filter, subscriber and options of one of many."""
-    if isinstance(subscription, tuple) and len(subscription) in (2, 3):
-        fields = subscription if len(subscription) == 3 else (*subscription, {})
+    if isinstance(subscription, (tuple, Subscription)) and len(subscription) in (2, 3):
+        fields = (*subscription,) if len(subscription) == 3 else (*subscription, {})
         if not isinstance(fields[2], Mapping):
             raise TypeError(f"the options of a subscription are a mapping, not {fields[2]!r}")
         for name in fields[2]:

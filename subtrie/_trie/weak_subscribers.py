@@ -20,6 +20,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
+from types import BuiltinMethodType, MethodType, ModuleType
 from typing import Any
 
 
@@ -36,8 +37,25 @@ class Held(weakref.ref[Any]):
         if self is other:
             return True
         one = self()
-        two = other() if type(other) is Held else other
+        two = other() if type(other) in (Held, HeldMethod) else other  # type: ignore[operator]
         return one is not None and two is not None and (one is two or bool(one == two))
+
+
+class HeldMethod(Held):
+    """The same to a bound method, which is made anew each time somebody asks for it: it counts as alive for as long as
+    its object and its function are."""
+
+    __slots__ = ("function",)
+    function: weakref.ref[Any] | str  # of a method in C, whose function cannot be had, the name
+
+    def __call__(self) -> Any:
+        owner = super().__call__()
+        if owner is None:
+            return None
+        if isinstance(self.function, str):
+            return getattr(owner, self.function)
+        function = self.function()
+        return None if function is None else MethodType(function, owner)
 
 
 def hold(subscriber: Any, hash: int, key: tuple[str, str | None], home: weakref.ref[Any]) -> Held:
@@ -48,7 +66,15 @@ def hold(subscriber: Any, hash: int, key: tuple[str, str | None], home: weakref.
         ...
     TypeError: cannot create weak reference to 'str' object
     """
-    held = Held(subscriber, _let_go)
+    held: Held
+    if type(subscriber) is MethodType:
+        held = method = HeldMethod(subscriber.__self__, _let_go)
+        method.function = weakref.ref(subscriber.__func__)
+    elif type(subscriber) is BuiltinMethodType and not isinstance(subscriber.__self__, ModuleType | None):
+        held = method = HeldMethod(subscriber.__self__, _let_go)
+        method.function = subscriber.__name__
+    else:
+        held = Held(subscriber, _let_go)
     held.hash = hash
     held.key = key
     held.home = home

@@ -1,7 +1,8 @@
-"""The command line: ``python -m subtrie demo | match | export``.
+"""The command line: ``python -m subtrie demo | match | tree | export``.
 
 Exit status: 0 all well; 1 some lines of a file were bad, or the demo found a fault; 2 the command could not
-be carried out; 130 interrupted.
+be carried out; 130 interrupted. `match FILTER` has grep's: 0 something was found, 1 nothing, 2 trouble. A reader
+that goes ends the command, quietly and with 0: it has had what it wanted.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from subtrie import SubscriptionTrie
+from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicError, __version__
 from subtrie.cli.demo import run_files, run_workload
+from subtrie.cli.grep import Shown, grep
 from subtrie.cli.lines import (
     STANDARD_INPUT,
     BadLines,
+    match_json_lines,
     match_lines,
     open_lines,
     standard_output,
@@ -25,8 +28,10 @@ from subtrie.cli.lines import (
 from subtrie.cli.progress import progress_bars
 from subtrie.cli.report import report
 from subtrie.cli.spark import CannotStart, local_spark
+from subtrie.cli.tree import tree_lines
 
 OK, FAULTY, CANNOT, INTERRUPTED = 0, 1, 2, 130
+DIALECTS = {dialect.name.lower(): dialect for dialect in (AMQP, MQTT, NATS)}
 FILTERS, MESSAGES, THREADS, SEED = 2_000, 1_000_000, 4, 3
 
 
@@ -48,15 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read the output has gone: nothing may be written to it any more, not even on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAULTY
-    except (CannotStart, OSError) as error:
+        return OK
+    except (CannotStart, OSError, TopicError) as error:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return CANNOT
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m subtrie", description="A concurrent topic matcher at work.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="demo | match | export")
+    parser.add_argument("--version", action="version", version=f"subtrie {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="demo | match | export | tree")
 
     demo = commands.add_parser(
         "demo",
@@ -81,11 +87,28 @@ def _parser() -> argparse.ArgumentParser:
 
     match = commands.add_parser(
         "match",
-        help="match the topics of a file with the subscriptions of another",
-        description="Writes a line topic<TAB>subscriber for each subscriber that wants a topic.",
+        help="match the topics of a file with the subscriptions of another, or with a filter, as grep does",
+        description="With --subscriptions and --topics: writes a line topic<TAB>subscriber for each subscriber that "
+        "wants a topic. With a FILTER: writes the topics of the files that it matches.",
     )
-    _add_files(match, required=True)
+    _add_files(match, required=False)
+    match.add_argument("--json", action="store_true", help="one JSON object for each subscription that a topic reaches")
+    match.add_argument("filter", nargs="?", metavar="FILTER", help="find the topics that this filter matches")
+    match.add_argument("paths", nargs="*", metavar="FILE", help="one topic a line; standard input if there is none")
+    match.add_argument("-v", "--invert-match", action="store_true", help="find the topics that it does not match")
+    match.add_argument("-c", "--count", action="store_true", help="write how many were found in each file")
+    match.add_argument("-n", "--line-number", action="store_true", help="write the number of each line before it")
+    match.add_argument("-q", "--quiet", action="store_true", help="write nothing: the exit status says it")
     match.set_defaults(run=_match)
+
+    tree = commands.add_parser(
+        "tree",
+        help="draw the subscriptions of a file as a tree of words",
+        description="Draws a line for each word, with the subscribers of the filters that end there.",
+    )
+    _add_subscriptions(tree, required=True)
+    tree.add_argument("--depth", type=_at_least(1), metavar="N", help="draw so many levels, and count what is below")
+    tree.set_defaults(run=_tree)
 
     export = commands.add_parser(
         "export",
@@ -108,7 +131,11 @@ def _add_subscriptions(parser: argparse.ArgumentParser, *, required: bool) -> No
         "--subscriptions",
         required=required,
         metavar="FILE",
-        help="one filter<TAB>subscriber a line; - for standard input",
+        help="one filter<TAB>subscriber a line, with a JSON object of options after another tab if there are any, or "
+        "one JSON object a line; - for standard input",
+    )
+    parser.add_argument(
+        "--dialect", choices=sorted(DIALECTS), default="amqp", help="the rules of filters and topics (default amqp)"
     )
 
 
@@ -126,12 +153,31 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
     files = [getattr(options, name, None) for name in ("subscriptions", "topics")]
     if files == [STANDARD_INPUT, STANDARD_INPUT]:
         parser.error("--subscriptions and --topics cannot both be -: standard input can be read only once")
+    if options.command == "match":
+        _check_match(parser, options, files)
+        return
+    if options.command == "demo" and files == [None, None] and options.dialect != "amqp":
+        parser.error("the workload of the demo is AMQP's; --dialect goes with --subscriptions and --topics")
     if options.command != "demo" or files == [None, None]:
         return
     if None in files:
         parser.error("--subscriptions and --topics belong together")
     if not options.messages is options.filters is options.seed is None:
         parser.error("--messages, --filters and --seed make a workload; --subscriptions and --topics bring one")
+
+
+def _check_match(parser: argparse.ArgumentParser, options: argparse.Namespace, files: list[str | None]) -> None:
+    as_grep = options.invert_match or options.count or options.line_number or options.quiet
+    if options.filter is None:
+        if files == [None, None]:
+            parser.error("match takes a FILTER and files of topics, or --subscriptions and --topics")
+        missing = [name for name, file in zip(("--subscriptions", "--topics"), files, strict=True) if file is None]
+        if missing:
+            parser.error(f"the following arguments are required: {', '.join(missing)}")
+        if as_grep:
+            parser.error("-v, -c, -n and -q go with a FILTER")
+    elif files != [None, None] or options.json:
+        parser.error("--subscriptions, --topics and --json do not go with a FILTER")
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -155,7 +201,7 @@ def _demo_workload(options: argparse.Namespace) -> int:
 
 
 def _demo_files(options: argparse.Namespace) -> int:
-    bad, trie, out = BadLines(), SubscriptionTrie(), standard_output()
+    bad, trie, out = BadLines(), SubscriptionTrie(DIALECTS[options.dialect]), standard_output()
     with (
         open_lines(options.subscriptions, bad) as subscriptions,
         open_lines(options.topics, bad) as topics,
@@ -170,11 +216,15 @@ def _demo_files(options: argparse.Namespace) -> int:
 
 
 def _match(options: argparse.Namespace) -> int:
-    bad, trie, out = BadLines(), SubscriptionTrie(), standard_output()
+    if options.filter is not None:
+        shown = Shown(options.invert_match, options.count, options.line_number, options.quiet)
+        return grep(DIALECTS[options.dialect], options.filter, options.paths, shown, standard_output())
+    bad, trie, out = BadLines(), SubscriptionTrie(DIALECTS[options.dialect]), standard_output()
     with open_lines(options.subscriptions, bad) as subscriptions, open_lines(options.topics, bad) as topics:
         with progress_bars() as add_bar:
             subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))
-        for matches in match_lines(trie, topics, topic_lines(topics)):
+        answers = match_json_lines if options.json else match_lines
+        for matches in answers(trie, topics, topic_lines(topics)):
             out.write(matches.encode())
             if options.topics == STANDARD_INPUT:
                 out.flush()
@@ -182,10 +232,20 @@ def _match(options: argparse.Namespace) -> int:
     return FAULTY if bad.count else OK
 
 
+def _tree(options: argparse.Namespace) -> int:
+    bad, trie, out = BadLines(), SubscriptionTrie(DIALECTS[options.dialect]), standard_output()
+    with open_lines(options.subscriptions, bad) as subscriptions, progress_bars() as add_bar:
+        subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))
+    for line in tree_lines(trie, options.depth):
+        out.write(f"{line}\n".encode())
+    out.flush()
+    return FAULTY if bad.count else OK
+
+
 def _export(options: argparse.Namespace) -> int:
     import snapshot
 
-    bad, trie = BadLines(), SubscriptionTrie()
+    bad, trie = BadLines(), SubscriptionTrie(DIALECTS[options.dialect])
     with open_lines(options.subscriptions, bad) as subscriptions, progress_bars() as add_bar:
         subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))
     try:

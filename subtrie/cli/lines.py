@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
+import json
 import os
 import reprlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from subtrie import SubscriptionTrie, TopicError
 
@@ -49,6 +51,8 @@ class LineFile:
                 self._skip_rest_of_line(raw)
                 self.refuse(number, f"longer than {MAX_LINE_BYTES} bytes")
                 continue
+            if number == 1:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
             try:
                 yield number, raw.removesuffix(b"\n").removesuffix(b"\r").decode()
             except UnicodeDecodeError as error:
@@ -93,17 +97,38 @@ def _bytes_of(stream: TextIO | None, name: str) -> BinaryIO:
 
 
 def subscribe_lines(trie: SubscriptionTrie, lines: LineFile, advance: Callable[[int], None]) -> None:
-    """Subscribe every ``filter<TAB>subscriber`` line."""
+    """Subscribe every line, which is `filter<TAB>subscriber`, with a JSON object of options after another tab if there
+    are any, or a JSON object of filter, subscriber and options."""
     for number, line in lines:
         advance(1)
-        filter, *subscribers = line.split("\t")
-        if len(subscribers) != 1 or not subscribers[0]:
-            lines.refuse(number, f"not filter<TAB>subscriber: {reprlib.repr(line)}")
-            continue
         try:
-            trie.subscribe(filter, subscribers[0])
-        except TopicError as error:
+            filter, subscriber, options = _subscription(line)
+            trie.subscribe(filter, subscriber, **options)
+        except (TopicError, TypeError, ValueError) as error:
             lines.refuse(number, error)
+
+
+def _subscription(line: str) -> tuple[str, str, dict[str, Any]]:
+    if line.startswith("{") and "\t" not in line:
+        fields = _json_object(line, "the line")
+        filter, subscriber, options = fields.get("filter"), fields.get("subscriber"), fields.get("options", {})
+        if not isinstance(filter, str) or not isinstance(subscriber, str) or not isinstance(options, dict):
+            raise ValueError(f"not an object of filter, subscriber and options: {reprlib.repr(line)}")
+        return filter, subscriber, options
+    filter, *columns = line.split("\t")
+    if len(columns) not in (1, 2) or not columns[0] or (len(columns) == 2 and not columns[1].startswith("{")):
+        raise ValueError(f"not filter<TAB>subscriber: {reprlib.repr(line)}")
+    return filter, columns[0], _json_object(columns[1], "the third column") if len(columns) == 2 else {}
+
+
+def _json_object(text: str, what: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{what} is no JSON object: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is no JSON object: {reprlib.repr(text)}")
+    return value
 
 
 def topic_lines(lines: LineFile) -> Iterator[tuple[int, str]]:
@@ -129,3 +154,16 @@ def match_lines(trie: SubscriptionTrie, lines: LineFile, topics: Iterable[tuple[
         yield "".join(
             [f"{topic}\t{subscriber}\n" for subscriber in sorted(each for each in found if isinstance(each, str))]
         )
+
+
+def match_json_lines(trie: SubscriptionTrie, lines: LineFile, topics: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """The matches of some `topic_lines`, topic by topic: one JSON object for each subscription that a topic reaches,
+    with topic, filter, subscriber and options."""
+    for number, topic in topics:
+        try:
+            found = [one.as_dict() for one in trie.entries(topic)]
+        except TopicError as error:
+            lines.refuse(number, error)
+            continue
+        found.sort(key=lambda one: (str(one["subscriber"]), one["filter"]))
+        yield "".join([json.dumps({"topic": topic, **one}, ensure_ascii=False, default=str) + "\n" for one in found])

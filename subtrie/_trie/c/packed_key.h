@@ -120,17 +120,37 @@ static inline int packed_begins(const packed_text *text, PyObject *word, PyObjec
     return characters_stand_at(&c, 0, &w) && (c.length == w.length || characters_stand_at(&c, w.length, &s));
 }
 
-/* How many of a text's first words are those of the tuple `words` from `start` on; below zero if the text goes on. */
+static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
+{
+    return PyUnicode_READ(text->kind, text->data, at);
+}
+
+/* The first character of a text from `at` on that is `separator`, or the end. */
+static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
+{
+    while (at < text->length && character_at(text, at) != separator) {
+        at++;
+    }
+    return at;
+}
+
+/* How many of a text's first words are those of the tuple `words` from `start` on, None being any word; below zero if
+   the text goes on. */
 static inline Py_ssize_t packed_followed(const packed_text *text, PyObject *words, Py_ssize_t start, PyObject *separator)
 {
     characters c = packed_characters(text), s = characters_of(separator);
     Py_ssize_t at = 0, taken = 0;
     while (start + taken < PyTuple_GET_SIZE(words)) {
-        characters w = characters_of(PyTuple_GET_ITEM(words, start + taken));
-        if (!characters_stand_at(&c, at, &w)) {
-            break;
+        PyObject *word = PyTuple_GET_ITEM(words, start + taken);
+        if (word == Py_None) {
+            at = word_end(&c, at, character_at(&s, 0));
+        } else {
+            characters w = characters_of(word);
+            if (!characters_stand_at(&c, at, &w)) {
+                break;
+            }
+            at += w.length;
         }
-        at += w.length;
         if (at == c.length) {
             return taken + 1;
         }

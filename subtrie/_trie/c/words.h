@@ -97,20 +97,6 @@ static inline int word_is_word(const word *a, const word *b)
            (a->length == b->length && a->kind == b->kind && same_bytes(a->data, b->data, a->length * a->kind));
 }
 
-static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
-{
-    return PyUnicode_READ(text->kind, text->data, at);
-}
-
-/* The first character of a text from `at` on that is `separator`, or the end. */
-static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
-{
-    while (at < text->length && character_at(text, at) != separator) {
-        at++;
-    }
-    return at;
-}
-
 /* Whether a word is what a text holds from `start` to `end`. */
 static inline int word_is_part(const word *w, const characters *text, Py_ssize_t start, Py_ssize_t end)
 {

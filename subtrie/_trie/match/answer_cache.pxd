@@ -18,7 +18,7 @@ cdef extern from *:
     int64_t *SUBTRIE_HITS(PyObject *table)
     int64_t *SUBTRIE_MISSES(PyObject *table)
 
-cdef int STRIPES, WAYS, MOST_SEEN, TOPIC, ANSWER, ROOT, FIRST, FIRST_MAIN
+cdef int STRIPES, SUBSCRIBERS, DELIVERIES, KINDS, WAYS, MOST_SEEN, TOPIC, ANSWER, ROOT, FIRST, FIRST_MAIN
 cdef object MOST_PLACES
 
 

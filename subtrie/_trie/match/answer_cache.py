@@ -9,8 +9,9 @@ of it. The linearization point of a recalled answer is the moment before the fir
 A snapshot gives the trie another first I-node, but with the main node of the one before: only a snapshot hands the same
 main node on, so where another first I-node holds the main node that was read, no write was committed in between.
 
-    Cache   stripes: slots, each with a Table or None. A thread uses one stripe, so that threads do not write in the
-            same places as long as there are no more of them than stripes; if there are, it is still correct.
+    Cache   stripes: slots, each with a Table or None, for each kind of answer as many. A thread uses one stripe of each
+            kind, so that threads do not write in the same places as long as there are no more of them than stripes; if
+            there are, it is still correct.
     Table   places: slots, each with
               None
               a topic, seen once: most topics of a stream that never repeats go no further
@@ -45,7 +46,11 @@ else:
     from cython.cimports.ctrie._nodes import INode
     from cython.cimports.ctrie._row import Row, compare_and_set_at, load_at, new_row
 
-STRIPES = 16
+STRIPES = 16  # of each kind
+# Kinds of answers: subscribers (match), deliveries.
+SUBSCRIBERS = 0
+DELIVERIES = 1
+KINDS = 2
 WAYS = 4
 MOST_PLACES = 1 << 16
 MOST_SEEN = 64  # I-nodes; what has read more is not remembered, which bounds what a full cache holds
@@ -68,7 +73,7 @@ class Table:
 
 
 class Cache:
-    """What a trie remembers: up to `size` answers, a power of two, in each stripe that is in use."""
+    """What a trie remembers: up to `size` answers of each kind, a power of two, in each stripe that is in use."""
 
     __slots__ = ("size", "stripes")
     size: int
@@ -81,7 +86,7 @@ def new_cache(places: int) -> Cache:
         raise ValueError(f"cache must be between 0 and {MOST_PLACES} topics a thread, not {places}")
     cache: Cache = Cache.__new__(Cache)
     cache.size = max(WAYS, 1 << (places - 1).bit_length())
-    cache.stripes = new_row(STRIPES)
+    cache.stripes = new_row(KINDS * STRIPES)
     return cache
 
 
@@ -162,7 +167,7 @@ def remember(table: Table, place: int, remembered: tuple[Any, ...]) -> None:
 
 def forget(cache: Cache) -> None:
     """Let go of all that is remembered."""
-    for stripe in range(STRIPES):
+    for stripe in range(KINDS * STRIPES):
         table = load_at(cache.stripes, stripe)
         if table is not None:
             # Success: the stripe begins anew. Failure: another thread has emptied it.
@@ -172,7 +177,7 @@ def forget(cache: Cache) -> None:
 def counts(cache: Cache) -> tuple[int, int]:
     """Return the hits and misses since the cache was last emptied."""
     hits = misses = 0
-    for stripe in range(STRIPES):
+    for stripe in range(KINDS * STRIPES):
         table: Table | None = load_at(cache.stripes, stripe)
         if table is not None:
             hits += table.hits
@@ -180,6 +185,6 @@ def counts(cache: Cache) -> tuple[int, int]:
     return hits, misses
 
 
-def stripe_of_thread() -> int:
+def stripe_of_thread(kind: int) -> int:
     """Return the number of the present thread's stripe (the compiled twin numbers threads as they come)."""
-    return threading.get_native_id() % STRIPES
+    return kind * STRIPES + threading.get_native_id() % STRIPES

@@ -1,3 +1,3 @@
 from cpython.object cimport PyObject
 
-cdef object recalled(PyObject *cache, PyObject *topic, int *stripe)
+cdef object recalled(PyObject *cache, PyObject *topic, int kind, int *stripe)

@@ -58,14 +58,14 @@ cdef PyTypeObject *INODE = <PyTypeObject *>INode
 cdef PyTypeObject *TUPLE = <PyTypeObject *>tuple
 
 
-cdef object recalled(PyObject *cache, PyObject *topic, int *stripe):
+cdef object recalled(PyObject *cache, PyObject *topic, int kind, int *stripe):
     """As `recall` in answer_cache.py; None also where the thread's stripe, whose number is told, has no table yet. `topic` is
     an exact string."""
     cdef Py_hash_t hash = text_hash(topic)
     cdef PyObject *table
     cdef PyObject *found
     answer = None
-    stripe[0] = own_stripe(STRIPES)
+    stripe[0] = kind * STRIPES + own_stripe(STRIPES)
     pin()
     table = slot_read(CTRIE_SLOT_AT(SUBTRIE_STRIPES(cache), stripe[0]))
     if table != Py_None:

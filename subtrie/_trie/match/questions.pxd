@@ -34,3 +34,6 @@ cpdef tuple filter_path(Matchable trie, object filter)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
 cpdef bint has_match(Matchable trie, topic) except -1
 cpdef list match_many(Matchable trie, topics)
+cpdef tuple deliveries(Matchable trie, topic)
+cpdef tuple all_held(Matchable trie, topic)
+cpdef tuple all_found(Matchable trie, topic)

@@ -16,30 +16,36 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
-from libc.string cimport memchr, memcpy
+from libc.string cimport memchr, memcpy, memmove
 
 from ctrie._descent cimport help_pending
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
-from ctrie._nodes cimport CTRIE_VALUE, INode, Root, freeze_root, rdcss_read_root
-from subtrie._trie.branch cimport SUBTRIE_ALONE
+from ctrie._nodes cimport CTRIE_HASH, CTRIE_VALUE, INode, Root, freeze_root, rdcss_read_root
+from subtrie._trie.branch cimport SUBTRIE_ALONE, Chain
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
-from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, MOST_SEEN, ROOT, TOPIC, Table, own_table, remember, wanted_place
+from subtrie._trie.match.answer_cache cimport (
+    ANSWER, DELIVERIES, FIRST, MOST_SEEN, ROOT, SUBSCRIBERS, TOPIC, Table, own_table, remember, wanted_place
+)
 from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
 from subtrie._trie.match.cache_lookup cimport recalled
+from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
 from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
+from subtrie._trie.match.trail cimport trail_add
 from subtrie._trie.match.traversal cimport (
-    ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, UNSPLIT, Traversal, prefetch_to_count, still_holds,
-    traverse
+    ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, THROUGH, UNSPLIT, Trails, Traversal, prefetch_to_count,
+    still_holds, traverse
 )
+from subtrie._trie.packed_key cimport SUBTRIE_TEXT
 from subtrie._trie.words cimport (
-    MANY_WORDS, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
+    MANY_WORDS, MARKED, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
 )
 
 from subtrie._trie.match.reading import distinct_among, distinct_subscribers
+from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 cdef extern from *:
     """
@@ -59,6 +65,17 @@ cdef extern from *:
         }
         return string;
     }
+    /* What a weak reference refers to, counted; NULL if that is gone. */
+    static inline PyObject *referred_to(PyObject *reference)
+    {
+    #if PY_VERSION_HEX >= 0x030d0000
+        PyObject *object;
+        return PyWeakref_GetRef(reference, &object) == 1 ? object : NULL;
+    #else
+        PyObject *object = PyWeakref_GET_OBJECT(reference);
+        return object == Py_None ? NULL : Py_NewRef(object);
+    #endif
+    }
     static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
     /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
        kilobytes of the C stack, which no interpreter counts. */
@@ -77,7 +94,9 @@ cdef extern from *:
     PyObject *PyDict_GetItemWithError(object dictionary, object key) except? NULL
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
+    PyObject *referred_to(PyObject *reference)
     object PyTuple_New(Py_ssize_t size)
+    bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
     bint may_be_in_cycle(PyObject *o)
     bint enter_match() nogil
     void leave_match() nogil
@@ -85,9 +104,12 @@ cdef extern from *:
     void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
 cdef PyTypeObject *INODE = <PyTypeObject *>INode
+cdef PyTypeObject *CHAIN = <PyTypeObject *>Chain
 cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
 cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
 cdef PyTypeObject *SHARED = <PyTypeObject *>Shared
+cdef PyTypeObject *HELD = <PyTypeObject *>Held
+cdef PyTypeObject *HELD_METHOD = <PyTypeObject *>HeldMethod
 
 cdef enum:
     MOST_SPECIALS = 8
@@ -241,8 +263,9 @@ cdef struct Scratch:
     bint keep_seen          # take references to what is in `seen` when the answer has been read
     bint seen_taken
     bint shared             # some filter has groups: among the subscribers taken are Shared ones
+    bint weak               # references to subscribers are in their places
     buffer stack            # of large sets
-    buffer subscribers      # subscriber (counted), hash
+    buffer subscribers      # subscriber (counted), hash; where trails are wanted, an Entry may stand for one, with 0
 
 
 cdef inline bint _note_subscriber(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
@@ -254,7 +277,7 @@ cdef bint _take_found(Scratch *s) noexcept:
     """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
     cdef const uint64_t *noted
     cdef const uint64_t *end
-    if not _note_found(s):
+    if not (_note_found(s) if s.walk.trails == NULL else _note_entries_found(s)):
         s.subscribers.count = 0
         return False
     noted = s.subscribers.items
@@ -278,9 +301,74 @@ cdef bint _note_found(Scratch *s) noexcept:
         elif CTRIE_IS(value, ENTRY):
             if not _note_subscriber(&s.subscribers, SUBTRIE_SUBSCRIBER(value), SUBTRIE_ENTRY_HASH(value)):
                 return False
-        elif not (_note_shared(s, value) if CTRIE_IS(value, SHARED) else _note_all(s, value)):
+        elif not (_note_shared(s, value) if CTRIE_IS(value, SHARED) else _note_all(s, value, False)):
             return False
     return True
+
+
+cdef bint _note_entries_found(Scratch *s) noexcept:
+    """As `_note_found`, with entries in the place of their subscribers, and the trails. In `found`, how many have been
+    noted then stands in the place of each branch, and in `levels` the place of its record."""
+    cdef Py_ssize_t i
+    cdef PyObject *branch
+    cdef PyObject *value
+    cdef bint room
+    if not _note_trails(&s.walk):
+        return False
+    for i in range(s.walk.found.count):
+        branch = <PyObject *>s.walk.found.items[i]
+        value = CTRIE_VALUE(branch)
+        if SUBTRIE_ALONE(branch):
+            room = _note_subscriber(&s.subscribers, value, SUBTRIE_ALONE(branch))
+        elif CTRIE_IS(value, ENTRY):
+            room = _note_subscriber(&s.subscribers, value, 0)
+        else:
+            room = _note_shared(s, value) if CTRIE_IS(value, SHARED) else _note_all(s, value, True)
+        if not room:
+            return False
+        s.walk.found.items[i] = s.subscribers.count
+    return True
+
+
+cdef bint _note_trails(Traversal *t) noexcept:
+    """Write records of the branches found and of those above them, these first."""
+    cdef Trails *trails = t.trails
+    cdef uint64_t *above = trails.above.items
+    cdef uint64_t *levels = trails.levels.items
+    cdef uint64_t level
+    cdef Py_ssize_t i, place
+    for i in range(t.found.count):      # mark the levels that lead to something
+        level = levels[i]
+        while level and not above[(level - 1) * ABOVE + 2]:
+            above[(level - 1) * ABOVE + 2] = 1
+            level = above[(level - 1) * ABOVE + 1]
+    trails.records.count = 0
+    if not buffer_push(&trails.records, t.separator):
+        return False
+    i = 0
+    while i < trails.above.count:
+        if above[i + 2]:
+            place = _record(trails, <PyObject *>above[i], above[i + 1])
+            if place < 0:
+                return False
+            above[i + 2] = place
+        i += ABOVE
+    for i in range(t.found.count):
+        place = _record(trails, <PyObject *>t.found.items[i], levels[i])
+        if place < 0:
+            return False
+        levels[i] = place
+    return True
+
+
+cdef inline Py_ssize_t _record(Trails *trails, PyObject *branch, uint64_t level) noexcept:
+    """Write the record of a branch of a level. Returns its place; 0 if it adds nothing at all; -1: there is no memory."""
+    cdef Py_ssize_t place = trails.above.items[(level - 1) * ABOVE + 2] if level else 0
+    cdef bint marked = CTRIE_HASH(branch) == MARKED
+    if marked and not CTRIE_IS(branch, CHAIN):
+        return place
+    place = trail_add(&trails.records, place, SUBTRIE_TEXT(branch), 1 if marked else 0)    # not the mark's separator
+    return place if place else -1
 
 
 cdef bint _note_shared(Scratch *s, PyObject *shared) noexcept:
@@ -289,8 +377,8 @@ cdef bint _note_shared(Scratch *s, PyObject *shared) noexcept:
     return buffer_push_pair(&s.subscribers, <uint64_t>shared, 0)
 
 
-cdef bint _note_all(Scratch *s, PyObject *several) noexcept:
-    """Note every subscriber of a set of several."""
+cdef inline bint _note_all(Scratch *s, PyObject *several, bint entries) noexcept:
+    """Note every subscriber of a set of several, or its entry."""
     cdef Py_ssize_t i
     cdef PyObject *array
     cdef PyObject *child
@@ -304,9 +392,13 @@ cdef bint _note_all(Scratch *s, PyObject *several) noexcept:
         for i in range(PyTuple_GET_SIZE_PTR(array)):
             child = PyTuple_GET_ITEM_PTR(array, i)
             if CTRIE_IS(child, ENTRY):
-                prefetch_to_count(SUBTRIE_SUBSCRIBER(child))
-                noted[0] = <uint64_t>SUBTRIE_SUBSCRIBER(child)
-                noted[1] = SUBTRIE_ENTRY_HASH(child)
+                if entries:
+                    noted[0] = <uint64_t>child
+                    noted[1] = 0
+                else:
+                    prefetch_to_count(SUBTRIE_SUBSCRIBER(child))
+                    noted[0] = <uint64_t>SUBTRIE_SUBSCRIBER(child)
+                    noted[1] = SUBTRIE_ENTRY_HASH(child)
                 noted += 2
             elif not buffer_push(&s.stack, <uint64_t>child):
                 return False
@@ -398,10 +490,46 @@ cdef bint _hand_over(tuple answer, const uint64_t *items) noexcept:
     return in_cycles
 
 
+cdef int _keep_living(buffer *subscribers) except -1:
+    """Put subscribers in the places of references to them, and drop those who are gone: before repeated ones are dropped,
+    lest of two equal ones the one is dropped that lives."""
+    cdef Py_ssize_t i, kept = 0, count = subscribers.count
+    cdef uint64_t *items = subscribers.items
+    cdef PyObject *reference
+    cdef PyObject *alive
+    subscribers.count = 0
+    for i in range(0, count, 2):
+        reference = <PyObject *>items[i]
+        if CTRIE_IS(reference, HELD):
+            alive = referred_to(reference)
+        elif CTRIE_IS(reference, HELD_METHOD):
+            try:
+                method = (<object>reference)()
+            except BaseException:       # what was not looked at is still to be let go
+                memmove(items + kept, items + i, (count - i) * sizeof(uint64_t))
+                subscribers.count = kept + count - i
+                raise
+            alive = NULL if method is None else <PyObject *>method
+            if method is not None:
+                Py_INCREF(method)
+        else:       # Shared
+            alive = reference
+            Py_INCREF_PTR(alive)
+        if alive != NULL:
+            items[kept] = <uint64_t>alive
+            items[kept + 1] = items[i + 1]
+            kept += 2
+        Py_DECREF_PTR(reference)
+    subscribers.count = kept
+    return 0
+
+
 cdef tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
     """Return the subscribers taken, each once."""
     cdef Py_ssize_t i
     cdef bint in_cycles
+    if s.weak:
+        _keep_living(&s.subscribers)
     if s.shared:
         return distinct_among(
             [
@@ -491,7 +619,8 @@ cdef int _begin(Scratch *s, bint only_first) except -1:
     if not enter_match():
         raise RecursionError("a match asks the trie again, and that match again, and so on")
     s.walk.only_first = only_first
-    s.keep_seen = s.seen_taken = s.shared = False
+    s.walk.trails = NULL
+    s.keep_seen = s.seen_taken = s.shared = s.weak = False
     buffer_start(&s.walk.seen)
     buffer_start(&s.walk.found)
     buffer_start(&s.stack)
@@ -511,7 +640,7 @@ cdef inline tuple _match(Matchable trie, topic, bint take_turns, bint *by_turns)
     cdef Table table
     if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
         return _match_now(trie, topic, None, take_turns, by_turns)
-    answer = recalled(<PyObject *>trie._cache, <PyObject *>topic, &stripe)
+    answer = recalled(<PyObject *>trie._cache, <PyObject *>topic, SUBSCRIBERS, &stripe)
     if answer is not None:
         by_turns[0] = False
         return <tuple>answer
@@ -545,7 +674,7 @@ cdef inline tuple _match_in_place(
 ):
     """The same, of what was prepared, to be remembered at `place` unless that is -1. None: the words are needed."""
     _begin(s, False)
-    s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive, too
+    s.weak = <PyObject *>trie._home != Py_None
     try:
         s.keep_seen = place >= 0
         if _read_at_last(s, <PyObject *>trie._root) == UNSPLIT:
@@ -608,6 +737,99 @@ cpdef list match_many(Matchable trie, topics):
     return answers
 
 
-def read_paths(Matchable trie, topic):
-    """Return (branch, path) for every branch that `topic` reaches at one instant."""
-    return read_matches(trie._root, query_of(trie._plan, topic)).found
+# ---------------------------------------------------------------------------------------------------------- deliveries
+
+cpdef tuple deliveries(Matchable trie, topic):
+    """Return who gets a message on `topic`, at one instant."""
+    cdef int stripe
+    cdef bint shared
+    cdef Table table = None
+    if <PyObject *>trie._cache != Py_None and PyUnicode_CheckExact(topic):
+        answer = recalled(<PyObject *>trie._cache, <PyObject *>topic, DELIVERIES, &stripe)
+        if answer is not None:
+            return <tuple>answer
+        table = own_table(trie._cache, stripe)
+        if table.misses == 0:
+            table.misses = 1    # there was no table yet to count it in
+    found = _found_now(trie, topic, table, True, &shared)
+    return delivered(found, (<Plan><PyObject *>trie._plan).dialect, True) if shared else found
+
+
+cpdef tuple all_held(Matchable trie, topic):
+    """Return all who are subscribed to what `topic` reaches, at one instant."""
+    cdef bint shared
+    found = _found_now(trie, topic, None, False, &shared)
+    return held(found, (<Plan><PyObject *>trie._plan).dialect) if shared else found
+
+
+cpdef tuple all_found(Matchable trie, topic):
+    """As `all_held`, with what `held` has to look at."""
+    cdef bint shared
+    return _found_now(trie, topic, None, False, &shared)
+
+
+cdef tuple _found_now(Matchable trie, topic, Table table, bint delivers, bint *shared):
+    """Find what the topic reaches, as deliveries or subscriptions, and remember it in `table`, if there is one, when the
+    topic has been asked for before. `shared` tells whether it is not to be shown yet (deliveries.py)."""
+    cdef Scratch s
+    cdef Py_ssize_t place
+    cdef Query query
+    if table is None and _prepare_whole(&s, <PyObject *>trie._plan, topic):
+        found = _found_in_place(&s, trie, topic, None, -1, delivers, shared)
+        if found is not None:
+            return <tuple>found
+    query = _prepare(&s, trie, topic)
+    if s.walk.size == 0:
+        shared[0] = True
+        return found_by(read_matches(trie._root, query).found, (<Plan>trie._plan).dialect, delivers)
+    place = -1 if table is None else wanted_place(table, topic)
+    return _found_in_place(&s, trie, topic, table, place, delivers, shared)
+
+
+cdef tuple _found_in_place(
+    Scratch *s, Matchable trie, topic, Table table, Py_ssize_t place, bint delivers, bint *shared
+):
+    """As `_match_in_place`."""
+    cdef Trails trails
+    _begin(s, False)
+    s.walk.trails = &trails
+    s.shared = <PyObject *>trie._home != Py_None    # Python code will say who is alive
+    buffer_start(&trails.above)
+    buffer_start(&trails.levels)
+    buffer_start(&trails.records)
+    try:
+        s.keep_seen = place >= 0
+        if _read_at_last(s, <PyObject *>trie._root) == UNSPLIT:
+            return None
+        found = _found(s, delivers)
+        shared[0] = s.shared
+        if s.seen_taken and not s.shared:
+            remember(
+                table, place, _remembered(s, <PyObject *>topic, <PyObject *>found, <PyObject *>trie._root)
+            )
+        return found
+    finally:
+        buffer_free(&trails.above)
+        buffer_free(&trails.levels)
+        buffer_free(&trails.records)
+        _release(s)
+
+
+cdef tuple _found(Scratch *s, bint delivers):
+    """Return what stands for the entries taken, as `found_by` in deliveries.py does."""
+    cdef Trails *trails = s.walk.trails
+    cdef Py_ssize_t i, at = 0
+    cdef Told one
+    trail = PyBytes_FromStringAndSize(
+        <const char *>trails.records.items, trails.records.count * <Py_ssize_t>sizeof(uint64_t)
+    )
+    found = PyTuple_New(s.subscribers.count // 2)
+    for i in range(s.walk.found.count):
+        while at < <Py_ssize_t>s.walk.found.items[i]:
+            one = new_told(
+                delivers, <object><PyObject *>s.subscribers.items[at], s.subscribers.items[at + 1], None,
+                trail, trails.levels.items[i]
+            )
+            _set_item(found, at // 2, one)
+            at += 2
+    return <tuple>found

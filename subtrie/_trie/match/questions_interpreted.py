@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ctrie._nodes import Rooted
 from subtrie._trie.match.answer_cache import (
+    DELIVERIES,
     MOST_SEEN,
+    SUBSCRIBERS,
     Cache,
-    Table,
     own_table,
     recall,
     remember,
     stripe_of_thread,
     wanted_place,
 )
-from subtrie._trie.match.reading import TRIAL, WORTH, Query, distinct_subscribers, has_groups, new_query, read_matches
+from subtrie._trie.match.deliveries import Told, delivered, found_by, held
+from subtrie._trie.match.reading import (
+    TRIAL,
+    WORTH,
+    Query,
+    Reading,
+    distinct_subscribers,
+    has_groups,
+    new_query,
+    read_matches,
+)
 from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
 
-__all__ = ["Matchable", "Plan", "filter_path", "has_match", "hash_in_filter", "match", "match_many", "read_paths"]
+__all__ = [
+    "Matchable",
+    "Plan",
+    "all_found",
+    "all_held",
+    "deliveries",
+    "filter_path",
+    "has_match",
+    "hash_in_filter",
+    "match",
+    "match_many",
+]
 
 
 class Plan:
@@ -81,19 +103,42 @@ def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ..
 
 def _match(trie: Matchable, topic: str, take_turns: bool) -> tuple[tuple[Any, ...], bool]:
     """The same, and tell whether the answer depends on whose turn it is."""
+    return _answer(trie, topic, SUBSCRIBERS, lambda reading: distinct_subscribers(reading, take_turns))
+
+
+def deliveries(trie: Matchable, topic: str) -> tuple[Told, ...]:
+    """Return who gets a message on `topic`, at one instant."""
+    dialect = trie._plan.dialect
+    return _answer(
+        trie, topic, DELIVERIES, lambda reading: delivered(found_by(reading.found, dialect, True), dialect, True)
+    )[0]
+
+
+def all_held(trie: Matchable, topic: str) -> tuple[Told, ...]:
+    """Return all who are subscribed to what `topic` reaches, at one instant."""
+    return held(all_found(trie, topic), trie._plan.dialect)
+
+
+def all_found(trie: Matchable, topic: str) -> tuple[Told, ...]:
+    """As `all_held`, with what `held` has to look at."""
+    return found_by(read_matches(trie._root, _query_of(trie._plan, topic)).found, trie._plan.dialect, False)
+
+
+def _answer(
+    trie: Matchable, topic: str, kind: int, answer_of: Callable[[Reading], tuple[Any, ...]]
+) -> tuple[tuple[Any, ...], bool]:
+    """Return what is made of a reading, or remembered, and tell whether it depends on whose turn it is."""
     if trie._cache is None or type(topic) is not str:
         reading = read_matches(trie._root, _query_of(trie._plan, topic))
-        return distinct_subscribers(reading, take_turns), has_groups(reading)
-    table = own_table(trie._cache, stripe_of_thread())
+        return answer_of(reading), has_groups(reading)
+    table = own_table(trie._cache, stripe_of_thread(kind))
     answer = recall(table, topic)
-    return _match_remembering(trie, topic, table, take_turns) if answer is None else (answer, False)
-
-
-def _match_remembering(trie: Matchable, topic: str, table: Table, take_turns: bool) -> tuple[tuple[Any, ...], bool]:
+    if answer is not None:
+        return answer, False
     query = _query_of(trie._plan, topic)
     place = wanted_place(table, topic)
     reading = read_matches(trie._root, query)
-    answer = distinct_subscribers(reading, take_turns)
+    answer = answer_of(reading)
     if has_groups(reading):
         return answer, True
     # What holds in a snapshot, if it took one, says nothing of the trie.
@@ -134,8 +179,3 @@ def match_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Any, ...]]:
         if asked % TRIAL == 0 and repeated * WORTH < asked:
             answered = None
     return answers
-
-
-def read_paths(trie: Matchable, topic: str) -> list[Any]:
-    """Return (branch, path) for every branch that `topic` reaches at one instant."""
-    return read_matches(trie._root, _query_of(trie._plan, topic)).found

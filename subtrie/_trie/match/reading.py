@@ -29,7 +29,6 @@ from functools import reduce
 from typing import Any
 
 from subtrie._trie.groups import Audience, Shared
-from subtrie._trie.weak_subscribers import Held
 from subtrie.dialects import Dialect
 
 if not cython.compiled:
@@ -284,11 +283,11 @@ class Distinct:
     def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
         """Yield those who get a message by filters with these subscribers, and are new."""
         for value in values:
-            yield from self._new(self._audience.by(value))
+            yield from self._new(self._audience.by(value, None))
         yield from self._new(self._audience.by_joined_groups())
 
-    def _new(self, entries: Iterator[Any]) -> Iterator[Any]:
-        for entry in entries:
+    def _new(self, audience: Iterator[Any]) -> Iterator[Any]:
+        for entry, _, _ in audience:
             if self.is_new(entry.subscriber, entry.hash):
                 yield entry.subscriber
 
@@ -310,15 +309,11 @@ def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any
 
 
 def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
-    """The same, of what questions.pyx has found: subscribers, or references to them, with their hashes, and Shared."""
+    """The same, of what questions.pyx has found: subscribers with their hashes, and Shared."""
     distinct = Distinct(dialect, take_turns)
     answer: list[Any] = []
     shared: list[Shared] = []
     for one, hash in taken:
-        if type(one) is Held:
-            one = one()
-            if one is None:
-                continue
         if isinstance(one, Shared):
             shared.append(one)
         elif distinct.is_new(one, hash):

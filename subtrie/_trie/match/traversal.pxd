@@ -28,6 +28,15 @@ cdef enum:              # how a traversal goes on or ends
     ENOUGH              # one branch is found, and one is all that was wanted
     UNSPLIT             # the topic's words are needed
 
+cdef struct Trails:         # how a traversal came to what it found (trail.h), for questions that want the filters
+    buffer above            # of each level but the first, in the order in which they are gone through: the branch that
+                            # leads to it, the number of that branch's level, and a place for ABOVE
+    buffer levels           # of each branch found, the number of its level
+    buffer records          # the trails, when all is found
+
+cdef enum:
+    ABOVE = 3               # what `above` holds for a level
+
 cdef struct Traversal:
     word words[MOST_WORDS]  # of the topic, `size` of them
     Py_ssize_t size         # 0: not split yet, which is for a trie with exact=True only (exact_layout.py)
@@ -40,6 +49,8 @@ cdef struct Traversal:
     Py_UCS4 many
     bint reserved
     bint only_first
+    Trails *trails          # NULL: nobody wants them
+    uint64_t level          # with them: the number of the present level, from 0
     PyObject *pending       # the I-node of an undecided GCAS that stopped the traversal
     PyObject *pending_main
     buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside

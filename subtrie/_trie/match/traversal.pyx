@@ -12,7 +12,7 @@ from ctrie._cnode cimport CTRIE_BITMAP, CTRIE_CHILD, CNode
 from ctrie._native cimport CTRIE_IS, CTRIE_SLOT, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, slot_read
 from ctrie._nodes cimport CTRIE_ENTRIES, CTRIE_HASH, CTRIE_TOMB, CTRIE_VALUE, INode, LNode
 from subtrie._trie.branch cimport SUBTRIE_ALONE, SUBTRIE_NEXT, Chain
-from subtrie._trie.match.buffer cimport buffer_room_for
+from subtrie._trie.match.buffer cimport buffer_push, buffer_room_for
 from subtrie._trie.packed_key cimport SUBTRIE_TEXT, characters, packed_characters, packed_text
 from subtrie._trie.words cimport (
     MANY_WORDS, MARKED, ONE_WORD, character_at, word, word_begins, word_end, word_is_part, word_is_word
@@ -66,6 +66,9 @@ cdef int traverse(Traversal *t, PyObject *first) noexcept nogil:
     cdef Py_ssize_t passed
     cdef int outcome = THROUGH
     t.seen.count = t.found.count = 0
+    if t.trails != NULL:
+        t.trails.above.count = t.trails.levels.count = 0
+    t.level = <uint64_t>-1
     ends = _ends(t)
     at = ends.seen
     _note(&ends, first, 1)
@@ -80,6 +83,7 @@ cdef int traverse(Traversal *t, PyObject *first) noexcept nogil:
         noted = at
         at += NOTED
         if noted[2]:
+            t.level += 1
             outcome = _level(t, &ends, <PyObject *>noted[0], <PyObject *>noted[1], noted[2], noted == t.seen.items)
     _settle(t, &ends)
     return outcome
@@ -220,13 +224,29 @@ cdef inline int _visit(Traversal *t, Ends *ends, PyObject *branch, Py_ssize_t en
             prefetch(CTRIE_VALUE(branch))
         ends.found[0] = <uint64_t>branch
         ends.found += 1
+        if t.trails != NULL and not buffer_push(&t.trails.levels, t.level):
+            return NO_MEMORY
         if t.only_first:
             return ENOUGH
     # Past the last word only a wildcard for no words can follow.
     if next == Py_None or (t.many_min and reached == <uint64_t>1 << t.size):
         return THROUGH
+    if t.trails != NULL and not _note_above(t, branch):
+        return NO_MEMORY
     prefetch(_note(ends, next, reached))
     return THROUGH
+
+
+cdef bint _note_above(Traversal *t, PyObject *branch) noexcept nogil:
+    """Note which branch leads to the level that is noted next."""
+    cdef uint64_t *above = buffer_room_for(&t.trails.above, ABOVE)
+    if above == NULL:
+        return False
+    above[0] = <uint64_t>branch
+    above[1] = t.level
+    above[2] = 0
+    t.trails.above.count += ABOVE
+    return True
 
 
 cdef uint64_t _along(Traversal *t, const packed_text *text, Py_ssize_t at, uint64_t reached) noexcept nogil:

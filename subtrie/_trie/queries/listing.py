@@ -11,13 +11,13 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from subtrie._trie.match.deliveries import new_told
     from subtrie._trie.match.reading import extended
     from subtrie._trie.packed_key import words_followed
     from subtrie._trie.subscribers import find_entry, living
@@ -25,6 +25,7 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
     from cython.cimports.subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from cython.cimports.subtrie._trie.match.deliveries import new_told
     from cython.cimports.subtrie._trie.match.reading import extended
     from cython.cimports.subtrie._trie.packed_key import words_followed
     from cython.cimports.subtrie._trie.subscribers import find_entry, living
@@ -33,30 +34,10 @@ else:
 from ctrie._nodes import differences, snodes
 from subtrie._trie.exact_layout import filter_words
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
+from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import branch_in, words_of
 from subtrie._trie.subscribers import iter_entries
 from subtrie.dialects import Dialect
-
-_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
-
-
-class Subscription(NamedTuple):
-    """That `subscriber` is on `filter`, with `options`, a read-only mapping."""
-
-    filter: str
-    subscriber: Any
-    options: Mapping[str, Any] = _NO_OPTIONS
-
-    def __hash__(self) -> int:
-        return hash((self.filter, self.subscriber))  # options may hold what has no hash
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.filter, self.subscriber, dict(self.options))
-
-
-def _restored(filter: str, subscriber: Any, options: dict[str, Any]) -> Subscription:
-    """Unpickle, or copy: a mapping proxy can do neither."""
-    return Subscription(filter, subscriber, MappingProxyType(options))
 
 
 class Change(NamedTuple):
@@ -156,9 +137,8 @@ def shown(found: Iterable[Spelled]) -> Iterator[Subscription]:
         yield _subscription(filter, entry)
 
 
-def _subscription(filter: str, entry: Any) -> Subscription:
-    options = _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
-    return Subscription(filter, entry.subscriber, options)
+def _subscription(filter: str, entry: Any) -> Any:
+    return new_told(False, entry, 0, None, filter, 0)
 
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
@@ -170,20 +150,37 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
 
 def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, str | None, Any, Any]]:
     """Yield (filter, group, old entry, new entry) for the same; None for the side without."""
+    for path, old, new in _changed_steps(older, newer, dialect.separator):
+        for group, *both in changed_members(old, new):
+            before, after = [None if entry is None else living(entry) for entry in both]
+            if before is None and after is None:
+                continue  # the subscriber is gone
+            if before is not None and after is not None and _are_same(before.options, after.options):
+                continue  # taken off and put back
+            yield _text(dialect, group, words_of(path)), group, before, after
+
+
+def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (topic, old, new) for the differences of two instants of a topic store (topic_store.py)."""
+    for _, *both in _changed_steps(older, newer, separator):
+        before, after = [None if entry is None else entry.subscriber for entry in both]
+        if before is not None and after is not None and (before[1] is after[1] or _are_same(before[1], after[1])):
+            continue
+        some = after if before is None else before
+        if some is not None:
+            yield some[0], absent if before is None else before[1], absent if after is None else after[1]
+
+
+def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield (path, old, new), the subscribers of either side, for every filter that may have others now."""
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
         old_level, new_level, path = pairs.pop()
-        for word, old, new in _step_differences(older, old_level, newer, new_level, dialect.separator):
+        for word, old, new in _step_differences(older, old_level, newer, new_level, separator):
             here = (path, word)
             if old.below is not new.below:
                 pairs.append((old.below, new.below, here))
-            for group, *both in changed_members(old.subscribers, new.subscribers):
-                before, after = [None if entry is None else living(entry) for entry in both]
-                if before is None and after is None:
-                    continue  # the subscriber is gone
-                if before is not None and after is not None and _are_same(before.options, after.options):
-                    continue  # taken off and put back
-                yield _text(dialect, group, words_of(here)), group, before, after
+            yield here, old.subscribers, new.subscribers
 
 
 def _are_same(before: Any, after: Any) -> bool:

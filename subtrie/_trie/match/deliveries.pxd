@@ -1,0 +1,52 @@
+# C types for deliveries.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from subtrie._trie.branch cimport Branch
+from subtrie._trie.subscribers cimport Entry
+
+cdef str ALL, ONE, BEST
+cdef object NO_OPTIONS
+cdef Py_ssize_t FEW
+
+
+cdef class Told:
+    cdef object _who
+    cdef uint64_t _hash
+    cdef tuple _group
+    cdef object _trail
+    cdef Py_ssize_t _at
+
+
+cdef class Subscription(Told):
+    pass
+
+
+cdef class Delivery(Told):
+    pass
+
+
+@cython.locals(one=Told)
+cdef Told new_told(bint delivers, object who, uint64_t hash, tuple group, object trail, Py_ssize_t at)
+cdef int _fill(Told one, object who, uint64_t hash, tuple group, object trail, Py_ssize_t at) except -1
+@cython.locals(entry=Entry)
+cdef object _subscriber(Told one)
+@cython.locals(entry=Entry)
+cdef dict _options(Told one)
+@cython.locals(branch=Branch, trail=tuple, answer=list)
+cpdef tuple found_by(list found, object dialect, bint delivers)
+@cython.locals(one=Told, answer=list)
+cpdef tuple delivered(tuple found, object dialect, bint take_turns)
+@cython.locals(one=Told, answer=list)
+cpdef tuple held(tuple found, object dialect)
+cdef object _value(Told one)
+cdef Told _given(bint delivers, Entry entry, object group, Told by, object dialect)
+@cython.locals(one=Told, kept=list, places=dict, at=Py_ssize_t)
+cpdef tuple merged(tuple found, str merge, str by)
+@cython.locals(at=Py_ssize_t, hash=uint64_t, other=Told, same_hash=list)
+cdef Py_ssize_t _place(list kept, Told one, dict places) except -2
+@cython.locals(entry=Entry)
+cdef uint64_t _hash(Told one) except? 0
+cdef bint _are_one(Told one, Told other) except -1
+cdef bint _is_better(Told one, Told other, str by) except -1
+cdef object _option(Told one, str by)

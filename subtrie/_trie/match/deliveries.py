@@ -1,0 +1,330 @@
+"""Deliveries: what a match says to a broker. Who gets the message, with which options, by which filter and group.
+
+A traversal (reading.py) finds branches. What becomes of them is decided here, for both twins:
+
+    found      one for each subscriber of the branches found, or for all of a branch with groups, which are then in the
+               subscriber's place; nobody is shown such a one
+    delivered  one for each who gets the message: all in no group, and of each group the member whose turn it is
+    held       one for each who is subscribed, all members of groups among them
+    merged     of several for one subscriber, all, some one, or the best
+
+What is told refers to the entry of its subscriber (subscribers.py), which holds the options, too, and never changes,
+and to a trail (trail.py), from which the filter's text is made when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterator, Mapping
+from types import GenericAlias, MappingProxyType
+from typing import Any
+
+if not cython.compiled:
+    from subtrie._trie.branch import Branch
+    from subtrie._trie.groups import Shared
+    from subtrie._trie.match.trail import text_of
+    from subtrie._trie.subscribers import Entry, new_entry
+else:
+    from cython.cimports.subtrie._trie.branch import Branch
+    from cython.cimports.subtrie._trie.groups import Shared
+    from cython.cimports.subtrie._trie.match.trail import text_of
+    from cython.cimports.subtrie._trie.subscribers import Entry, new_entry
+
+from subtrie._trie.groups import Audience, everybody
+from subtrie._trie.subscribers import iter_entries
+from subtrie.dialects import Dialect
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+ALL = "all"
+ONE = "one"
+BEST = "best"
+FEW = 16  # subscribers that are compared each with each
+
+
+class Told:
+    """What is told of one subscription. The filter's text is made anew each time it is asked for. Immutable."""
+
+    __slots__ = ("_at", "_group", "_hash", "_trail", "_who")
+    __class_getitem__: Any = classmethod(GenericAlias)
+    _who: Any  # an Entry, or the subscriber of one without options
+    _hash: int  # the subscriber's, if `_who` is that, else 0
+    _group: tuple[str, Dialect] | None
+    _trail: Any  # of trail.py; or the filter's text
+    _at: int
+
+    @property
+    def subscriber(self) -> Any:
+        return _subscriber(self)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        options = _options(self)
+        return NO_OPTIONS if options is None else MappingProxyType(options)
+
+    @property
+    def filter(self) -> str:
+        if isinstance(self._trail, str):
+            return self._trail
+        text = text_of(self._trail, self._at)
+        if self._group is None:
+            return text
+        group, dialect = self._group
+        return dialect.join(dialect.share(group, (text,)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return filter, subscriber and options as a plain dict, the options one of their own; of a delivery also its
+        group.
+
+        >>> Subscription("a.*", 1, {"qos": 1}).as_dict()
+        {'filter': 'a.*', 'subscriber': 1, 'options': {'qos': 1}}
+        """
+        return {"filter": self.filter, "subscriber": self.subscriber, "options": dict(self.options)}
+
+    def __hash__(self) -> int:
+        return hash((self.filter, self.subscriber))  # options may hold what has no hash
+
+
+class Subscription(Told):
+    """That `subscriber` is on `filter`, with `options`, a read-only mapping.
+
+    Stands for the tuple of these three: it can be unpacked, indexed and sorted, and equals that tuple.
+
+    >>> filter, subscriber, options = Subscription("a.*", "ann", {"qos": 1})
+    >>> filter, subscriber, options["qos"]
+    ('a.*', 'ann', 1)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS) -> None:
+        _fill(self, new_entry(subscriber, 0, dict(options) or None), 0, None, filter, 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.filter, self.subscriber, self.options))
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.filter, self.subscriber, self.options)[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Subscription, tuple)):
+            return NotImplemented
+        return (*self,) == (*other,)
+
+    def __hash__(self) -> int:
+        return Told.__hash__(self)
+
+    def __lt__(self, other: Any) -> bool:
+        if not isinstance(other, (Subscription, tuple)):
+            return NotImplemented
+        return (*self,) < (*other,)
+
+    def __repr__(self) -> str:
+        return f"Subscription(filter={self.filter!r}, subscriber={self.subscriber!r}, options={self.options!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Subscription, (self.filter, self.subscriber, dict(self.options))
+
+
+class Delivery(Told):
+    """That `subscriber` gets a message by its subscription to `filter`, which has `options`, a read-only mapping.
+
+    `group` is the name of the group whose turn the subscriber takes, None if it is subscribed for itself. Two
+    deliveries are equal if all four are.
+    """
+
+    __slots__ = ()
+
+    @property
+    def group(self) -> str | None:
+        return None if self._group is None else self._group[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**Told.as_dict(self), "group": self.group}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Delivery):
+            return NotImplemented
+        return (self.filter, self.subscriber, self.options, self.group) == (
+            other.filter,
+            other.subscriber,
+            other.options,
+            other.group,
+        )
+
+    def __hash__(self) -> int:
+        return Told.__hash__(self)
+
+    def __repr__(self) -> str:
+        shown = f"subscriber={self.subscriber!r}, options={dict(self.options)!r}, group={self.group!r}"
+        return f"Delivery({shown}, filter={self.filter!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.subscriber, dict(self.options), self.group, self.filter)
+
+
+def new_told(delivers: bool, who: Any, hash: int, group: Any, trail: Any, at: int) -> Told:
+    """Make a Delivery, or else a Subscription."""
+    one: Told = Delivery.__new__(Delivery) if delivers else Subscription.__new__(Subscription)
+    _fill(one, who, hash, group, trail, at)
+    return one
+
+
+def _fill(one: Told, who: Any, hash: int, group: Any, trail: Any, at: int) -> None:
+    one._who = who
+    one._hash = hash
+    one._group = group
+    one._trail = trail
+    one._at = at
+
+
+def _restored(subscriber: Any, options: dict[str, Any], group: str | None, filter: str) -> Told:
+    """Unpickle, or copy."""
+    entry = new_entry(subscriber, 0, options or None)
+    return new_told(True, entry, 0, None if group is None else (group, None), filter, 0)
+
+
+def _subscriber(one: Told) -> Any:
+    if one._hash != 0:
+        return one._who
+    entry: Entry = one._who
+    return entry.subscriber
+
+
+def _options(one: Told) -> dict[str, Any] | None:
+    if one._hash != 0:
+        return None
+    entry: Entry = one._who
+    return entry.options
+
+
+# ---------------------------------------------------------------------------------------------------- what was found
+
+
+def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, delivers: bool) -> tuple[Told, ...]:
+    """Return what stands for the subscribers of the branches that a reading has found."""
+    answer: list[Told] = []
+    for branch, path in found:
+        trail = dialect.separator, path
+        if branch.alone != 0:
+            answer.append(new_told(delivers, branch.value, branch.alone, None, trail, 0))
+        elif isinstance(branch.value, (Entry, Shared)):
+            answer.append(new_told(delivers, branch.value, 0, None, trail, 0))
+        else:
+            for entry in iter_entries(branch.value):
+                answer.append(new_told(delivers, entry, 0, None, trail, 0))
+    return tuple(answer)
+
+
+def delivered(found: tuple[Told, ...], dialect: Dialect, take_turns: bool) -> tuple[Told, ...]:
+    """Return those who get the message, less those who have died."""
+    audience = Audience(dialect.queue_groups, take_turns)
+    answer: list[Told] = []
+    for one in found:
+        for entry, group, _ in audience.by(_value(one), one):
+            answer.append(_given(True, entry, group, one, dialect))
+    for entry, group, one in audience.by_joined_groups():
+        answer.append(_given(True, entry, group, one, dialect))
+    return tuple(answer)
+
+
+def held(found: tuple[Told, ...], dialect: Dialect) -> tuple[Told, ...]:
+    """Return all who are subscribed, less those who have died."""
+    answer: list[Told] = []
+    for one in found:
+        for group, entry in everybody(_value(one)):
+            answer.append(_given(False, entry, group, one, dialect))
+    return tuple(answer)
+
+
+def held_later(found: tuple[Told, ...], dialect: Dialect, merge: str, by: str) -> Iterator[Told]:
+    """Iterate over the same, merged; who dies before the first is asked for is not among them, nor kept alive."""
+    yield from merged(held(found, dialect), merge, by)
+
+
+def _value(one: Told) -> Any:
+    """Return the set that one stands for."""
+    return one._who if one._hash == 0 else new_entry(one._who, one._hash, None)
+
+
+def _given(delivers: bool, entry: Entry, group: str | None, by: Told, dialect: Dialect) -> Told:
+    """Return what is told of a subscriber to the filter of another one."""
+    return new_told(delivers, entry, 0, None if group is None else (group, dialect), by._trail, by._at)
+
+
+# ------------------------------------------------------------------------------------------------------------ merging
+
+
+def check_merge(merge: str, by: str) -> None:
+    """Raise ValueError for what is no rule, and TypeError for what names no option."""
+    if merge not in (ALL, ONE, BEST):
+        raise ValueError(f"merge must be one of 'all', 'one', 'best', not {merge!r}")
+    if not isinstance(by, str):
+        raise TypeError(f"by is the name of an option, a str, not {by!r}")
+
+
+def merged(found: tuple[Told, ...], merge: str, by: str) -> tuple[Told, ...]:
+    """Keep, of what each subscriber has for itself, all, some one, or one whose option `by` is greatest. What it has as
+    a member of a group is kept beside that. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
+    if merge == ALL or len(found) < 2:
+        return found
+    kept: list[Told] = []
+    places: dict[int, list[int]] | None = {} if len(found) > FEW else None
+    for one in found:
+        at = -1 if one._group is not None else _place(kept, one, places)
+        if at < 0:
+            kept.append(one)
+        elif merge == BEST and _is_better(one, kept[at], by):
+            kept[at] = one
+    return found if len(kept) == len(found) else tuple(kept)
+
+
+def _place(kept: list[Told], one: Told, places: dict[int, list[int]] | None) -> int:
+    """Return where the subscriber is among those kept for themselves; -1 if it is not: then its place is noted."""
+    hash = _hash(one)
+    if places is None:
+        for at in range(len(kept)):
+            other = kept[at]
+            if other._group is None and _hash(other) == hash and _are_one(other, one):
+                return at
+        return -1
+    same_hash = places.setdefault(hash, [])
+    for at in same_hash:
+        if _are_one(kept[at], one):
+            return at
+    same_hash.append(len(kept))
+    return -1
+
+
+def _hash(one: Told) -> int:
+    if one._hash != 0:
+        return one._hash
+    entry: Entry = one._who
+    return entry.hash
+
+
+def _are_one(one: Told, other: Told) -> bool:
+    ours, theirs = _subscriber(one), _subscriber(other)
+    return ours is theirs or bool(ours == theirs)
+
+
+def _is_better(one: Told, other: Told, by: str) -> bool:
+    """Tell whether an option is greater. To have none, or None, is less than any."""
+    ours, theirs = _option(one, by), _option(other, by)
+    if ours is None or theirs is None:
+        return ours is not None
+    try:
+        return bool(ours > theirs)
+    except TypeError as error:
+        raise TypeError(f"merge='best' cannot tell the greater of {by}={ours!r} and {by}={theirs!r}") from error
+
+
+def _option(one: Told, by: str) -> Any:
+    options = _options(one)
+    return None if options is None else options.get(by)

@@ -1,0 +1,32 @@
+# C types for topic_edits.py.
+cimport cython
+
+from ctrie._nodes cimport SNode
+from subtrie._trie.branch cimport Branch, Subscribe, Unsubscribe
+from subtrie._trie.match.questions cimport Matchable
+from subtrie._trie.subscribers cimport Entry
+
+
+@cython.no_gc
+cdef class Put(Subscribe):
+    cdef bint only_new
+    cdef object kept
+
+    cdef SNode create(self)
+    @cython.locals(branch=Branch)
+    cdef SNode change(self, SNode sn)
+
+
+@cython.no_gc
+cdef class Take(Unsubscribe):
+    cdef object kept
+
+    cdef SNode create(self)
+    @cython.locals(branch=Branch)
+    cdef SNode change(self, SNode sn)
+
+
+@cython.locals(edit=Put)
+cpdef object put_topic(Matchable store, tuple words, tuple hashes, object held, bint only_new)
+@cython.locals(edit=Take)
+cpdef object take_topic(Matchable store, tuple words, tuple hashes)

@@ -1,0 +1,96 @@
+"""The edits of a topic store: one value for each topic.
+
+A topic is a filter without wildcards, and what is kept for it, the pair of its text and its value, stands where a
+filter's only subscriber would. So the descent, the parting of chains and the tombs are those of `branch.py`; what
+differs is that a new pair takes the place of the old one, whatever that was.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._nodes import SNode
+    from subtrie._trie.branch import Branch, Subscribe, Unsubscribe, changed_branch, is_wanted
+    from subtrie._trie.editing import edit_filter
+    from subtrie._trie.match.questions_interpreted import Matchable
+    from subtrie._trie.subscribers import new_entry
+else:
+    from cython.cimports.subtrie._trie.branch import Branch, Subscribe, Unsubscribe, changed_branch, is_wanted
+    from cython.cimports.subtrie._trie.editing import edit_filter
+    from cython.cimports.subtrie._trie.match.questions import Matchable
+    from cython.cimports.subtrie._trie.subscribers import new_entry
+
+# The hash of every pair in the place of a subscriber: nobody looks a pair up, so any but 0 will do (branch.py).
+_HASH = 1
+
+
+class Put(Subscribe):
+    """Keep a pair for a topic. `kept` is, afterwards, the pair that was there, or None."""
+
+    __slots__ = ("kept", "only_new")
+    only_new: bool  # a pair that is there stays
+    kept: Any
+
+    def create(self) -> SNode | None:
+        self.kept = None
+        return Subscribe.create(self)
+
+    def change(self, sn: SNode) -> SNode | None:
+        branch: Branch = sn  # type: ignore[assignment]
+        if self.parts or self.depth + self.taken < len(self.words):
+            self.kept = None
+            return Subscribe.change(self, sn)
+        self.kept = branch.value
+        if self.only_new and is_wanted(branch):
+            return sn
+        return changed_branch(branch, self.entry, branch.next)
+
+
+class Take(Unsubscribe):
+    """Keep nothing for a topic any more. `kept` is, afterwards, the pair that was there, or None."""
+
+    __slots__ = ("kept",)
+    kept: Any
+
+    def create(self) -> SNode | None:
+        self.kept = None
+        return Unsubscribe.create(self)
+
+    def change(self, sn: SNode) -> SNode | None:
+        self.kept = None
+        self.emptied = False
+        branch: Branch = sn  # type: ignore[assignment]
+        if self.parts or self.depth + self.taken < len(self.words) or not is_wanted(branch):
+            return sn
+        self.kept = branch.value
+        if branch.next is None:
+            return None
+        self.emptied = True
+        return changed_branch(branch, None, branch.next)
+
+
+def put_topic(
+    store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], held: tuple[str, Any], only_new: bool
+) -> tuple[str, Any] | None:
+    """Keep `held`, the pair of a topic and its value; return the pair that was there. With `only_new`, one that is
+    there stays. Linearizes at the commit of one compare-and-set, or as `get` where nothing changes. Lock-free."""
+    edit: Put = Put.__new__(Put)
+    edit.begin(store._plan, store._plan.separator, words, hashes, None)
+    edit.entry = new_entry(held, _HASH, None)
+    edit.only_new = only_new
+    edit_filter(store, edit)
+    return edit.kept  # type: ignore[no-any-return]
+
+
+def take_topic(store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> tuple[str, Any] | None:
+    """Keep nothing for a topic any more; return the pair that was there. Linearizes as `put_topic`. Lock-free."""
+    edit: Take = Take.__new__(Take)
+    edit.begin(store._plan, store._plan.separator, words, hashes, None)
+    edit_filter(store, edit)
+    return edit.kept  # type: ignore[no-any-return]

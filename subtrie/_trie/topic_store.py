@@ -1,0 +1,408 @@
+"""`TopicStore`: the last value of each topic, asked for by filter, for many threads at once."""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import replace
+from functools import cache
+from types import GenericAlias
+from typing import Any
+
+from subtrie.dialects import AMQP, Dialect, plain_text
+from subtrie.errors import TopicError
+
+if not cython.compiled:
+    from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
+    from subtrie._trie.match.questions_interpreted import Matchable, Plan, filter_path
+    from subtrie._trie.queries.topics_matching import topics_along
+    from subtrie._trie.topic_edits import put_topic, take_topic
+    from subtrie._trie.words import word_hash
+else:
+    from cython.cimports.ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
+    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path
+    from cython.cimports.subtrie._trie.queries.topics_matching import topics_along
+    from cython.cimports.subtrie._trie.topic_edits import put_topic, take_topic
+
+    from subtrie._trie.match.questions import word_hash
+
+from ctrie._nodes import check_level
+from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
+from subtrie._trie.queries.listing import branch_at, value_changes, walk
+from subtrie._trie.signatures import LazySignature, topic_store
+
+_ABSENT: Any = object()
+
+
+class TopicStore(Matchable):
+    """The last value of each topic, which any number of threads change and ask for by filter, without locks.
+
+    `TopicStore(dialect=AMQP, topics=())` maps topics to values. It is what a broker keeps retained messages in. Topics
+    and filters follow the dialect, MQTT's `$` topics included, and what it refuses raises `TopicError`. `topics` is a
+    mapping, or an iterable of (topic, value).
+
+    It is a `MutableMapping`. Each operation is linearizable and lock-free. What looks at all topics, or at all that a
+    filter matches, looks at one instant, and costs writers the first copy of each node that they change afterwards.
+
+    Source: the Ctrie of `SubscriptionTrie`, with topics in the place of filters.
+
+    >>> store = TopicStore()
+    >>> store["eur.stock.db"] = 11.5
+    >>> store["usd.stock.ge"] = 98
+    >>> sorted(store.matching("*.stock.#"))
+    [('eur.stock.db', 11.5), ('usd.stock.ge', 98)]
+    """
+
+    __slots__ = ("__weakref__", "_suspect", "dialect")
+    __class_getitem__: Any = classmethod(GenericAlias)
+    __signature__: Any = LazySignature(topic_store)
+    __hash__ = None  # type: ignore[assignment]
+    dialect: Dialect
+    _suspect: tuple[str, ...]  # the dialect itself has to look at topics with one of these in them
+
+    if cython.compiled:
+
+        def __cinit__(self, *_: object, **__: object) -> None:
+            self._root, self._plan, self.dialect, self._suspect = _UNMADE, _UNMADE_PLAN, AMQP, ()
+    else:
+
+        def __new__(cls, *_: object, **__: object) -> TopicStore:
+            self = object.__new__(cls)
+            self._root, self._plan, self._cache, self._home = _UNMADE, _UNMADE_PLAN, None, None
+            self.dialect, self._suspect = AMQP, ()
+            return self
+
+    def __init__(self, dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+        if not isinstance(dialect, Dialect):
+            raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
+        if self._root is not _UNMADE:
+            raise TypeError("a TopicStore is initialised once; make another one")
+        self._begin(dialect, empty_root())
+        self.update(topics)
+
+    def _begin(self, dialect: Dialect, root: Root) -> None:
+        literal, self._suspect = _literal(dialect)
+        self.dialect = dialect
+        self._plan = Plan(literal, False)
+        self._root = root
+
+    # ----------------------------------------------------------------------------------------------------- to change
+
+    def __setitem__(self, topic: str, value: Any) -> None:
+        """Keep `value` for `topic`, in the place of what there was.
+
+        Raises TopicError for what is no topic, TypeError on a read-only snapshot. O(words). Linearizes at the commit of
+        one compare-and-set.
+        """
+        self._writable()
+        words, hashes = self._path(topic)
+        put_topic(self, words, hashes, (str.__str__(topic), value), False)
+
+    def setdefault(self, topic: str, default: Any = None) -> Any:
+        """Return the value of `topic`; where there is none, keep `default` and return that. Errors, cost and
+        linearization as `store[topic] = value`.
+
+        >>> store = TopicStore()
+        >>> store.setdefault("a", 1), store.setdefault("a", 2)
+        (1, 1)
+        """
+        self._writable()
+        words, hashes = self._path(topic)
+        found = put_topic(self, words, hashes, (str.__str__(topic), default), True)
+        return default if found is None else found[1]
+
+    def pop(self, topic: str, default: Any = _ABSENT) -> Any:
+        """Remove `topic` and return its value; `default`, or KeyError, where there is none. Other errors, cost and
+        linearization as `store[topic] = value`.
+
+        >>> store = TopicStore(topics={"a": 1})
+        >>> store.pop("a"), store.pop("a", None)
+        (1, None)
+        """
+        self._writable()
+        words, hashes = self._path(topic)
+        found = take_topic(self, words, hashes)
+        if found is None:
+            if default is _ABSENT:
+                raise KeyError(topic)
+            return default
+        return found[1]
+
+    def __delitem__(self, topic: str) -> None:
+        """Remove `topic`. KeyError where it has no value; else as `pop`."""
+        self.pop(topic)
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove some topic and return it with its value; KeyError where there is none. Lock-free.
+
+        >>> TopicStore(topics={"a": 1}).popitem()
+        ('a', 1)
+        """
+        self._writable()
+        # Progress: a round that does not return found that another thread has removed what it was about to.
+        while True:
+            some = next(walk(freeze_root(self._root)), None)
+            if some is None:
+                raise KeyError("popitem(): the store is empty")
+            topic = some[0].value[0]
+            found = self.pop(topic, _ABSENT_PAIR)
+            if found is not _ABSENT_PAIR:
+                return topic, found
+
+    def update(self, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /) -> None:
+        """Keep every topic of a mapping, or of an iterable of (topic, value), each by a change of its own.
+
+        All are looked at before anything is changed: a bad one raises TopicError, and then nothing is kept.
+
+        >>> store = TopicStore()
+        >>> store.update({"a": 1, "b.c": 2})
+        >>> len(store)
+        2
+        """
+        pairs = list(topics.items() if isinstance(topics, Mapping) else topics)
+        if not pairs:
+            return
+        self._writable()
+        checked = [(self._path(topic), (str.__str__(topic), value)) for topic, value in pairs]
+        for (words, hashes), held in checked:
+            put_topic(self, words, hashes, held, False)
+
+    def clear(self) -> None:
+        """Remove everything, at one instant. O(1), lock-free."""
+        self._writable()
+        clear_root(self._root)
+
+    # --------------------------------------------------------------------------------------------------------- to ask
+
+    def matching(self, filter: str) -> Iterator[tuple[str, Any]]:
+        """Iterate over (topic, value) for every topic that `filter` matches, all of one instant fixed by the call.
+
+        In no particular order. The filter of a shared subscription stands for the filter behind its group. Raises
+        TopicError, at the call, for what is no filter. O(levels that the filter's words reach), so O(words + answers)
+        but for topics that begin as the filter does and go on differently. AMQP's `#` anywhere but at the end costs
+        O(topics that begin with the words before it). Lock-free; linearizes as `snapshot`.
+
+        >>> from subtrie import MQTT
+        >>> store = TopicStore(MQTT, {"sensors/1/heat": 20, "sensors/2/heat": 21, "$SYS/load": 1})
+        >>> sorted(store.matching("+/+/heat"))
+        [('sensors/1/heat', 20), ('sensors/2/heat', 21)]
+        >>> len(list(store.matching("#"))), list(store.matching("$SYS/#"))
+        (2, [('$SYS/load', 1)])
+        """
+        dialect = self.dialect
+        words = dialect.unshare(dialect.split_filter(filter))[1]
+        root = freeze_root(self._root)
+        if not words:
+            pair = self._held(root, "")
+            return iter(() if pair is None else (pair,))
+        size = words.index(dialect.many_words) if dialect.many_words in words else len(words)
+        open = size < len(words)
+        along = tuple(None if word == dialect.one_word else word for word in words[:size])
+        found = topics_along(
+            root,
+            along,
+            tuple(0 if word is None else word_hash(word) for word in along),
+            dialect.separator,
+            open,
+            size + dialect.many_min if open else size,
+            dialect.reserved_prefix if dialect.is_wild(words[0]) else None,
+            dialect.zero_words,
+        )
+        if size + 1 >= len(words):
+            return iter(found)
+        return (pair for pair in found if dialect.matches(words, dialect.split_topic(pair[0])))
+
+    def __getitem__(self, topic: str) -> Any:
+        """The value of `topic`; KeyError where there is none. TopicError for what is no topic. O(words), lock-free."""
+        pair = self._held(self._root, topic)
+        if pair is None:
+            raise KeyError(topic)
+        return pair[1]
+
+    def get(self, topic: str, default: Any = None) -> Any:
+        """Return the value of `topic`, or `default`. TopicError for what is no topic. O(words), lock-free.
+
+        >>> TopicStore(topics={"a": 1}).get("a"), TopicStore().get("a", 0)
+        (1, 0)
+        """
+        pair = self._held(self._root, topic)
+        return default if pair is None else pair[1]
+
+    def __contains__(self, topic: object) -> bool:
+        """Tell whether `topic` has a value; what is no topic has none."""
+        try:
+            return self._held(self._root, topic) is not None
+        except (TopicError, TypeError):
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the topics of one instant. O(n)."""
+        return (branch.value[0] for branch, _ in walk(freeze_root(self._root)))
+
+    def keys(self) -> list[str]:
+        """Return the topics of one instant. O(n)."""
+        return list(self)
+
+    def values(self) -> list[Any]:
+        """Return the values of one instant. O(n)."""
+        return [branch.value[1] for branch, _ in walk(freeze_root(self._root))]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Return the topics of one instant with their values. O(n).
+
+        >>> TopicStore(topics={"a": 1}).items()
+        [('a', 1)]
+        """
+        return [branch.value for branch, _ in walk(freeze_root(self._root))]
+
+    def __len__(self) -> int:
+        """The number of topics at one instant. O(n)."""
+        return sum(1 for _ in walk(freeze_root(self._root)))
+
+    def __bool__(self) -> bool:
+        return next(walk(freeze_root(self._root)), None) is not None
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other is a store of the same dialect with equal values of the same topics. O(n)."""
+        if not isinstance(other, TopicStore):
+            return NotImplemented
+        return bool(self.dialect == other.dialect and dict(self.items()) == dict(other.items()))
+
+    def __repr__(self) -> str:
+        kind = ", read-only" if self._root.readonly else ""
+        return f"<{type(self).__name__}: {self.dialect.name}{kind}>"
+
+    # ----------------------------------------------------------------------------------------------------- an instant
+
+    def snapshot(self) -> TopicStore:
+        """Return the present content as a store that never changes; its mutators raise TypeError. O(1), lock-free.
+
+        >>> store = TopicStore(topics={"a": 1})
+        >>> before = store.snapshot()
+        >>> store["a"] = 2
+        >>> before["a"], store["a"]
+        (1, 2)
+        """
+        return self if self._root.readonly else self._with_root(freeze_root(self._root))
+
+    def fork(self) -> TopicStore:
+        """Return a store with the present content that can be changed independently of this one. O(1), lock-free."""
+        return self._with_root(fork_root(self._root))
+
+    def diff(self, older: TopicStore, absent: Any = None) -> Iterator[tuple[str, Any, Any]]:
+        """Iterate over (topic, old value, new value) for what is different here from `older`, a snapshot of this store
+        or of an ancestor; `absent` stands for no value. Takes time proportional to the number of changes.
+
+        >>> store = TopicStore(topics={"a": 1, "b": 2})
+        >>> before = store.snapshot()
+        >>> store["a"], store["c"] = 3, 4
+        >>> sorted(store.diff(before))
+        [('a', 1, 3), ('c', None, 4)]
+        """
+        if not isinstance(older, TopicStore):
+            raise TypeError(f"diff() takes a TopicStore, not {type(older).__name__}")
+        if older.dialect != self.dialect:
+            raise ValueError(f"diff() takes a store of the same dialect: {self.dialect.name}, not {older.dialect.name}")
+        return value_changes(_frozen(older), freeze_root(self._root), self.dialect.separator, absent)
+
+    def __copy__(self) -> TopicStore:
+        return self.snapshot() if self._root.readonly else self.fork()
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.dialect, self.items(), self._root.readonly)
+
+    def check(self) -> None:
+        """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""
+        levels: list[Any] = [None]
+        while levels:
+            for branch in check_level(self._root, levels.pop()):
+                self._check_branch(branch)
+                if branch.next is not None:
+                    levels.append(branch.next)
+        for branch, _ in walk(freeze_root(self._root)):
+            assert self._held(self._root, branch.value[0]) is branch.value, f"{branch.value[0]!r} is not found"
+
+    # ------------------------------------------------------------------------------------------------------ internals
+
+    def _check_branch(self, branch: Any) -> None:
+        assert isinstance(branch, Branch), f"{branch!r} is no branch"
+        assert is_wanted(branch) or branch.next is not None, f"the branch {branch.key!r} has no use"
+        words = words_in(branch, self.dialect.separator)
+        assert isinstance(branch, Chain) == (len(words) > 1), f"{branch.key!r} has {len(words)} words"
+        assert branch.hash == word_hash(words[0]), f"the branch {branch.key!r} has another word's hash"
+        if is_wanted(branch):
+            assert branch.value[0].endswith(branch.key), f"{branch.key!r} keeps {branch.value[0]!r}"
+
+    def _writable(self) -> None:
+        if self._root.readonly:
+            raise TypeError("this TopicStore is a read-only snapshot; take .fork() of it for one that can be changed")
+
+    def _held(self, root: Root, topic: Any) -> Any:
+        """Return the pair of a topic, or None."""
+        words, hashes = self._path(topic)
+        branch = branch_at(root, words, hashes, self.dialect.separator)
+        return None if branch is None else branch.value
+
+    def _path(self, topic: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return the words of a topic, never none, and their hashes."""
+        text = plain_text(topic, "topic")
+        for mark in self._suspect:
+            if mark in text:
+                self.dialect.split_topic(text)
+                break
+        try:
+            return filter_path(self, text)
+        except TopicError:
+            self.dialect.split_topic(text)  # which says what is wrong with it as a topic
+            raise
+
+    def _with_root(self, root: Root) -> TopicStore:
+        other: TopicStore = type(self).__new__(type(self))
+        other._begin(self.dialect, root)
+        return other
+
+
+def _restored(kind: type[TopicStore], dialect: Dialect, items: list[tuple[str, Any]], readonly: bool) -> TopicStore:
+    """Unpickle: every topic is validated again."""
+    store = kind(dialect, items)
+    return store.snapshot() if readonly else store
+
+
+@cache
+def _literal(dialect: Dialect) -> tuple[Dialect, tuple[str, ...]]:
+    """Return a dialect whose filters are the topics of this one, and the texts with which a topic has to be looked at
+    by this one itself: those that the other takes for a wildcard, or that this one refuses in a topic."""
+    # What stands for one word there is what no topic has: a character that is refused, at best one of ASCII, since
+    # that is split in place; a lone surrogate is refused everywhere.
+    mark = next((c for c in dialect.forbidden if c.isascii()), "\ud800")
+    literal = replace(
+        dialect,
+        one_word=mark,
+        many_words=None,
+        many_min=0,
+        many_last=False,
+        reserved_prefix=None,
+        share_prefix=None,
+        queue_groups=False,
+        wildcards_in_words=True,
+        wildcards_in_topics=True,
+        forbidden=dialect.forbidden.replace(mark, ""),
+    )
+    wild = () if dialect.wildcards_in_topics else (dialect.one_word, dialect.many_words)
+    return literal, (mark, *(word for word in wild if word is not None))
+
+
+def _frozen(store: TopicStore) -> Root:
+    return freeze_root(store._root)
+
+
+_ABSENT_PAIR: Any = object()
+# The root of a store between __new__ and __init__: read-only, so that nothing can be lost in it.
+_UNMADE: Root = freeze_root(empty_root())
+_UNMADE_PLAN: Plan = Plan(AMQP, False)
+
+MutableMapping.register(TopicStore)

@@ -1,0 +1,157 @@
+"""What a `SubscriptionTrie` does as other containers do: equality, `in`, iteration, pickles, type parameters; and which
+options a dialect knows."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ctrie
+import subtrie
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+
+FILTERS = {"AMQP": ["a.*", "#", "a.b", ""], "MQTT": ["a/+", "#", "$share/g/a", "a/"], "NATS": ["a.*", ">", "a.b", "b"]}
+BY_NAME = pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+
+
+def filled(dialect: Dialect, **settings: Any) -> SubscriptionTrie:
+    trie = SubscriptionTrie(dialect, **settings)
+    for number, filter in enumerate(FILTERS[dialect.name]):
+        trie.subscribe(filter, number, qos=number % 3)
+        trie.subscribe(filter, "all")
+    if dialect.queue_groups:
+        trie.subscribe("a.b", "all", queue="workers")
+    return trie
+
+
+class TestPickles:
+    @BY_NAME
+    @pytest.mark.parametrize("settings", [{}, {"index": True}, {"cache": 64}, {"exact": True}], ids=str)
+    def test_what_comes_back_is_equal_and_goes_its_own_way(self, dialect: Dialect, settings: dict[str, Any]) -> None:
+        trie = filled(dialect, **settings)
+        for again in (pickle.loads(pickle.dumps(trie)), pickle.loads(pickle.dumps(trie, 2)), copy.deepcopy(trie)):
+            assert again == trie
+            assert again.dialect == dialect
+            assert again.subscribe(FILTERS[dialect.name][0], "new")
+            assert again != trie
+            assert again.unsubscribe_all("all") == trie.fork().unsubscribe_all("all")
+            again.check()
+        trie.check()
+
+    def test_settings_are_kept(self) -> None:
+        again = pickle.loads(pickle.dumps(filled(AMQP, cache=64, exact=True)))
+        for _ in range(5):
+            again.match("a.b")
+        assert again.stats()["cache_hits"] > 0
+        assert again.diff(filled(AMQP, exact=True).snapshot()) is not None  # refused where one is exact only
+        again.check()
+
+    def test_a_snapshot_stays_one_of_the_same_instant(self) -> None:
+        snapshot = filled(MQTT).snapshot()
+        again = pickle.loads(pickle.dumps(snapshot))
+        assert again == snapshot
+        assert (again.taken_at, again.snapshot_id) == (snapshot.taken_at, snapshot.snapshot_id)
+        with pytest.raises(TypeError, match="read-only"):
+            again.clear()
+
+    def test_every_filter_is_validated_again(self) -> None:
+        reduced: Any = filled(MQTT).__reduce__()
+        restore, (kind, dialect, settings, rows, instant) = reduced
+        with pytest.raises(TopicError, match="is not the last word"):
+            restore(kind, dialect, settings, [*rows, ("a/#/b", 1, {})], instant)
+        with pytest.raises(ValueError, match="qos of MQTT is one of 0, 1, 2"):
+            restore(kind, dialect, settings, [*rows, ("a/b", 1, {"qos": 7})], instant)
+
+    def test_what_cannot_be_pickled_says_so(self) -> None:
+        with pytest.raises(TypeError, match="weak=True is not pickled"):
+            pickle.dumps(SubscriptionTrie(weak=True))
+        trie = SubscriptionTrie()
+        trie.subscribe("a", lambda: None)
+        with pytest.raises((pickle.PicklingError, AttributeError)):
+            pickle.dumps(trie)
+        trie.check()
+
+
+class TestContainer:
+    @given(st.lists(st.tuples(st.sampled_from(FILTERS["NATS"]), st.integers(0, 3), st.sampled_from([None, "q", "r"]))))
+    def test_equality_is_that_of_the_content(self, subscriptions: list[tuple[str, int, str | None]]) -> None:
+        one, other = SubscriptionTrie(NATS), SubscriptionTrie(NATS, exact=True)
+        for trie, order in ((one, subscriptions), (other, dict.fromkeys(reversed(subscriptions)))):
+            for filter, subscriber, queue in order:
+                trie.subscribe(filter, subscriber, **({} if queue is None else {"queue": queue}))
+        assert one == other
+        assert sorted(map(str, one)) == sorted(map(str, one.subscriptions()))
+        one.subscribe("more", 1)
+        assert one != other
+        one.check()
+        other.check()
+
+    def test_options_and_dialects_count(self) -> None:
+        one, other = SubscriptionTrie(), SubscriptionTrie()
+        one.subscribe("a", 1)
+        other.subscribe("a", 1, priority=1)
+        assert one != other
+        assert SubscriptionTrie(AMQP) != SubscriptionTrie(NATS)
+        anything: object = []
+        assert SubscriptionTrie() != anything
+        assert hash(one) == hash(one)
+
+    def test_in(self) -> None:
+        trie = filled(NATS)
+        trie.subscribe("q", 7, queue="workers")
+        assert ("a.*", 0) in trie
+        assert ("q", 7) in trie
+        assert ("a.*", 1) not in trie
+        assert ("a.x", 0) not in trie
+        anything: tuple[object, ...] = (5, "a.*", ("a.*",), ("a..b", 0), (5, 0), ("a.*", []))
+        assert not any(nonsense in trie for nonsense in anything)
+        trie.check()
+
+    def test_a_subscription_becomes_a_plain_dict(self) -> None:
+        (one,) = [one for one in filled(MQTT) if one.subscriber == 1]
+        assert json.loads(json.dumps(one.as_dict())) == {"filter": "#", "subscriber": 1, "options": {"qos": 1}}
+
+    def test_type_parameters(self) -> None:
+        assert SubscriptionTrie[str](MQTT) == SubscriptionTrie(MQTT)
+
+    def test_versions(self) -> None:
+        assert ctrie.__version__ == subtrie.__version__
+        assert ctrie.__version__[0].isdigit()
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("dialect", "options", "error", "said"),
+        [
+            (NATS, {"qeue": "w"}, TypeError, "NATS knows no option qeue; did you mean queue"),
+            (MQTT, {"QoS": 1}, TypeError, "did you mean qos"),
+            (MQTT, {"qos": 3}, ValueError, "one of 0, 1, 2, not 3"),
+            (MQTT, {"qos": "1"}, TypeError, "qos of MQTT is a int, not '1'"),
+            (MQTT, {"no_local": 1}, TypeError, "no_local of MQTT is a bool, not 1"),
+        ],
+    )
+    def test_what_the_dialect_cannot_mean_is_refused(
+        self, dialect: Dialect, options: dict[str, Any], error: type[Exception], said: str
+    ) -> None:
+        trie = SubscriptionTrie(dialect)
+        with pytest.raises(error, match=said):
+            trie.subscribe("a", 1, **options)
+        with pytest.raises(error, match=said):
+            trie.subscribe_many([("b", 1), ("a", 1, options)])
+        assert len(trie) == 0
+        trie.check()
+
+    def test_all_other_names_are_free(self) -> None:
+        trie = SubscriptionTrie(MQTT)
+        trie.subscribe("a", 1, qos=2, no_local=True, colour="red", priority=5)
+        assert dict(next(iter(trie)).options) == {"qos": 2, "no_local": True, "colour": "red", "priority": 5}
+        free = SubscriptionTrie(AMQP)
+        free.subscribe("a", 1, qeue=1, qos="high")
+        trie.check()
+        free.check()
