@@ -145,7 +145,8 @@ class Building:
 
     def finished(self) -> SubscriptionTrie:
         """The trie."""
-        return self._bulk.finished()
+        trie: SubscriptionTrie = self._bulk.finished()
+        return trie
 
     def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:
         if "options" not in batch.schema.names:

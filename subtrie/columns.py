@@ -3,6 +3,7 @@
 `walk` fills columns with all subscriptions of one instant; `Rows` with those that it is given. What they hand over are
 buffers in Arrow's layout, which anything that speaks Arrow can wrap.
 
+>>> from subtrie import SubscriptionTrie
 >>> t = SubscriptionTrie()
 >>> t.subscribe("a.*", "alice", qos=1)
 True
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from subtrie._trie.bulk import Bulk, RowError, new_bulk
 from subtrie._trie.queries import buffers
@@ -32,8 +33,10 @@ from subtrie._trie.queries.buffers import (
     TextColumn,
     strings,
 )
-from subtrie._trie.trie import SubscriptionTrie
 from subtrie.dialects import Dialect
+
+if TYPE_CHECKING:
+    from subtrie import SubscriptionTrie
 
 __all__ = [
     "INTEGERS",
@@ -121,9 +124,10 @@ class Rows:
         return self._rows.taken()
 
 
-def walk(trie: SubscriptionTrie, texts: Texts | None = None, ask: bool = False) -> Rows:
+def walk(trie: SubscriptionTrie[Any], texts: Texts | None = None, ask: bool = False) -> Rows:
     """Begin to fill columns with all subscriptions of one instant, which is that of the call. As `Rows`."""
-    return Rows(trie.dialect, texts, ask, _walk=trie._columns(texts or _NoTexts(), ask))
+    walked: Any = trie
+    return Rows(trie.dialect, texts, ask, _walk=walked._columns(texts or _NoTexts(), ask))
 
 
 class OptionColumn:
@@ -162,9 +166,10 @@ class Changed(NamedTuple):
     after: Mapping[str, Any] | None
 
 
-def changed(newer: SubscriptionTrie, older: SubscriptionTrie) -> Iterator[Changed]:
+def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Iterator[Changed]:
     """Iterate over what is different in one trie from an older one: `SubscriptionTrie.diff`, with both sides' options.
 
+    >>> from subtrie import SubscriptionTrie
     >>> t = SubscriptionTrie()
     >>> cut = t.snapshot()
     >>> t.subscribe("a", 1, qos=1)
@@ -172,7 +177,8 @@ def changed(newer: SubscriptionTrie, older: SubscriptionTrie) -> Iterator[Change
     >>> [(one.filter, one.subscriber, one.before, dict(one.after)) for one in changed(t, cut)]
     [('a', 1, None, {'qos': 1})]
     """
-    for filter, group, before, after in newer._changed(older):
+    trie: Any = newer
+    for filter, group, before, after in trie._changed(older):
         subscriber = (before if after is None else after).subscriber
         yield Changed(filter, group, subscriber, _options(before), _options(after))
 
