@@ -37,7 +37,7 @@ class FileMetadata(NamedTuple):
         return json.dumps(
             {
                 "format": FORMAT,
-                "dialect": dataclasses.asdict(self.dialect),
+                "dialect": _fields(self.dialect),
                 "integer_subscribers": self.integer_subscribers,
                 "json_options": sorted(self.json_options),
                 "rows": self.rows,
@@ -93,9 +93,31 @@ class FileMetadata(NamedTuple):
 def _dialect(fields: dict[str, Any]) -> Dialect:
     """The dialect with these fields; it does not look at their types itself, since a type checker does."""
     hints = get_type_hints(Dialect)
+    known = {name: _allowed(values) for name, values in _typed("options", fields.get("options", {}), dict).items()}
     for name, value in fields.items():
-        _typed(name, value, int if hints[name] is bool else hints[name])  # 1 may stand for True
-    return Dialect(**fields)
+        if name != "options":
+            _typed(name, value, int if hints[name] is bool else hints[name])  # 1 may stand for True
+    return Dialect(**{**fields, "options": tuple(known.items())})
+
+
+_TYPES = {kind.__name__: kind for kind in (bool, int, float, str)}
+
+
+def _fields(dialect: Dialect) -> dict[str, Any]:
+    """The fields of a dialect, as JSON can tell them: of an option, a type's name, a range's limits or a list."""
+    return {**dataclasses.asdict(dialect), "options": {name: _told(values) for name, values in dialect.options}}
+
+
+def _told(values: Any) -> Any:
+    if isinstance(values, type):
+        return values.__name__
+    return {"range": [values.start, values.stop, values.step]} if isinstance(values, range) else list(values)
+
+
+def _allowed(told: Any) -> Any:
+    if isinstance(told, str):
+        return _TYPES[told]
+    return range(*told["range"]) if isinstance(told, dict) else tuple(told)
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot import columns, parquet
+from snapshot import columns, file_metadata, parquet
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 
 Held = tuple[str, Any, dict[str, Any]]
@@ -204,7 +203,7 @@ class TestLoad:
         ],
     )
     def test_refuses_a_dialect_with_a_field_of_another_type(self, path: Path, field: str, value: object) -> None:
-        rewrite(path, lambda table: table, changed={"dialect": {**dataclasses.asdict(AMQP), field: value}})
+        rewrite(path, lambda table: table, changed={"dialect": {**file_metadata._fields(AMQP), field: value}})
         with pytest.raises(ValueError, match=rf"set\.parquet .* no metadata of format 3: .*{field}"):
             snapshot.load(path)
 
@@ -239,7 +238,7 @@ class TestLoad:
             snapshot.load(path)
 
     def test_refuses_a_queue_group_whose_name_is_no_string(self, path: Path) -> None:
-        changed = {"dialect": dataclasses.asdict(NATS), "json_options": ["queue"]}
+        changed = {"dialect": file_metadata._fields(NATS), "json_options": ["queue"]}
         queue, dialect = replacing("options", [("queue", "1")]), replacing("dialect", "NATS")
         rewrite(path, lambda table: dialect(queue(table)), changed=changed)
         with pytest.raises(ValueError, match=r"set\.parquet .*: row 0: a name of a queue group must be a str, not int"):
@@ -276,7 +275,7 @@ class TestDamage:
             snapshot.load(path)
 
     @pytest.mark.parametrize(
-        "changed", [{"dialect": dataclasses.asdict(AMQP) | {"max_words": 9}}, {"json_options": ["x"]}]
+        "changed", [{"dialect": file_metadata._fields(AMQP) | {"max_words": 9}}, {"json_options": ["x"]}]
     )
     def test_of_the_recipe_is_noticed(self, path: Path, changed: dict[str, Any]) -> None:
         rewrite(path, lambda table: table, changed=changed)

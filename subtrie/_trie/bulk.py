@@ -95,11 +95,13 @@ class Bulk:
                 if place is None or queue is not None or last is None or filter != last:
                     place = trie._place(filter, queue)
                     last = filter if queue is None else None
+                if own is not None:
+                    trie.dialect.check_options(own)
                 subscriber = subscribers[number]
                 entry = new_entry(subscriber, subscriber_hash(subscriber), own)
             except TopicError as error:
                 raise TopicError(error.text, error.position, f"row {first + number}: {error.reason}") from None
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 raise RowError(first + number, str(error)) from error
             self._add(first + number, place, entry)
         self.rows = first + len(filters)
