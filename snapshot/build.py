@@ -32,7 +32,8 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
         map of text to text; ``group``, text; ``dialect``, text. All others are left alone, those of an export too
     :param dialect: the dialect; without it, the one that the column ``dialect`` names, of AMQP, MQTT and NATS
     :param exact: as for `SubscriptionTrie`
-    :returns: a new, writable trie; all subscribers and options are strings
+    :returns: a new, writable trie; all subscribers are strings, and so are options, but for those that the dialect
+        knows to be others
     :raises ImportError: pyarrow is not installed
     :raises TypeError: ``data`` is nothing of that kind
     :raises TopicError: a filter is not one of the dialect; the row is named, as in all that follow
@@ -106,20 +107,27 @@ class Meaning(NamedTuple):
     json_options: frozenset[str] = frozenset()
 
 
-TEXTS = Meaning()
-"""All texts are strings."""
+def _meaning_of_texts(dialect: Dialect) -> Meaning:
+    """What texts stand for of which nothing is said: strings, but for options of which the dialect knows better."""
+    return Meaning(json_options=frozenset(name for name, allowed in dialect.options if not _is_text(allowed)))
+
+
+def _is_text(allowed: Any) -> bool:
+    return allowed is str or (not isinstance(allowed, type) and isinstance(allowed[0], str))
 
 
 class Building:
     """A trie being built from batches of rows.
 
-    :param meaning: what their texts stand for
+    :param meaning: what their texts stand for; by default, strings, and what the dialect knows not to be strings
     :param own: the rows are those of an export, in which options are never null
     """
 
-    def __init__(self, dialect: Dialect, meaning: Meaning = TEXTS, *, own: bool = False, exact: bool = False) -> None:
+    def __init__(
+        self, dialect: Dialect, meaning: Meaning | None = None, *, own: bool = False, exact: bool = False
+    ) -> None:
         self._dialect = dialect
-        self._meaning = meaning
+        self._meaning = meaning or _meaning_of_texts(dialect)
         self._own = own
         self._bulk = build(dialect, exact=exact)
 
@@ -145,8 +153,7 @@ class Building:
 
     def finished(self) -> SubscriptionTrie:
         """The trie."""
-        bulk: Any = self._bulk  # which knows the trie by its inner type
-        trie: SubscriptionTrie = bulk.finished()
+        trie: SubscriptionTrie = self._bulk.finished()
         return trie
 
     def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:

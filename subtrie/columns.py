@@ -3,6 +3,7 @@
 `walk` fills columns with all subscriptions of one instant; `Rows` with those that it is given. What they hand over are
 buffers in Arrow's layout, which anything that speaks Arrow can wrap.
 
+>>> from subtrie import SubscriptionTrie
 >>> t = SubscriptionTrie()
 >>> t.subscribe("a.*", "alice", qos=1)
 True
@@ -18,9 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from subtrie import SubscriptionTrie
 from subtrie._trie.bulk import Bulk, RowError, new_bulk
 from subtrie._trie.queries import buffers
 from subtrie._trie.queries.buffers import (
@@ -34,6 +34,9 @@ from subtrie._trie.queries.buffers import (
     strings,
 )
 from subtrie.dialects import Dialect
+
+if TYPE_CHECKING:
+    from subtrie import SubscriptionTrie
 
 __all__ = [
     "INTEGERS",
@@ -123,7 +126,8 @@ class Rows:
 
 def walk(trie: SubscriptionTrie[Any], texts: Texts | None = None, ask: bool = False) -> Rows:
     """Begin to fill columns with all subscriptions of one instant, which is that of the call. As `Rows`."""
-    return Rows(trie.dialect, texts, ask, _walk=_inside(trie)._columns(texts or _NoTexts(), ask))
+    walked: Any = trie
+    return Rows(trie.dialect, texts, ask, _walk=walked._columns(texts or _NoTexts(), ask))
 
 
 class OptionColumn:
@@ -165,6 +169,7 @@ class Changed(NamedTuple):
 def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Iterator[Changed]:
     """Iterate over what is different in one trie from an older one: `SubscriptionTrie.diff`, with both sides' options.
 
+    >>> from subtrie import SubscriptionTrie
     >>> t = SubscriptionTrie()
     >>> cut = t.snapshot()
     >>> t.subscribe("a", 1, qos=1)
@@ -172,14 +177,10 @@ def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Itera
     >>> [(one.filter, one.subscriber, one.before, dict(one.after)) for one in changed(t, cut)]
     [('a', 1, None, {'qos': 1})]
     """
-    for filter, group, before, after in _inside(newer)._changed(older):
+    trie: Any = newer
+    for filter, group, before, after in trie._changed(older):
         subscriber = (before if after is None else after).subscriber
         yield Changed(filter, group, subscriber, _options(before), _options(after))
-
-
-def _inside(trie: SubscriptionTrie[Any]) -> Any:
-    """The trie with what its public types do not tell."""
-    return trie
 
 
 def _options(entry: Any) -> Mapping[str, Any] | None:

@@ -502,7 +502,7 @@ def _almost(name: str, known: tuple[str, ...]) -> str | None:
     """Return the one of `known` that `name` may be a slip of, or None."""
     from difflib import get_close_matches  # not before somebody needs it
 
-    return next(iter(get_close_matches(name.lower(), known, 1, 0.74)), None)
+    return next(iter(get_close_matches(name.lower(), known, 1, 0.8)), None)
 
 
 def _after_word(pattern: _Pattern, place: int, word: str | None) -> Iterator[int]:

@@ -77,7 +77,7 @@ class TestTwin:
 
     @pytest.mark.parametrize("name", [name for name, source in COMPILED_MODULES.items() if source.endswith(".py")])
     def test_every_module_of_the_interpreted_twin_is_its_source(self, name: str) -> None:
-        code = f"import ctrie, subtrie.fields, sys; print(ctrie.twin, sys.modules[{name!r}].__file__)"
+        code = f"import ctrie, subtrie.columns, subtrie.fields, sys; print(ctrie.twin, sys.modules[{name!r}].__file__)"
         printed = subprocess.check_output(
             [sys.executable, "-c", code], cwd=ROOT, text=True, env={**os.environ, "CTRIE_TWIN": "interpreted"}
         )

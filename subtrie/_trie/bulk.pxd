@@ -31,6 +31,8 @@ cdef class Bulk:
     cdef object _join(self, Py_ssize_t row, tuple place, Entry entry)
     @cython.locals(words=tuple, separator=str, stop=Py_ssize_t, start=Py_ssize_t, word=Py_ssize_t, below=INode, level=dict)
     cdef object _close(self, Py_ssize_t depth)
+    @cython.locals(finished=dict)
+    cdef INode _level_at(self, Py_ssize_t depth)
     @cython.locals(top=list, entry=Entry, place=tuple)
     cdef object _finish(self)
 

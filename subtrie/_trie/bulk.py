@@ -26,7 +26,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import GROUPS, W, flag_at
     from ctrie._cnode import Gen, MainNode, new_cnode
-    from ctrie._nodes import HASH_BITS, new_inode, new_lnode, new_root, two_snodes
+    from ctrie._nodes import HASH_BITS, INode, new_inode, new_lnode, new_root, two_snodes
     from subtrie._trie.branch import Branch, new_branch
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
@@ -34,7 +34,7 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._arrays import W, flag_at
     from cython.cimports.ctrie._cnode import Gen, MainNode, new_cnode
-    from cython.cimports.ctrie._nodes import HASH_BITS, new_inode, new_lnode, new_root, two_snodes
+    from cython.cimports.ctrie._nodes import HASH_BITS, INode, new_inode, new_lnode, new_root, two_snodes
     from cython.cimports.subtrie._trie.branch import Branch, new_branch
     from cython.cimports.subtrie._trie.groups import members_of, with_members
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
@@ -95,16 +95,18 @@ class Bulk:
                 if place is None or queue is not None or last is None or filter != last:
                     place = trie._place(filter, queue)
                     last = filter if queue is None else None
+                if own is not None:
+                    trie.dialect.check_options(own)
                 subscriber = subscribers[number]
                 entry = new_entry(subscriber, subscriber_hash(subscriber), own)
             except TopicError as error:
                 raise TopicError(error.text, error.position, f"row {first + number}: {error.reason}") from None
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 raise RowError(first + number, str(error)) from error
             self._add(first + number, place, entry)
         self.rows = first + len(filters)
 
-    def finished(self) -> _SubscriptionTrie:
+    def finished(self) -> Any:
         """Return the trie, for everybody from now on."""
         self._finish()
         return self._trie
@@ -161,7 +163,7 @@ class Bulk:
         separator = self._trie._plan.separator
         stop = len(words)
         start = stop - 1
-        below = None
+        below = self._level_at(stop)  # where longer filters came before
         while True:
             level = self._open[start]
             above = self._subscribers[start - 1] if start > 0 else None
@@ -173,12 +175,20 @@ class Bulk:
             )
             if start == depth:
                 break
-            below = new_inode(_main_of(list(level.values()), 0, self._gen), self._gen)
-            level.clear()
+            below = self._level_at(start)
             stop = start
             start -= 1
         for word in range(depth, len(words)):
             self._subscribers[word] = None
+
+    def _level_at(self, depth: int) -> INode | None:
+        """Make the level of what is finished below `depth` words of the path, if there is anything."""
+        finished = self._open[depth]
+        if len(finished) == 0:
+            return None
+        level = new_inode(_main_of(list(finished.values()), 0, self._gen), self._gen)
+        finished.clear()
+        return level
 
     def _finish(self) -> None:
         """Make the trie of what is there, if that has not been done, and subscribe who waits."""
