@@ -11,6 +11,7 @@ import random
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -56,11 +57,11 @@ messages = spark.range(20_000).select(
 print(snapshot.explain(messages, where))
 
 # %% Questions.
-growth = snapshot.growth(where, spark).toPandas()
-busiest = snapshot.busiest_filters(messages, where).limit(10).toPandas()
-dead = snapshot.dead_filters(messages, where).toPandas()
-subscribers = snapshot.topics_per_subscriber(messages, where).toPandas()
-overlaps = snapshot.overlaps(where, spark).groupBy("relation").count().orderBy("relation").toPandas()
+growth: Any = snapshot.growth(where, spark).toPandas()
+busiest: Any = snapshot.busiest_filters(messages, where).limit(10).toPandas()
+dead: Any = snapshot.dead_filters(messages, where).toPandas()
+subscribers: Any = snapshot.topics_per_subscriber(messages, where).toPandas()
+overlaps: Any = snapshot.overlaps(where, spark).groupBy("relation").count().orderBy("relation").toPandas()
 print(f"{len(dead)} filters match none of the messages, for instance {', '.join(dead['filter'][:3])}")
 
 # %% Plots.
