@@ -1,0 +1,163 @@
+"""Messages matched by Spark on two cores: both plans, and a worker's set brought up to date."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import snapshot
+from benchmarks.model import Benchmark, Contender, Group, check, timed
+from snapshot import sets, worker
+from subtrie import SubscriptionTrie
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WORDS = (20, 50, 50, 40, 20)
+"""How many different words there are at each place of a topic."""
+
+CHANGES = 1_000
+
+
+def _session() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.memory", "4g")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+
+
+def _filter(chance: random.Random, signatures: int) -> str:
+    words = [f"w{chance.randrange(count)}" for count in WORDS]
+    if chance.random() < 0.2:
+        wild = chance.randrange(signatures) + 1
+        for place in range(len(words)):
+            if wild >> place & 1:
+                words[place] = "*"
+        if wild >= 2 ** len(words):
+            words[(wild >> len(words)) % len(words)] = "#"
+    return ".".join(words)
+
+
+def _trie(subscriptions: int, signatures: int = 10, hot: int = 0) -> SubscriptionTrie:
+    chance = random.Random(1)
+    trie = SubscriptionTrie()
+    trie.subscribe_many(
+        (_filter(chance, signatures), f"s{chance.randrange(5_000)}", {"qos": 1}) for _ in range(subscriptions)
+    )
+    trie.subscribe_many(("w0.w0.w0.w0.w0", f"hot{number}") for number in range(hot))
+    return trie
+
+
+def _messages(spark: SparkSession, count: int, *, skewed: bool = False) -> DataFrame:
+    draw = "pow(rand({place}), 8)" if skewed else "rand({place})"
+    words = ", ".join(
+        f"concat('w', cast(floor({draw.format(place=place)} * {size}) as int))" for place, size in enumerate(WORDS)
+    )
+    frame = spark.range(count, numPartitions=2).selectExpr("id", f"concat_ws('.', {words}) as topic").cache()
+    check(frame.count() == count, "messages are missing")
+    return frame
+
+
+def _groups(quick: bool) -> Iterator[Group]:
+    spark = _session()
+    messages, small, large = (2_000, 200, 400) if quick else (1_000_000, 100_000, 1_000_000)
+    yield _group("uniform", _trie(small), _messages(spark, messages), small)
+    yield _group("skewed topics", _trie(small), _messages(spark, messages // 10, skewed=True), small)
+    yield _group("300 signatures", _trie(small, 300), _messages(spark, messages // 10), small)
+    hot = _trie(small // 10, hot=small)
+    yield _group("one filter with as many subscribers", hot, _messages(spark, messages // 10), small)
+    yield _group("uniform", _trie(large), _messages(spark, messages), large)
+
+
+def _group(what: str, trie: SubscriptionTrie, messages: DataFrame, subscriptions: int) -> Group:
+    topics = messages.groupBy("topic").count().collect()
+    matches = sum(row["count"] * sum(1 for _ in trie.entries(row["topic"])) for row in topics)
+    group: Group = []
+    for plan in ("trie", "join"):
+        matched: Any = snapshot.match_spark(messages, trie, plan=plan)
+        summed = matched.selectExpr("count(*)", "sum(hash(id, filter, subscriber))")
+        group.append(
+            Contender(f"{what}: {plan}", partial(_run, summed, matches), messages.count(), float(subscriptions))
+        )
+    return group
+
+
+def _run(summed: DataFrame, matches: int) -> float:
+    start = time.perf_counter()
+    row = summed.first()
+    seconds = time.perf_counter() - start
+    check(row is not None and row[0] == matches, f"Spark found {row}, the trie {matches} matches")
+    return seconds
+
+
+def _update(quick: bool) -> Iterator[Group]:
+    count = 2_000 if quick else 1_000_000
+    trie = SubscriptionTrie()
+    trie.subscribe_many((f"a.{n % 1000}.{n}.*", f"s{n % 5000}") for n in range(count))
+    with tempfile.TemporaryDirectory() as where, snapshot.Publisher(trie, where) as publisher:
+        first = publisher.publish()
+        for number in range(CHANGES // 2):
+            trie.subscribe(f"new.{number}.#", "new")
+            trie.unsubscribe(f"a.{number % 1000}.{number}.*", f"s{number % 5000}")
+        second = publisher.publish()
+        update = partial(_updated, where, first, second, len(trie))
+        rebuild = partial(_rebuilt, where, second, len(trie))
+        yield [
+            Contender("rebuild", rebuild, 1, float(count)),
+            Contender(f"apply {CHANGES:,} changes", update, 1, float(count)),
+        ]
+
+
+def _rebuilt(where: str, version: int, size: int) -> float:
+    worker.forget()
+    seconds = timed(sets.PublishedVersion(where, version).held)
+    check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
+    return seconds
+
+
+def _updated(where: str, first: int, second: int, size: int) -> float:
+    worker.forget()
+    sets.PublishedVersion(where, first).held()
+    return _timed_update(where, second, size)
+
+
+def _timed_update(where: str, version: int, size: int) -> float:
+    seconds = timed(sets.PublishedVersion(where, version).held)
+    check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
+    return seconds
+
+
+BENCHMARKS = [
+    Benchmark(
+        name="spark-match",
+        title="Messages matched by Spark, local[2], by number of subscriptions",
+        operation="message",
+        groups=_groups,
+        repeats=3,
+        x_label="subscriptions",
+        note="Warm: the workers have the set. Each answer has as many matches as `entries` names.",
+    ),
+    Benchmark(
+        name="worker-update",
+        title="A worker's set brought to the next published version",
+        operation="version",
+        groups=_update,
+        baseline="rebuild",
+        repeats=3,
+        x_label="subscriptions",
+    ),
+]
