@@ -92,7 +92,7 @@ class TestFilledAtOnce:
             assert {id(key) for key in Ctrie(pairs)} == {id(key) for key in one_by_one}
             filled.check()
         if not any(isinstance(key, Key) for key in keys):
-            assert Ctrie(pairs)._shape() == one_by_one._shape()
+            assert Ctrie(pairs)._shape() == one_by_one._shape()  # type: ignore[attr-defined]
 
     def test_a_key_given_again_keeps_its_first_object_and_has_the_last_value(self) -> None:
         first, again = Key("a", 5), Key("A", 5)
@@ -115,7 +115,7 @@ class TestFilledAtOnce:
         assert dict(m) == {i: -i for i in range(1000)}
         for i in range(1000):
             del m[i]
-        assert m._shape() == ("C",)
+        assert m._shape() == ("C",)  # type: ignore[attr-defined]
         m.check()
 
     def test_what_cannot_be_stored_changes_nothing(self) -> None:
@@ -128,7 +128,7 @@ class TestFilledAtOnce:
     def test_the_collector_is_as_it_was(self) -> None:
         assert gc.isenabled()
         with pytest.raises(TypeError):
-            Ctrie([("a", 1), 2])
+            Ctrie([("a", 1), 2])  # type: ignore[list-item]
         assert gc.isenabled()
         gc.disable()
         try:
