@@ -88,15 +88,32 @@ static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
 
 #endif
 
+/* The kind of a node, or the one that its type is derived from: a node with more to it is no leaf, but ends as one. */
+static inline leaf_kind *leaf_kind_below(PyTypeObject *type)
+{
+    for (;; type = type->tp_base) {
+        for (leaf_kind *kind = leaf_kinds; kind != leaf_kinds + LEAF_KINDS; kind++) {
+            if (kind->type == type) {
+                return kind;
+            }
+        }
+    }
+}
+
 static void leaf_drop(PyObject *node)
 {
-    leaf_kind *kind = leaf_kind_of(Py_TYPE(node));
+    leaf_kind *kind = leaf_kind_below(Py_TYPE(node));
     int plain = is_plain(node);
     PyObject_GC_UnTrack(node);
     for (int i = 0; i < kind->references; i++) {
         Py_DECREF(LEAF_REFERENCE(node, kind, i));
     }
-    leaf_free(kind, node, plain);
+    if (kind->type == Py_TYPE(node)) {
+        leaf_free(kind, node, plain);
+    }
+    else {
+        Py_TYPE(node)->tp_free(node);
+    }
 }
 
 /* From now on there may be leaves of this one's type, all of whose references are to None. */
