@@ -122,7 +122,7 @@ def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) ->
     for changes in in_batches(changed(newer.trie, older)):
         held = [Subscription(change.filter, change.subscriber, _latest(change)) for change in changes]
         done = 0
-        for batch in encode(held, newer, keys):
+        for batch in encode(held, newer, keys, older):
             some = changes[done : done + len(batch)]
             old = _options([change.before for change in some], keys)
             new = _options([change.after for change in some], keys)
@@ -149,16 +149,19 @@ def _options(mappings: Iterable[Mapping[str, Any] | None], keys: SubscriberKeys)
     return _maps(len(taken.offsets) // 4 - 1, taken)
 
 
-def encode(subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
-    """``subscriptions`` as batches of `schema`, in their order: one batch, or more of them where texts are long."""
+def encode(
+    subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys, *others: SubscriptionTrie
+) -> Iterator[pa.RecordBatch]:
+    """``subscriptions`` as batches of `schema`, in their order: one batch, or more of them where texts are long. They
+    are those of ``cut``, or of ``others``, whose subscribers must have keys of their own, too."""
     rows = Rows(cut.trie.dialect, keys, keys.is_given)
     constants = _Constants(cut)
     for held in subscriptions:
         rows.add(held.filter, group_of(held, cut.trie.dialect), held.subscriber, held.options)
         if rows.text >= BATCH_TEXT:
-            keys.note(rows, cut.trie)
+            keys.note(rows, cut.trie, *others)
             yield _batch(rows.taken(), constants)
-    keys.note(rows, cut.trie)
+    keys.note(rows, cut.trie, *others)
     columns = rows.taken()
     if columns.rows:
         yield _batch(columns, constants)

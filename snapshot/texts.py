@@ -61,9 +61,9 @@ class SubscriberKeys:
         """As `option_text`."""
         return option_text(name, value)
 
-    def note(self, rows: Rows, trie: SubscriptionTrie) -> None:
+    def note(self, rows: Rows, *tries: SubscriptionTrie) -> None:
         """Take into account what kinds of subscribers and options some rows have. Where their keys could be one, those
-        of all subscribers of their trie are compared.
+        of all subscribers of the tries that they are of are compared.
 
         :raises ValueError: two subscribers have the same key
         """
@@ -74,8 +74,9 @@ class SubscriberKeys:
             return
         both = INTEGER_TEXTS | INTEGERS
         if self.kinds & OTHERS or self.kinds & both == both:
-            for held in trie.subscriptions():
-                self.of(held.subscriber)
+            for trie in tries:
+                for held in trie.subscriptions():
+                    self.of(held.subscriber)
 
     def _give(self, subscriber: Hashable) -> str:
         key = self._key(subscriber)

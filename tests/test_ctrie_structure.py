@@ -28,7 +28,10 @@ def colliding(number: int) -> list[Key]:
 
 
 def trie_of(*keys: Key, make: Callable[..., Any] = Ctrie) -> Any:
-    return make(((k, k.name) for k in keys), hash=hash_of)
+    trie = make(hash=hash_of)
+    for k in keys:  # one by one, each on its own way down
+        trie[k] = k.name
+    return trie
 
 
 def kinds(shape: tuple[Any, ...]) -> Iterator[str]:
@@ -476,7 +479,9 @@ def shape_notices(make: Callable[..., Any]) -> None:
         assert trie.pop(k) == ("new" if k == keys[1] else k.name)
         trie.check()
     assert trie._shape() == ("C",)
-    eights: Any = make(((k, k) for k in range(32)), hash=lambda k: k % 4, equal=lambda one, other: one % 8 == other % 8)
+    eights: Any = make(hash=lambda k: k % 4, equal=lambda one, other: one % 8 == other % 8)
+    for n in range(32):
+        eights[n] = n
     assert sorted(eights.items()) == [(k, k + 24) for k in range(8)]
     eights.check()
 

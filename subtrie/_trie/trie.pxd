@@ -22,7 +22,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef object __weakref__
 
     cdef object _check_branch(self, object branch)
-    cdef tuple _both(self, SubscriptionTrie older)
+    cdef tuple _both(self, object older)
     cdef object _writable(self)
     cdef tuple _path(self, object filter)
     cdef tuple _place(self, object filter, object queue)

@@ -655,7 +655,7 @@ class SubscriptionTrie(Matchable):
         """Begin a walk that fills columns with the present subscriptions, for columns.py."""
         return set_columns(freeze_root(self._root), self.dialect, texts, ask)
 
-    def _both(self, older: SubscriptionTrie) -> tuple[Root, Root]:
+    def _both(self, older: Any) -> tuple[Root, Root]:
         """Return the roots, read-only, of a difference. Errors as `diff`."""
         if not isinstance(older, SubscriptionTrie):
             raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")

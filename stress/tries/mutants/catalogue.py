@@ -466,7 +466,7 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "a chain is followed wherever it leads",
         _TEXT_NODE,
-        "        if word != wanted:",
+        "        if wanted is not None and word != wanted:",
         "        if False:",
     ),
     _of_subscriptions(
@@ -613,8 +613,8 @@ _CHECKER: Final = (
     _of_checker(
         "answers do not count",
         "spec",
-        "return (after,) if result is UNSEEN or result == answer else ()",
-        "return (after,)",
+        "if result is UNSEEN or result == answer:",
+        "if True:",
     ),
     _of_checker(
         "what was tried is forgotten to be of a state",
