@@ -405,7 +405,7 @@ class TestTokens:
 
     def test_an_order_that_does_not_fit(self, twin: TrieCopy) -> None:
         with pytest.raises(Drift):
-            trace(TrieExperiment(twin, TWO_THREADS[0]), [0] * 200)
+            trace(TrieExperiment(twin, TWO_THREADS[0]), [0] * 20)
 
     def test_an_order_that_fits(self, twin: TrieCopy) -> None:
         experiment = TrieExperiment(twin, TWO_THREADS[0])

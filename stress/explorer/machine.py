@@ -212,6 +212,10 @@ class Machine:
         execution.cut = self.enabled != 0 and not execution.trouble
         return execution
 
+    def waits(self, thread: int) -> bool:
+        """Whether a thread waits for another one, or for a time."""
+        return thread in self._waiting
+
     def _relent(self) -> bool:
         """Nobody can go on: let time pass for whoever waits for a certain time at most, or let those who go in circles
         go on with it. Whether there is anybody.

@@ -43,7 +43,8 @@ class Given:
             return -1
         to = self._order[machine.step]
         if not machine.enabled >> to & 1:
-            if not machine.enabled or any(machine.enabled >> thread & 1 for thread in self._order[machine.step :]):
+            others = any(machine.enabled >> thread & 1 for thread in self._order[machine.step :])
+            if not machine.enabled or others or not machine.waits(to):
                 raise Drift(to, machine.step)
             machine.enabled = 0  # those who could go on have stopped for ever; who waits for them may be let on
             return -1
