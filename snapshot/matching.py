@@ -3,9 +3,9 @@
 ``trie``: each Python worker holds a trie (`snapshot.worker`), sent by the driver or read from a published directory,
 and messages go through it. ``join``: Spark alone joins messages and subscriptions on keys (`snapshot.signatures`).
 
-What each costs was measured on two cores (benchmarks, ``spark-match``). The trie costs the same for each message
-whatever the set looks like, and some seconds at the start for a large set; the join costs more for each signature that
-the set has. `explain` says what follows for a given set.
+What each costs is estimated from runs on two busy cores; the benchmark ``spark-match`` measures it. The trie costs the
+same for each message whatever the set looks like, and some seconds at the start for a large set; the join costs more
+for each signature that the set has. `explain` says what follows for a given set.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Source = SubscriptionTrie | str | os.PathLike[str]
 SAMPLE = 5_000
 """Subscriptions that are looked at to choose a plan."""
 
-# Measured on two cores, a million messages of five words (docs/spark.md): microseconds of both together.
+# Estimates for two cores and messages of five words: microseconds of both together.
 TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 2.5
 JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.5, 0.3, 1.5, 3.0
 
