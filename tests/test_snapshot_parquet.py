@@ -288,6 +288,17 @@ class TestDamage:
         with pytest.raises(OSError, match="CRC checksum verification failed"):
             pq.read_table(path, page_checksum_verification=True)
 
+    def test_of_any_bit_of_the_metadata_is_noticed(self, path: Path) -> None:
+        snapshot.write(trie_of(("a", 7, {"qos": 1})), path)
+        whole = path.read_bytes()
+        marks = (parquet.METADATA_KEY, parquet.DIGEST_KEY)
+        near = {at for mark in marks for at in range(whole.index(mark) - 8, whole.index(mark) + len(mark) + 4)}
+        for bit in (8 * byte + number for byte in sorted(near) for number in range(8)):
+            flip(path, bit)
+            loaded = loaded_or_refused(path)
+            assert loaded is None or held_by(loaded) == {("a", 7): {"qos": 1}}, f"bit {bit}"
+            path.write_bytes(whole)
+
     @pytest.mark.parametrize("seed", range(10))
     def test_of_any_bit_is_noticed_or_does_no_harm(self, path: Path, seed: int) -> None:
         trie = trie_of(*((f"a.{number}", f"s{number}", {"qos": number % 3, "note": "x"}) for number in range(50)))
