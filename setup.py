@@ -37,9 +37,9 @@ MODULES = {
     "subtrie._trie.match.answer_cache": "subtrie/_trie/match/answer_cache.py",
     "subtrie._trie.match.columns": "subtrie/_trie/match/columns.py",
     "subtrie._trie.match.deliveries": "subtrie/_trie/match/deliveries.py",
-    "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.pyx",
+    "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.py",
+    "subtrie._trie.match.warming": "subtrie/_trie/match/warming.pyx",
     "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.pyx",
-    "subtrie._trie.match.cache_lookup": "subtrie/_trie/match/cache_lookup.pyx",
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.pyx",
     "subtrie._trie.editing": "subtrie/_trie/editing.py",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
@@ -82,6 +82,10 @@ if platform.machine() in ("x86_64", "AMD64"):
     # of its own, which processors that do not know it pass over.
     COMPILER_FLAGS += ["-mpopcnt", "-mprfchw"]
 
+# Cython lets other modules call what a .pxd declares, and gcc hesitates to inline what others may call. A traversal is
+# its small functions, called for each node.
+EXTRA_FLAGS = {"subtrie._trie.match.traversal": ["-DCYTHON_INLINE=inline __attribute__((always_inline))"]}
+
 # Without symbols for debuggers a wheel is a third as large.
 LINKER_FLAGS = ["-Wl,-s"] if sys.platform == "linux" else []
 
@@ -112,7 +116,7 @@ def extensions() -> list[Extension]:
             [source],
             include_dirs=sorted({str(header.parent) for header in headers}),
             depends=[*map(str, headers), "setup.py"],
-            extra_compile_args=COMPILER_FLAGS,
+            extra_compile_args=COMPILER_FLAGS + EXTRA_FLAGS.get(module, []),
             extra_link_args=LINKER_FLAGS,
         )
         for module, source in MODULES.items()

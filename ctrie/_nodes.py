@@ -220,6 +220,8 @@ if not cython.compiled:  # views of borrowed nodes; the compiled ones (_nodes.px
     hash_of = attrgetter("hash")
     key_of = attrgetter("key")
     value_of = attrgetter("value")
+    entries_of = attrgetter("entries")
+    entombed_in = attrgetter("sn")
 
 UNDECIDED = "undecided"
 COMMITTED = "committed"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctrie._slot import Slot, compare_and_set, initialise, load
+from ctrie._slot import Slot, compare_and_set, initialise, load, peek
 
 
 class Row:
@@ -35,6 +35,11 @@ def _empty_slot() -> Slot:
 def load_at(row: Row, place: int) -> Any:
     """As `load`, of the slot with `place` others before it."""
     return load(row._slots[place])
+
+
+def peek_at(row: Row, place: int) -> Any:
+    """As `peek`, of the slot with `place` others before it."""
+    return peek(row._slots[place])
 
 
 def compare_and_set_at(row: Row, place: int, expected: object, desired: object) -> bool:

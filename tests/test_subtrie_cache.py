@@ -264,13 +264,13 @@ STALE = Fault(
 FIRST_LEVEL_ONLY = Fault(
     "only the first level is watched",
     "subtrie._trie.match.questions_interpreted",
-    "trie._root, reading.seen[0], *reading.seen)",
-    "trie._root, reading.seen[0], *reading.seen[:2])",
+    "trie._root, read.seen[0], *read.seen)",
+    "trie._root, read.seen[0], *read.seen[:2])",
 )
 ANY_ROOT = Fault(
     "another root is taken for the same one",
     "subtrie._trie.match.answer_cache",
-    "isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]",
+    "is_exactly(first, INode) and peek(first) is item_of(remembered, FIRST_MAIN)",
     "True",
 )
 

@@ -97,18 +97,26 @@ class TestMovingFromFilterToFilter:
             assert missed(subscription_twin(), QUESTIONS[question], old, new) == [], f"from {old} to {new}"
 
 
-MATCHING = "subtrie._trie.match.reading"
-NO_SECOND_PASS = Fault("branches are read at different moments", MATCHING, "or reading.still_holds(first)", "or True")
+MATCHING = "subtrie._trie.match.traversal"
+NO_SECOND_PASS = Fault("branches are read at different moments", MATCHING, "not still_holds(t, root, first)", "False")
 BLIND_SECOND_PASS = Fault(
-    "the second pass looks at the root only", MATCHING, "if load(seen[i]) is not seen[i + 1]:", "if False:"
+    "the second pass looks at the root only",
+    MATCHING,
+    "if peek(as_node(seen[at])) is not as_node(seen[at + 1]):",
+    "if False:",
 )
 HALF_A_READ_SET = Fault(
     "I-nodes inside a level are not noted",
     MATCHING,
-    "            self.seen.append(inode)\n            self.seen.append(main)\n",
-    "",
+    "main = note(ends, node, 0)",
+    "main = peek(node)",
 )
-HASTY_NO = Fault("has_match says no after one pass", MATCHING, "(only_first and reading.found)", "only_first")
+HASTY_NO = Fault(
+    "has_match says no after one pass",
+    MATCHING,
+    "outcome == THROUGH and OTHERS",
+    "outcome == THROUGH and not t.only_first and OTHERS",
+)
 
 
 class TestTheSuiteNotices:
@@ -140,7 +148,7 @@ COLLIDING = Start(
     [(On("s1.b", "anna"), On("*.b", "anna")), (On("s1.b", "dora"), On("s2.b", "bert"))],
 )
 INSIDE = Start(
-    filled(On("s1", "bert"), On("s2", "bert"), On("#.s1", "anna"), On("#.a", "carl"), On("#.b", "carl")),
+    filled(*(On(filter, "bert") for filter in ("s1", "s2", "#.s2", "#.s1", "#.a")), On("#.s1", "anna")),
     "s1",
     [(On("#.s1", "anna"), On("s1", "anna"))],
 )

@@ -49,7 +49,8 @@ _EDITING: Final = "subtrie._trie.editing"
 _BRANCH: Final = "subtrie._trie.branch"
 _CACHE: Final = "subtrie._trie.match.answer_cache"
 _TEXT_NODE: Final = "subtrie._trie.packed_key"
-_MATCHING: Final = "subtrie._trie.match.reading"
+_MATCHING: Final = "subtrie._trie.match.traversal"
+_PATHS: Final = "subtrie._trie.match.reading"
 _SUBSCRIBERS: Final = "subtrie._trie.subscribers"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
 _A_TORN_MATCH: Final = (
@@ -391,27 +392,27 @@ _APPROACH: Final = (
 
 _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
-        "a match has no second pass", _MATCHING, "or reading.still_holds(first)", "or True", shown_by=_A_TORN_MATCH
+        "a match has no second pass", _MATCHING, "not still_holds(t, root, first)", "False", shown_by=_A_TORN_MATCH
     ),
     _of_subscriptions(
         "the second pass looks at the root only",
         _MATCHING,
-        "if load(seen[i]) is not seen[i + 1]:",
+        "if peek(as_node(seen[at])) is not as_node(seen[at + 1]):",
         "if False:",
         shown_by=_A_TORN_MATCH,
     ),
     _of_subscriptions(
         "I-nodes inside a level are not looked at again",
         _MATCHING,
-        "            self.seen.append(inode)\n            self.seen.append(main)\n",
-        "",
+        "main = note(ends, node, 0)",
+        "main = peek(node)",
         shown_by=_A_TORN_MATCH,
     ),
     _of_subscriptions(
         "has_match says no after one pass",
         _MATCHING,
-        "(only_first and reading.found)",
-        "only_first",
+        "outcome == THROUGH and OTHERS",
+        "outcome == THROUGH and not t.only_first and OTHERS",
         shown_by=(
             "a wildcard about to go",
             ((("has_match", ("a.b",)),), (("subscribe", ("a.b", "x")), ("unsubscribe", ("*.b", "y")))),
@@ -427,7 +428,7 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "an answer is recalled whatever root there is",
         _CACHE,
-        "isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]",
+        "is_exactly(first, INode) and peek(first) is item_of(remembered, FIRST_MAIN)",
         "True",
         starts=("an answer remembered before a snapshot",),
     ),
@@ -486,8 +487,8 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "of a tomb with a branch, a match sees nothing",
         _MATCHING,
-        "    return new_cnode(0, ()) if sn is None else",
-        "    return new_cnode(0, ()) if True else",
+        "    return THROUGH if node is borrow(None) else",
+        "    return THROUGH if True else",
         starts=("left with a tomb to roll up",),
     ),
     _of_subscriptions(
@@ -546,20 +547,20 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "who asked for the topic by name is not found beside wildcards",
         _MATCHING,
-        "self._reach(reached, self._literal(level, cn, query.whole, query.whole_hash), _BIT << len(query.words))\n",
-        "pass\n",
+        "        outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))\n",
+        "        pass\n",
         starts=("exact, a filter of each kind",),
     ),
     _of_subscriptions(
         "filters behind the mark are not looked at",
         _MATCHING,
-        "            self._reach(reached, self._wild(cn, MARKED), positions)\n",
-        "",
+        "    return _visit(t, ends, _wild(main, bitmap, MARKED), 0, 1)\n",
+        "    return outcome\n",
         starts=("exact, a filter of each kind",),
     ),
     _of_subscriptions(
         "the mark is told as a word",
-        _MATCHING,
+        _PATHS,
         "    if branch.hash != MARKED:",
         "    if True:",
         starts=("exact, a filter behind the mark about to go",),

@@ -1,24 +1,66 @@
 # C types for answer_cache.py.
 cimport cython
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from ctrie._row cimport Row
+from ctrie._native cimport Borrowed
+from ctrie._row cimport Row, row_size
+
+cdef extern from "bytes.h":
+    pass
 
 cdef extern from *:
-    # Views for borrowed traversal; see ctrie/_nodes.pxd.
     """
-    #define SUBTRIE_STRIPES(c) ((PyObject *)((struct __pyx_obj_7subtrie_5_trie_5match_12answer_cache_Cache *)(c))->stripes)
-    #define SUBTRIE_PLACES(t) ((PyObject *)((struct __pyx_obj_7subtrie_5_trie_5match_12answer_cache_Table *)(t))->places)
-    #define SUBTRIE_HITS(t) (&((struct __pyx_obj_7subtrie_5_trie_5match_12answer_cache_Table *)(t))->hits)
-    #define SUBTRIE_MISSES(t) (&((struct __pyx_obj_7subtrie_5_trie_5match_12answer_cache_Table *)(t))->misses)
+    /* The threads take the stripes of a cache (answer_cache.py) in turn, each for good. */
+    static int stripe_of_thread(int stripes)
+    {
+        static unsigned threads;
+    #ifdef __GLIBC__
+        __attribute__((tls_model("initial-exec")))
+    #endif
+        static _Thread_local unsigned number;
+        if (number == 0) {
+            number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+        }
+        return (int)(number % (unsigned)stripes);
+    }
+    /* A statistic: two threads of one stripe may count as one. */
+    static inline void count_one(int64_t *counter)
+    {
+        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    }
+    static inline Py_hash_t text_hash(PyObject *text)
+    {
+        Py_hash_t known = __atomic_load_n(&((PyASCIIObject *)text)->hash, __ATOMIC_RELAXED);
+        return known != -1 ? known : PyObject_Hash(text);
+    }
+    static inline int same_text(PyObject *a, PyObject *b)
+    {
+        Py_ssize_t length = PyUnicode_GET_LENGTH(a);
+        int kind = PyUnicode_KIND(a);
+        return a == b || (length == PyUnicode_GET_LENGTH(b) && kind == (int)PyUnicode_KIND(b) &&
+                          same_bytes(PyUnicode_DATA(a), PyUnicode_DATA(b), length * kind));
+    }
     """
-    PyObject *SUBTRIE_STRIPES(PyObject *cache)
-    PyObject *SUBTRIE_PLACES(PyObject *table)
-    int64_t *SUBTRIE_HITS(PyObject *table)
-    int64_t *SUBTRIE_MISSES(PyObject *table)
+    int stripe_of_thread(int stripes)
+    void count_one(int64_t *counter)
+    Py_hash_t hash_of_text "text_hash" (Borrowed text)
+    bint is_same_text "same_text" (Borrowed text, Borrowed other)
 
-cdef int STRIPES, SUBSCRIBERS, DELIVERIES, KINDS, WAYS, MOST_SEEN, TOPIC, ANSWER, ROOT, FIRST, FIRST_MAIN
+cdef enum:
+    STRIPES = 16
+    SUBSCRIBERS = 0
+    DELIVERIES = 1
+    KINDS = 2
+    WAYS = 4
+    MOST_SEEN = 64
+
+cdef enum:
+    TOPIC = 0
+    ANSWER = 1
+    ROOT = 2
+    FIRST = 3
+    FIRST_MAIN = 5
+
 cdef object MOST_PLACES
 
 
@@ -33,6 +75,33 @@ cdef class Cache:
     cdef Row stripes
 
 
+# Views of what is borrowed, and what needs no Python code.
+cdef inline int own_stripe(int kind) noexcept:
+    return kind * STRIPES + stripe_of_thread(STRIPES)
+
+
+cdef inline Borrowed stripes_of(Borrowed cache) noexcept:
+    return <Borrowed>(<Cache>cache).stripes
+
+
+cdef inline Borrowed places_of(Borrowed table) noexcept:
+    return <Borrowed>(<Table>table).places
+
+
+cdef inline void count_hit(Borrowed table) noexcept:
+    count_one(&(<Table>table).hits)
+
+
+cdef inline void count_miss(Borrowed table) noexcept:
+    count_one(&(<Table>table).misses)
+
+
+@cython.locals(topic_hash=Py_hash_t, table=Borrowed, found=Borrowed, answer=object)
+cdef object recall(Borrowed cache, Borrowed topic, int stripe)
+@cython.locals(first=Py_ssize_t, i=Py_ssize_t, found=Borrowed)
+cdef Borrowed _remembered_in(Borrowed places, Borrowed topic, Py_hash_t topic_hash) noexcept
+@cython.locals(first=Borrowed, i=Py_ssize_t)
+cdef bint _still_hold(Borrowed remembered) noexcept
 @cython.locals(cache=Cache)
 cpdef Cache new_cache(places)
 @cython.locals(table=Table)

@@ -1,7 +1,7 @@
 """The match cache: answers that are remembered for as long as all that they were read from is unchanged.
 
 A match is an answer of one instant because the I-nodes that it read still held the same main nodes when it read them
-again (reading.py). The same test makes a remembered answer exact: if all of them still hold what they held, then the
+again (traversal.py). The same test makes a remembered answer exact: if all of them still hold what they held, then the
 answer is what a match would find now. A displaced main node never comes back, and cannot be mistaken for another one
 while it is remembered, so that nobody has to invalidate anything: a writer does nothing for the cache and knows nothing
 of it. The linearization point of a recalled answer is the moment before the first of these reads.
@@ -35,32 +35,37 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 import threading
+from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
     from ctrie._nodes import INode
-    from ctrie._row import Row, compare_and_set_at, load_at, new_row
-    from ctrie._slot import load
+    from ctrie._row import Row, compare_and_set_at, load_at, new_row, peek_at
+    from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
+    from subtrie._trie.match.walk import item_of, size_of
 else:
-    from cython.cimports.ctrie._native import load
+    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
     from cython.cimports.ctrie._nodes import INode
-    from cython.cimports.ctrie._row import Row, compare_and_set_at, load_at, new_row
+    from cython.cimports.ctrie._row import Row, compare_and_set_at, load_at, new_row, peek_at
+    from cython.cimports.subtrie._trie.match.walk import item_of, size_of
 
-STRIPES = 16  # of each kind
-# Kinds of answers: subscribers (match), deliveries.
-SUBSCRIBERS = 0
-DELIVERIES = 1
-KINDS = 2
-WAYS = 4
 MOST_PLACES = 1 << 16
-MOST_SEEN = 64  # I-nodes; what has read more is not remembered, which bounds what a full cache holds
 
-# The items of what is remembered.
-TOPIC = 0
-ANSWER = 1
-ROOT = 2
-FIRST = 3
-FIRST_MAIN = 5
+if not cython.compiled:  # in answer_cache.pxd, enums
+    STRIPES = 16  # of each kind
+    # Kinds of answers: subscribers (match), deliveries.
+    SUBSCRIBERS = 0
+    DELIVERIES = 1
+    KINDS = 2
+    WAYS = 4
+    MOST_SEEN = 64  # I-nodes; what has read more is not remembered, which bounds what a full cache holds
+
+    # The items of what is remembered.
+    TOPIC = 0
+    ANSWER = 1
+    ROOT = 2
+    FIRST = 3
+    FIRST_MAIN = 5
 
 
 class Table:
@@ -110,23 +115,45 @@ def place_number(table: Table, topic_hash: int, i: int) -> int:
     return first + ((topic_hash >> 32 ^ i) & WAYS - 1)
 
 
-def recall(table: Table, topic: str) -> tuple[Any, ...] | None:
-    """Return the answer that is remembered for `topic` if it still is the answer, else None. Wait-free."""
-    topic_hash = hash(topic)
+def recall(cache: Any, topic: Any, stripe: int) -> tuple[Any, ...] | None:
+    """Return the answer that a stripe remembers for `topic`, an exact string, if it still is the answer, else None;
+    None also where the stripe has no table yet. Cache and topic are borrowed from the caller. Wait-free."""
+    topic_hash = hash_of_text(topic)
+    answer = None
+    pin()
+    table = peek_at(stripes_of(cache), stripe)
+    if table is not borrow(None):
+        found = _remembered_in(places_of(table), topic, topic_hash)
+        if found is not borrow(None) and _still_hold(found):
+            answer = borrowed(item_of(found, ANSWER))
+            count_hit(table)
+        else:
+            count_miss(table)
+    unpin()
+    return answer
+
+
+def _remembered_in(places: Any, topic: Any, topic_hash: int) -> Any:
+    """Return what is remembered of a topic, or None, borrowed."""
+    first = topic_hash & (row_size(places) - WAYS)
     for i in range(WAYS):
-        found = load_at(table.places, place_number(table, topic_hash, i))
-        if type(found) is tuple and found[TOPIC] == topic and _still_hold(found):
-            table.hits += 1
-            return found[ANSWER]  # type: ignore[no-any-return]
-    table.misses += 1
-    return None
+        found = peek_at(places, first + ((topic_hash >> 32 ^ i) & (WAYS - 1)))
+        if is_exactly(found, tuple) and is_same_text(item_of(found, TOPIC), topic):
+            return found
+    return borrow(None)
 
 
-def _still_hold(remembered: tuple[Any, ...]) -> bool:
-    first = load(remembered[ROOT])
-    if first is not remembered[FIRST] and not (isinstance(first, INode) and load(first) is remembered[FIRST_MAIN]):
+def _still_hold(remembered: Any) -> bool:
+    """Tell whether all that an answer was read from holds what it held."""
+    first = peek(item_of(remembered, ROOT))
+    if first is not item_of(remembered, FIRST) and not (
+        is_exactly(first, INode) and peek(first) is item_of(remembered, FIRST_MAIN)
+    ):
         return False
-    return all(load(remembered[i]) is remembered[i + 1] for i in range(FIRST + 1, len(remembered), 2))
+    for i in range(FIRST + 1, size_of(remembered), 2):
+        if peek(item_of(remembered, i)) is not item_of(remembered, i + 1):
+            return False
+    return True
 
 
 def wanted_place(table: Table, topic: str) -> int:
@@ -185,6 +212,28 @@ def counts(cache: Cache) -> tuple[int, int]:
     return hits, misses
 
 
-def stripe_of_thread(kind: int) -> int:
-    """Return the number of the present thread's stripe (the compiled twin numbers threads as they come)."""
-    return kind * STRIPES + threading.get_native_id() % STRIPES
+if not cython.compiled:  # the compiled bodies are in answer_cache.pxd
+
+    def own_stripe(kind: int) -> int:
+        """Return the number of the present thread's stripe (the compiled twin numbers threads as they come)."""
+        return kind * STRIPES + threading.get_native_id() % STRIPES
+
+    def hash_of_text(topic: str) -> int:
+        """Return the hash of an exact string, without running Python code."""
+        return hash(topic)
+
+    def is_same_text(text: str, other: str) -> bool:
+        """Tell whether two exact strings are equal, without running Python code."""
+        return text == other
+
+    def count_hit(table: Any) -> None:
+        """Count, in a borrowed table, an answer that was recalled."""
+        table.hits += 1
+
+    def count_miss(table: Any) -> None:
+        """Count, in a borrowed table, a topic whose answer has to be found."""
+        table.misses += 1
+
+    stripes_of = attrgetter("stripes")
+    places_of = attrgetter("places")
+    row_size = attrgetter("size")

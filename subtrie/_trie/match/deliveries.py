@@ -1,6 +1,6 @@
 """Deliveries: what a match says to a broker. Who gets the message, with which options, by which filter and group.
 
-A traversal (reading.py) finds branches. What becomes of them is decided here, for both twins:
+A traversal (traversal.py) finds branches. What becomes of them is decided here, for both twins:
 
     found      one for each subscriber of the branches found, or for all of a branch with groups, which are then in the
                subscriber's place; nobody is shown such a one

@@ -1,13 +1,12 @@
-"""Matching with borrowed pointers: the compiled body of reading.py, which is the text to read.
+"""The compiled twin's entry to matching: a topic's words are found and hashed in place, and the answer is put together
+out of what the two passes (traversal.py) have found, with one reference counted for each subscriber handed out.
 
-What differs: a topic's words are hashed in place, positions are the bits of one machine word (topics of 64 words and
-more take the other body, and so do dialects whose separator or wildcards are no ASCII characters), and no reference is
-counted before the subscribers are handed out. A pin (ctrie/c/epoch.h) keeps alive what is passed; while it is held no
-Python code runs and nothing is allocated but by malloc. On GIL builds the same rule keeps a collection, and with it a
-finalizer, from changing the trie under a traversal, which therefore needs no second pass there.
+Topics of 64 words and more are matched by reading.py, and so are those of dialects whose separator or wildcards are no
+ASCII characters. A pin (ctrie/c/epoch.h) keeps alive what is found until its references are taken; while it is held no
+Python code runs and nothing is allocated but by malloc.
 
 Here are the plan of a dialect, the paths of filters and the questions themselves; their steps have files of their own:
-the two passes (traversal.pyx), each subscriber once (dedupe.pyx), answers that are remembered (cache_lookup.pyx).
+the two passes (traversal.py), each subscriber once (dedupe.pyx), answers that are remembered (answer_cache.py).
 """
 
 import os
@@ -19,7 +18,6 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memchr, memcpy, memmove
 
-from ctrie._descent cimport help_pending
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
@@ -27,19 +25,20 @@ from ctrie._nodes cimport INode, Root, freeze_root, hash_of as CTRIE_HASH, rdcss
 from subtrie._trie.branch cimport Chain, sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.answer_cache cimport (
-    ANSWER, DELIVERIES, FIRST, MOST_SEEN, ROOT, SUBSCRIBERS, TOPIC, Table, own_table, remember, wanted_place
+    ANSWER, DELIVERIES, FIRST, MOST_SEEN, ROOT, SUBSCRIBERS, TOPIC, Table, own_stripe, own_table, recall, remember,
+    wanted_place
 )
 from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
-from subtrie._trie.match.cache_lookup cimport recalled
 from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
 from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
 from subtrie._trie.match.trail cimport trail_add
-from subtrie._trie.match.traversal cimport (
-    ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, ROOM, THROUGH, UNSPLIT, Step, Trails, Traversal,
-    estimated_size, prefetch, prefetch_to_count, still_holds, traverse, warm
+from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
+from subtrie._trie.match.walk cimport (
+    ABOVE, MOST_WORDS, NOTED, Trails, Traversal, prefetch, prefetch_to_count
 )
+from subtrie._trie.match.warming cimport ROOM, Step, estimated_size, warm
 from subtrie._trie.packed_key cimport text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport (
     MANY_WORDS, MARKED, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
@@ -448,33 +447,16 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
     """Traverse until an answer of one instant is found and its subscribers are taken. 0: the trie changed; UNSPLIT:
     there is none without the topic's words. The root is borrowed from the trie: to count a use of it would be to write
     where all threads read."""
-    cdef PyObject *first
-    cdef int outcome
-    cdef bint holds, taken = True
-    while True:
-        pin()
-        first = slot_read(CTRIE_SLOT(borrowed))
-        if not CTRIE_IS(first, INODE):
-            unpin()
-            rdcss_read_root(<Root>borrowed)
-            continue
-        outcome = traverse(&s.walk, first)
-        if outcome == PENDING:
-            help_pending(<Root>borrowed, s.walk.pending, s.walk.pending_main)
-            continue
-        if outcome == UNSPLIT:
-            unpin()
-            return UNSPLIT
-        holds = not SLOT_NEEDS_PIN or (<Root>borrowed).readonly or outcome == ENOUGH
-        holds = holds or still_holds(&s.walk, borrowed, first)
-        if holds and outcome == THROUGH and not s.walk.only_first:
-            taken = _take_found(s)
-            if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
-                _take_seen(s)
-        unpin()
-        if outcome == NO_MEMORY or not taken:
-            raise MemoryError()
-        return holds
+    cdef bint taken = True
+    cdef int outcome = read_pinned(&s.walk, borrowed)
+    if outcome == THROUGH and not s.walk.only_first:
+        taken = _take_found(s)
+        if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
+            _take_seen(s)
+    unpin()
+    if outcome == NO_MEMORY or not taken:
+        raise MemoryError()
+    return UNSPLIT if outcome == UNSPLIT else outcome != CHANGED
 
 
 cdef int _read_at_last(Scratch *s, PyObject *root) except -1:
@@ -645,11 +627,11 @@ cpdef tuple match(Matchable trie, topic, bint take_turns=True):
 
 cdef inline tuple _match(Matchable trie, topic, bint take_turns, bint *by_turns):
     """The same, and tell whether the answer depends, or may depend, on whose turn it is."""
-    cdef int stripe
+    cdef int stripe = own_stripe(SUBSCRIBERS)
     cdef Table table
     if <PyObject *>trie._cache == Py_None or not PyUnicode_CheckExact(topic):
         return _match_now(trie, topic, None, take_turns, by_turns)
-    answer = recalled(<PyObject *>trie._cache, <PyObject *>topic, SUBSCRIBERS, &stripe)
+    answer = recall(<PyObject *>trie._cache, <PyObject *>topic, stripe)
     if answer is not None:
         by_turns[0] = False
         return <tuple>answer
@@ -778,7 +760,7 @@ cpdef list deliveries_many(Matchable trie, topics):
 
 # ------------------------------------------------------------------------------------------------------------- warming
 #
-# Whether a warming pass (traversal.pyx) pays is found out as the topics go by. In a small trie it never does, and one
+# Whether a warming pass (warming.pyx) pays is found out as the topics go by. In a small trie it never does, and one
 # topic in LOOK tells whether the trie is small. Where it is not, of every ROUNDS groups the first TRIED are matched with
 # and without a pass by turns, and timed, without the slowest of either kind, which something else may have been the
 # cause of; the cheaper way serves for the rest.
@@ -907,11 +889,11 @@ cdef void _split_to_warm(Traversal *t, Plan plan, PyObject *topic) noexcept:
 
 cpdef tuple deliveries(Matchable trie, topic):
     """Return who gets a message on `topic`, at one instant."""
-    cdef int stripe
+    cdef int stripe = own_stripe(DELIVERIES)
     cdef bint shared
     cdef Table table = None
     if <PyObject *>trie._cache != Py_None and PyUnicode_CheckExact(topic):
-        answer = recalled(<PyObject *>trie._cache, <PyObject *>topic, DELIVERIES, &stripe)
+        answer = recall(<PyObject *>trie._cache, <PyObject *>topic, stripe)
         if answer is not None:
             return <tuple>answer
         table = own_table(trie._cache, stripe)

@@ -1,33 +1,29 @@
-"""The interpreted twin's entry to matching: the functions of questions.pyx on reading.py alone."""
+"""The interpreted twin's entry to matching: the functions of questions.pyx, on the same two passes (traversal.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from ctrie._nodes import Rooted
+from ctrie._nodes import Root, Rooted, freeze_root
+from ctrie._slot import unpin
+from subtrie._trie.branch import Branch, subscribers_of
+from subtrie._trie.groups import Shared
 from subtrie._trie.match.answer_cache import (
     DELIVERIES,
     MOST_SEEN,
     SUBSCRIBERS,
     Cache,
+    own_stripe,
     own_table,
     recall,
     remember,
-    stripe_of_thread,
     wanted_place,
 )
 from subtrie._trie.match.deliveries import Told, delivered, found_by, held
-from subtrie._trie.match.reading import (
-    TRIAL,
-    WORTH,
-    Query,
-    Reading,
-    distinct_subscribers,
-    has_groups,
-    new_query,
-    read_matches,
-)
+from subtrie._trie.match.reading import RETRIES, TRIAL, WORTH, Distinct, Query, extended, new_query, read_matches
+from subtrie._trie.match.traversal import CHANGED, UNSPLIT, read_pinned
+from subtrie._trie.match.walk import MOST_WORDS, Trails, Traversal, Word
 from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 from subtrie.dialects import Dialect
 
@@ -49,13 +45,15 @@ __all__ = [
 class Plan:
     """What matching needs of a dialect, and whether the trie is one with `exact=True` (exact_layout.py)."""
 
-    __slots__ = ("dialect", "exact", "separator", "share")
+    __slots__ = ("dialect", "exact", "in_place", "separator", "share")
 
     def __init__(self, dialect: Dialect, exact: bool) -> None:
+        characters = [dialect.separator, dialect.one_word, dialect.many_words or dialect.one_word]
         self.dialect = dialect
         self.exact = exact
         self.separator = dialect.separator
         self.share = dialect.share_prefix
+        self.in_place = all(len(c) == 1 and c.isascii() for c in characters)  # traversal.py serves for it
 
     def hash_in_filter(self, word: str) -> int:
         """Return the hash of a word where it stands in a filter."""
@@ -97,6 +95,93 @@ def _query_of(plan: Plan, topic: str) -> Query:
     return new_query(words, hashes, plan.dialect, whole, 0 if whole is None else word_hash(whole))
 
 
+def _walk(plan: Plan, only_first: bool, trails: bool) -> Traversal:
+    """Return a traversal without a topic yet."""
+    walk = Traversal()
+    walk.exact = plan.exact
+    walk.many_min = plan.dialect.many_min
+    walk.separator = plan.separator
+    walk.one = plan.dialect.one_word
+    walk.many = plan.dialect.many_words or walk.one
+    walk.only_first = only_first
+    walk.trails = Trails() if trails else None
+    return walk
+
+
+def _with_whole(walk: Traversal, topic: str) -> None:
+    """Have the topic looked for without its words."""
+    walk.words, walk.size, walk.full, walk.reserved = [], 0, 1, False
+    walk.whole = Word(topic, word_hash(topic))
+
+
+def _with_words(walk: Traversal, query: Query) -> None:
+    """Have the topic looked for with its words."""
+    walk.words = [*map(Word, query.words, query.hashes)]
+    walk.size = len(walk.words)
+    walk.full = (1 << walk.size + 1) - 1
+    walk.reserved = query.reserved
+    if query.whole is not None:
+        walk.whole = Word(query.whole, query.whole_hash)
+
+
+class Read(NamedTuple):
+    """What was found at one instant: branches and paths, and the I-nodes and main nodes that were read for it."""
+
+    root: Root
+    found: list[tuple[Branch, Any]]
+    seen: list[Any]
+
+
+def _read(trie: Matchable, topic: str, only_first: bool = False, trails: bool = False) -> Read:
+    """Find all branches that a topic reaches; with `only_first`, one of them; without `trails`, paths are not told."""
+    plan = trie._plan
+    walk = _walk(plan, only_first, trails)
+    if plan.exact and type(topic) is str:
+        _with_whole(walk, topic)
+        read = _read_at_last(walk, trie._root)
+        if read is not None:
+            return read
+    query = _query_of(plan, topic)
+    if plan.in_place and 0 < len(query.words) <= MOST_WORDS:
+        _with_words(walk, query)
+        read = _read_at_last(walk, trie._root)
+        assert read is not None, "the topic's words are there"
+        return read
+    reading = read_matches(trie._root, query, only_first)
+    return Read(reading.root, reading.found, reading.seen)
+
+
+def _read_at_last(walk: Traversal, root: Root) -> Read | None:
+    """Traverse until the answer is one of an instant; after some attempts, read a snapshot. None: the topic's words are
+    needed."""
+    outcome = CHANGED
+    for _ in range(RETRIES):
+        outcome = read_pinned(walk, root)
+        unpin()
+        if outcome != CHANGED:
+            break
+    if outcome == CHANGED:
+        root = freeze_root(root)
+        outcome = read_pinned(walk, root)
+        unpin()
+    if outcome == UNSPLIT:
+        return None
+    seen = walk.seen.items
+    return Read(root, _with_paths(walk), [seen[at + one] for at in range(0, len(seen), 3) for one in (0, 1)])
+
+
+def _with_paths(walk: Traversal) -> list[tuple[Branch, Any]]:
+    """Return the branches found, with their paths if those are known."""
+    if walk.trails is None:
+        return [(branch, None) for branch in walk.found.items]
+    paths: list[Any] = [None]  # of the levels
+    above = walk.trails.above.items
+    for at in range(0, len(above), 2):
+        paths.append(extended(paths[above[at + 1]], above[at]))
+    found = zip(walk.found.items, walk.trails.levels.items, strict=True)
+    return [(branch, extended(paths[level], branch)) for branch, level in found]
+
+
 def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ...]:
     """Return the distinct subscribers of `topic` at one instant."""
     return _match(trie, topic, take_turns)[0]
@@ -104,15 +189,18 @@ def match(trie: Matchable, topic: str, take_turns: bool = True) -> tuple[Any, ..
 
 def _match(trie: Matchable, topic: str, take_turns: bool) -> tuple[tuple[Any, ...], bool]:
     """The same, and tell whether the answer depends on whose turn it is."""
-    return _answer(trie, topic, SUBSCRIBERS, lambda reading: distinct_subscribers(reading, take_turns))
+    dialect = trie._plan.dialect
+
+    def subscribers(found: list[tuple[Branch, Any]]) -> tuple[Any, ...]:
+        return tuple(Distinct(dialect, take_turns).named_by([subscribers_of(branch) for branch, _ in found]))
+
+    return _answer(trie, topic, SUBSCRIBERS, subscribers)
 
 
 def deliveries(trie: Matchable, topic: str) -> tuple[Told, ...]:
     """Return who gets a message on `topic`, at one instant."""
     dialect = trie._plan.dialect
-    return _answer(
-        trie, topic, DELIVERIES, lambda reading: delivered(found_by(reading.found, dialect, True), dialect, True)
-    )[0]
+    return _answer(trie, topic, DELIVERIES, lambda found: delivered(found_by(found, dialect, True), dialect, True))[0]
 
 
 def deliveries_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Told, ...]]:
@@ -127,35 +215,42 @@ def all_held(trie: Matchable, topic: str) -> tuple[Told, ...]:
 
 def all_found(trie: Matchable, topic: str) -> tuple[Told, ...]:
     """As `all_held`, with what `held` has to look at."""
-    return found_by(read_matches(trie._root, _query_of(trie._plan, topic)).found, trie._plan.dialect, False)
+    return found_by(_read(trie, topic, trails=True).found, trie._plan.dialect, False)
 
 
 def _answer(
-    trie: Matchable, topic: str, kind: int, answer_of: Callable[[Reading], tuple[Any, ...]]
+    trie: Matchable, topic: str, kind: int, answer_of: Callable[[list[tuple[Branch, Any]]], tuple[Any, ...]]
 ) -> tuple[tuple[Any, ...], bool]:
-    """Return what is made of a reading, or remembered, and tell whether it depends on whose turn it is."""
+    """Return what is made of what was found, or remembered, and tell whether it depends on whose turn it is."""
+    trails = kind == DELIVERIES
     if trie._cache is None or type(topic) is not str:
-        reading = read_matches(trie._root, _query_of(trie._plan, topic))
-        return answer_of(reading), has_groups(reading)
-    table = own_table(trie._cache, stripe_of_thread(kind))
-    answer = recall(table, topic)
+        read = _read(trie, topic, trails=trails)
+        return answer_of(read.found), _has_groups(read)
+    stripe = own_stripe(kind)
+    answer = recall(trie._cache, topic, stripe)
     if answer is not None:
         return answer, False
-    query = _query_of(trie._plan, topic)
+    table = own_table(trie._cache, stripe)
+    if table.misses == 0:
+        table.misses = 1  # there was no table yet to count it in
     place = wanted_place(table, topic)
-    reading = read_matches(trie._root, query)
-    answer = answer_of(reading)
-    if has_groups(reading):
+    read = _read(trie, topic, trails=trails)
+    answer = answer_of(read.found)
+    if _has_groups(read):
         return answer, True
     # What holds in a snapshot, if it took one, says nothing of the trie.
-    if place >= 0 and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
-        remember(table, place, (topic, answer, trie._root, reading.seen[0], *reading.seen))
+    if place >= 0 and read.root is trie._root and len(read.seen) <= 2 * MOST_SEEN:
+        remember(table, place, (topic, answer, trie._root, read.seen[0], *read.seen))
     return answer, False
+
+
+def _has_groups(read: Read) -> bool:
+    return any(isinstance(branch.value, Shared) for branch, _ in read.found)
 
 
 def has_match(trie: Matchable, topic: str) -> bool:
     """Tell whether anybody is subscribed to `topic`; stops at the first."""
-    return bool(read_matches(trie._root, _query_of(trie._plan, topic), True).found)
+    return bool(_read(trie, topic, only_first=True).found)
 
 
 def match_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Any, ...]]:

@@ -1,20 +1,8 @@
-"""Matching: which branches of a subscription trie a topic reaches, and why that is an answer of one instant.
+"""Matching where positions do not fit into a machine word: topics of 64 words and more, dialects whose separator or
+wildcards are no ASCII characters, and questions that want the filters' own words.
 
-A traversal carries a *set of positions* for every level that it enters: the numbers of topic words that the path so
-far may have consumed, as bits of an integer. `*` shifts the set by one; `#` fills it up from its lowest bit on; a word
-keeps the positions at which the topic has it. Each level has one parent branch, so it is entered once, with all its
-positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking. Of a
-chain, the words are gone through one after the other, as if each were a level of its own. In the first level of a trie
-with `exact=True` (exact_layout.py) the topic is looked for as a whole, its words only behind wildcards and the mark.
-
-A traversal notes every (I-node, main node) that it reads, the root's I-node first. When it is through, it reads them
-all again. If each I-node still holds the main node it held, then all of them held together at the moment between the
-two passes, for a main node that has been displaced never comes back: that moment is the linearization point. If not,
-it starts over; after RETRIES in vain it takes a read-only snapshot and matches on that, so that a reader always ends.
-
-This is the text to read. The interpreted twin runs it; the compiled one runs it for topics of 64 words and more and
-for the questions that want the filters' own words, and answers `match` by questions.pyx, which mirrors it with
-borrowed pointers and is held to it by tests.
+The two passes are those of traversal.py, which says why they give an answer of one instant. Here sets of positions are
+integers of any size, nodes are counted, and a GCAS that is met is decided on the way.
 """
 
 from __future__ import annotations
@@ -344,11 +332,6 @@ def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: b
             answer.append(one)
     answer.extend(distinct.named_by(shared))
     return tuple(answer)
-
-
-def has_groups(reading: Reading) -> bool:
-    """Tell whether the answer depends on whose turn it is."""
-    return any(isinstance(branch.value, Shared) for branch, _ in reading.found)
 
 
 def extended(path: Any, branch: Branch) -> Any:

@@ -1,75 +1,49 @@
-from cpython.object cimport PyObject
+# C types for traversal.py; what the code means is written there.
+cimport cython
 from libc.stdint cimport uint64_t
 
-from subtrie._trie.match.buffer cimport buffer
+from ctrie._native cimport Borrowed
+from subtrie._trie.match.walk cimport Ends, Traversal
+from subtrie._trie.packed_key cimport characters
 from subtrie._trie.words cimport word
 
-cdef extern from *:
-    """
-    #define prefetch(node) __builtin_prefetch(node)
-    /* What is to be counted is to be written: on free-threaded builds another core may have it. */
-    #ifdef Py_GIL_DISABLED
-    #define prefetch_to_count(object) __builtin_prefetch(object, 1)
-    #else
-    #define prefetch_to_count(object) __builtin_prefetch(object)
-    #endif
-    """
-    void prefetch(const void *node) nogil
-    void prefetch_to_count(const void *object) nogil
+ctypedef uint64_t *words_noted
 
-cdef enum:
-    MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
-    NOTED = 3           # what `seen` holds for an I-node
-
-cdef enum:              # how a traversal goes on or ends
+cdef enum:              # how a traversal goes on or ends; see traversal.py
     THROUGH
     PENDING
     NO_MEMORY
-    ENOUGH              # one branch is found, and one is all that was wanted
-    UNSPLIT             # the topic's words are needed
+    ENOUGH
+    UNSPLIT
+    CHANGED
 
-cdef struct Trails:         # how a traversal came to what it found (trail.h), for questions that want the filters
-    buffer above            # of each level but the first, in the order in which they are gone through: the branch that
-                            # leads to it, the number of that branch's level, and a place for ABOVE
-    buffer levels           # of each branch found, the number of its level
-    buffer records          # the trails, when all is found
-
-cdef enum:
-    ABOVE = 3               # what `above` holds for a level
-
-cdef struct Traversal:
-    word words[MOST_WORDS]  # of the topic, `size` of them
-    Py_ssize_t size         # 0: not split yet, which is for a trie with exact=True only (exact_layout.py)
-    word whole              # in such a trie: the topic as one word
-    bint exact
-    uint64_t full           # the positions 0 to size
-    int many_min
-    Py_UCS4 separator
-    Py_UCS4 one
-    Py_UCS4 many
-    bint reserved
-    bint only_first
-    Trails *trails          # NULL: nobody wants them
-    uint64_t level          # with them: the number of the present level, from 0
-    PyObject *pending       # the I-node of an undecided GCAS that stopped the traversal
-    PyObject *pending_main
-    buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside
-    buffer found            # branches
-
-cdef int traverse(Traversal *t, PyObject *first) noexcept nogil
-cdef bint still_holds(Traversal *t, PyObject *root, PyObject *first) noexcept nogil
-
-cdef enum:
-    ROOM = 1024             # steps of a warming pass that are under way at most
-
-cdef struct Step:           # where a warming pass is with one topic, on one of its ways
-    PyObject *node          # fetched, but not looked at yet
-    uint64_t hash           # of the word or wildcard that is looked for there: what C-nodes have not told apart yet
-    uint64_t whole          # the same, whole
-    uint64_t positions      # after it
-    int topic
-    short state
-    int end                 # how many characters the word has
-
-cdef void warm(Traversal *topics, Py_ssize_t count, PyObject *first, Step *steps) noexcept nogil
-cdef double estimated_size(Traversal *t, PyObject *first) noexcept nogil
+@cython.locals(first=Borrowed, outcome=int)
+cdef int read_pinned(Traversal *t, Borrowed root) except -1
+@cython.locals(seen=words_noted, at=Py_ssize_t)
+cdef bint still_holds(Traversal *t, Borrowed root, Borrowed first) noexcept
+@cython.locals(ends=Ends, seen=words_noted, at=Py_ssize_t, outcome=int)
+cdef int traverse(Traversal *t, Borrowed first) noexcept
+@cython.locals(outcome=int)
+cdef inline int _level(
+    Traversal *t, Ends *ends, Borrowed level, Borrowed main, uint64_t positions, bint is_first
+) noexcept
+cdef inline bint _is_pending(Traversal *t, Borrowed inode, Borrowed main) noexcept
+@cython.locals(before=words_noted, outcome=int)
+cdef int _whole(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
+@cython.locals(bitmap=uint64_t, outcome=int)
+cdef int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
+@cython.locals(bitmap=uint64_t, outcome=int)
+cdef inline int _wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
+cdef inline Borrowed _wild(Borrowed cn, uint64_t bitmap, uint64_t group) noexcept
+cdef inline int _entombed_wildcard(Traversal *t, Ends *ends, Borrowed last, uint64_t positions) noexcept
+@cython.locals(i=int, j=int, reached=uint64_t, others=uint64_t, outcome=int)
+cdef inline int _literals(Traversal *t, Ends *ends, Borrowed level, Borrowed main, uint64_t left) noexcept
+@cython.locals(node=Borrowed, hash=uint64_t, bitmap=uint64_t, flag=uint64_t, entries=Borrowed, i=Py_ssize_t, outcome=int)
+cdef inline int _literal(
+    Traversal *t, Ends *ends, Borrowed level, Borrowed main, const word *word, uint64_t reached
+) noexcept
+cdef inline int _visit_if(Traversal *t, Ends *ends, Borrowed branch, const word *word, uint64_t reached) noexcept
+@cython.locals(next=Borrowed)
+cdef inline int _visit(Traversal *t, Ends *ends, Borrowed branch, Py_ssize_t end, uint64_t reached) noexcept
+@cython.locals(chain=characters, length=Py_ssize_t, start=Py_ssize_t, after=uint64_t, left=uint64_t, i=int)
+cdef uint64_t _along(Traversal *t, Borrowed branch, Py_ssize_t at, uint64_t reached) noexcept

@@ -1,6 +1,6 @@
 """Reverse match: the stored filters that share a topic with a given one, found by a walk of the trie.
 
-As matching (reading.py) carries positions in a topic, the walk carries positions in the given filter: the numbers of
+As matching (traversal.py) carries positions in a topic, the walk carries positions in the given filter: the numbers of
 its words that may have been used up by a text that the path so far matches as well. Each step takes a word that suits
 both sides, whatever was taken before, so a set of positions is all there is to know, and each level is entered once.
 Where the given filter wants certain words only, those are looked up and the rest of the level is not looked at; but
