@@ -1,0 +1,112 @@
+"""The manual: its snippets run and say what it shows, its links lead somewhere, its command lines are understood."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.snippets import run_page, snippets
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
+TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+ELSEWHERE = {"stress.md": "test_stress_docs", "spark.md": "test_spark_page", "published.md": "test_published_page"}
+"""Pages of which others run the snippets."""
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def has_snippets(page: Path) -> bool:
+    return page.name not in ELSEWHERE and any(each.runs for each in snippets(page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if has_snippets(page)], ids=named)
+def test_snippets_run_and_show_what_the_page_shows(page: Path) -> None:
+    assert run_page(page)
+
+
+def test_a_session_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nn = 1\n```\n\n```pycon\n>>> n\n2\n\n```\n")
+    with pytest.raises(AssertionError, match="Expected:\n    2\nGot:\n    1"):
+        run_page(page)
+
+
+# ---------------------------------------------------------------------------------------------------------------- links
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as the site and the places that show Markdown make it."""
+    shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+def anchors(page: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)} | set(
+        re.findall(r"^\((.*)\)=$", text, re.MULTILINE)
+    )
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=named)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    dead = []
+    for target in re.findall(r"\]\(<?([^)\s>]+)>?\)", without_code(text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        if not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors(there)):
+            dead.append(target)
+    assert not dead
+
+
+@pytest.mark.once
+def test_files_that_pages_name_are_there() -> None:
+    """Of the examples and tests, and what a page includes."""
+    missing = []
+    for page in [*PAGES, *TEXTS]:
+        text = page.read_text(encoding="utf-8")
+        named_files = re.findall(r"`((?:examples|tests|ctrie|subtrie|snapshot|stress)/[\w/]+\.(?:py|pyx|h|pxd))`", text)
+        missing += [(page.name, file) for file in named_files if not (ROOT / file).exists()]
+        included = re.findall(r"^```\{literalinclude\} (.*)$", text, re.MULTILINE)
+        missing += [(page.name, file) for file in included if not (page.parent / file).exists()]
+    assert not missing
+
+
+@pytest.mark.once
+def test_every_example_is_on_a_page() -> None:
+    manual = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    examples = [path.name for path in (ROOT / "examples").glob("*.py")]
+    assert [name for name in examples if name not in manual] == []
+
+
+# --------------------------------------------------------------------------------------------------- the command lines
+
+USED = re.compile(r"python -m (subtrie|stress) (\w+)((?: [^\n`|>&#]*)?)")
+
+
+@pytest.mark.once
+def test_options_that_pages_use_are_known() -> None:
+    used: dict[tuple[str, str], set[str]] = {}
+    for page in [*PAGES, *TEXTS]:
+        for module, command, rest in USED.findall(page.read_text(encoding="utf-8")):
+            used.setdefault((module, command), set()).update(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest))
+    assert ("subtrie", "match") in used
+    for (module, command), options in used.items():
+        asked = [sys.executable, "-m", module, command, "--help"]
+        done = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, check=False)
+        assert done.returncode == 0, f"python -m {module} {command}: {done.stderr}"
+        assert {each for each in options if not re.search(rf"{each}\b", done.stdout)} == set(), f"{module} {command}"
