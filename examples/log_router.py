@@ -28,8 +28,11 @@ class Router(logging.Handler):
         super().__init__()
         self.routes: SubscriptionTrie[Sink] = SubscriptionTrie(AMQP, cache=1024)  # names of loggers come again
 
-    def createLock(self) -> None:
-        self.lock = None  # handlers have locks of their own; routing needs none
+    def handle(self, record: logging.LogRecord) -> bool:
+        # Without the lock that other handlers take here: they have locks of their own, and routing needs none.
+        if passes := bool(self.filter(record)):
+            self.emit(record)
+        return passes
 
     def route(self, filter: str, sink: Sink, level: int = logging.NOTSET) -> bool:
         return self.routes.subscribe(filter, sink, level=level)
