@@ -1,6 +1,7 @@
 """Run the snippets of a page, in their order, as one program: `python tests/snippets.py docs/tutorial.md ...`.
 
-Needs the standard library only, so that it runs where nothing but the package is installed, and no pytest.
+Needs the standard library only, so that it runs where nothing but the package is installed, and no pytest. `--plain`
+leaves out what needs an extra: Spark, Arrow, `stress`.
 
     ```python    is executed
     ```pycon     is a session: executed, and held to what it shows
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 FENCE = re.compile(
     r"(?P<left><!-- not run: [^>]+ -->\n+)?^```(?P<kind>[a-z]+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
+EXTRAS = re.compile(r"\b(pyspark|spark|snapshot\.\w+\(|import (snapshot|stress))\b", re.IGNORECASE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -42,16 +44,16 @@ def snippets(page: str) -> Iterator[Snippet]:
             yield Snippet(found["kind"], found["text"], line, found["left"] is None)
 
 
-def run_page(path: Path) -> int:
-    """Run what a page has; return how many blocks that were.
+def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = False) -> int:
+    """Run what a page has, where `names` are known; return how many blocks that were. If `plain`, none needs an extra.
 
     :raises AssertionError: a session does not show what the page says
     """
-    names: dict[str, Any] = {"__name__": path.stem}
+    names = {"__name__": path.stem, **(names or {})}
     said: list[str] = []
     ran = 0
     for snippet in snippets(path.read_text(encoding="utf-8")):
-        if not snippet.runs:
+        if not snippet.runs or (plain and EXTRAS.search(snippet.text)):
             continue
         ran += 1
         if snippet.kind == "python":
@@ -70,5 +72,7 @@ def run_page(path: Path) -> int:
 
 
 if __name__ == "__main__":
+    plainly = "--plain" in sys.argv[1:]
     for page in sys.argv[1:]:
-        print(run_page(Path(page)), page)
+        if page != "--plain":
+            print(run_page(Path(page), plain=plainly), page)

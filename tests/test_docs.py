@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import snapshot
 import stress.cli
 import subtrie.cli
+from subtrie import SubscriptionTrie
 from tests.snippets import run_page, snippets
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-ELSEWHERE = {"stress.md": "test_stress_docs", "spark.md": "test_spark_page", "published.md": "test_published_page"}
-"""Pages of which others run the snippets."""
+ELSEWHERE = {"stress.md", "spark.md", "published.md"}
+"""Pages that cannot be run as they are: `test_stress_docs` has the first, and the others are below."""
 
 
 def named(page: Path) -> str:
@@ -36,6 +41,18 @@ def test_a_session_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
     page.write_text("```python\nn = 1\n```\n\n```pycon\n>>> n\n2\n\n```\n")
     with pytest.raises(AssertionError, match="Expected:\n    2\nGot:\n    1"):
         run_page(page)
+
+
+@pytest.mark.once
+def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a trie and seven versions, which the page takes for granted."""
+    monkeypatch.chdir(tmp_path)
+    trie: SubscriptionTrie[str] = SubscriptionTrie()
+    with snapshot.Publisher(trie, "subscriptions") as publisher:
+        for n in range(7):
+            trie.subscribe(f"stock.{n}", "ann")
+            publisher.publish()
+    assert run_page(ROOT / "docs" / "published.md", {"trie": trie}) >= 3
 
 
 # ---------------------------------------------------------------------------------------------------------------- links
@@ -111,3 +128,30 @@ def test_options_that_pages_use_are_known(capsys: pytest.CaptureFixture[str]) ->
         help = capsys.readouterr().out
         assert ended.value.code == 0, f"there is no python -m {module} {command}"
         assert {each for each in options if not re.search(rf"{each}\b", help)} == set(), f"{module} {command}"
+
+
+SESSION = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+GIVEN = re.compile(r"^<!-- file: (\S+) -->\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.once
+def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for name, text in GIVEN.findall(page):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    commands = [
+        each for session in SESSION.findall(page) for each in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
+    ]
+    assert len(commands) > 5
+    here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+    for each in commands:
+        command, _, shown = each.partition("\n")
+        done = subprocess.run(
+            ["bash", "-c", f"({command}) 2>&1"],
+            cwd=tmp_path,
+            env=os.environ | here,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == shown, command

@@ -34,6 +34,7 @@ SAYS = {
 ELSEWHERE = {"mqtt_broker.py", "subscriptions_in_spark.py"}  # test_mqtt_broker, test_snapshot_questions
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("example", sorted(SAYS))
 def test_runs_and_says_what_the_manual_shows(example: str) -> None:
     done = subprocess.run(
