@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +15,10 @@ import snapshot
 import stress.cli
 import subtrie.cli
 from subtrie import SubscriptionTrie
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 from tests.snippets import run_page, snippets
 
 ROOT = Path(__file__).parent.parent
@@ -53,6 +58,33 @@ def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pyt
             trie.subscribe(f"stock.{n}", "ann")
             publisher.publish()
     assert run_page(ROOT / "docs" / "published.md", {"trie": trie}) >= 3
+
+
+@pytest.mark.once
+def test_the_page_on_spark_is_understood(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data frames are made, with all their columns, and not computed: what is computed, other tests of Spark hold to
+    its rows. Blocks that leave something out, as `(...)`, are left out."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    monkeypatch.setattr(DataFrame, "show", lambda frame, *_, **__: frame.columns)
+    trie: SubscriptionTrie[str] = SubscriptionTrie()
+    where = str(tmp_path / "published")
+    with snapshot.Publisher(trie, where) as publisher:
+        for n in range(7):
+            trie.subscribe(f"stock.{n}", "ann")
+            publisher.publish()
+    spark.createDataFrame([("a.b",)], "topic string").write.parquet(str(tmp_path / "messages.parquet"))
+    orders = spark.createDataFrame([("EUR", 12.0)], "currency string, price double")
+    names = {"spark": spark, "trie": trie, "orders": orders}
+    ran = 0
+    for snippet in snippets((ROOT / "docs" / "spark.md").read_text(encoding="utf-8")):
+        if re.search(r"\(\.\.\.|, \.\.\.\)", snippet.text):
+            continue
+        text = snippet.text.replace('"/data/subscriptions"', repr(where))
+        text = re.sub(r'"(\w+\.parquet)"', lambda file: repr(str(tmp_path / file[1])), text)
+        exec(compile("\n" * snippet.line + text, "spark.md", "exec"), names)
+        ran += 1
+    assert ran >= 6
 
 
 # ---------------------------------------------------------------------------------------------------------------- links
