@@ -142,6 +142,16 @@ def test_every_example_is_on_a_page() -> None:
     assert [name for name in examples if name not in manual] == []
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=named)
+def test_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
+    """A bar in code is a new cell, too."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        rows = table.splitlines()
+        assert [row for row in rows if len(re.findall(r"(?<!\\)\|", row)) != rows[0].count("|")] == []
+
+
 # --------------------------------------------------------------------------------------------------- the command lines
 
 USED = re.compile(r"python -m (subtrie|stress) (\w+)((?: [^\n`|>&#]*)?)")
