@@ -46,10 +46,13 @@ class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
         self._sessions = sessions
 
     def __getitem__(self, filter: str) -> list[tuple[Session, int]]:
-        return [(self._sessions[client][0], options["qos"]) for _, client, options in self._trie.subscriptions(filter)]
+        with contextlib.suppress(TopicError):  # what is no filter has no subscription
+            held = self._trie.subscriptions(filter)
+            return [(self._sessions[client][0], options["qos"]) for _, client, options in held]
+        return []
 
     def __contains__(self, filter: object) -> bool:
-        return isinstance(filter, str) and any(self._trie.subscriptions(filter))
+        return isinstance(filter, str) and bool(self[filter])
 
     def __iter__(self) -> Iterator[str]:
         return iter({held.filter: None for held in self._trie.subscriptions()})
@@ -86,7 +89,7 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
         return qos
 
     def _del_subscription(self, a_filter: str, session: Session) -> int:
-        with contextlib.suppress(TopicError):  # what is no filter has no subscription
+        with contextlib.suppress(TopicError):
             return int(self.routes.unsubscribe(a_filter, session.client_id))
         return 0
 

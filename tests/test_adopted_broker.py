@@ -128,7 +128,8 @@ class TestAdopted:
             assert "a" in broker.subscriptions
             await reader.unsubscribe(["a", "never/#"])
             assert "a" not in broker.subscriptions
-            assert broker.subscriptions["a"] == []
+            assert broker.subscriptions["a"] == broker.subscriptions["a/##"] == []
+            assert "a/##" not in broker.subscriptions
             assert len(broker.subscriptions) == 2
             await reader.disconnect()
             await broker._cleanup_session("reader")
