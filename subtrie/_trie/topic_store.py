@@ -267,7 +267,8 @@ class TopicStore(Matchable):
         return next(walk(freeze_root(self._root)), None) is not None
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the other is a mapping with equal values of the same topics; a store, of the same dialect. O(n)."""
+        """Tell whether the other is a mapping, and if a store one of the same dialect, with equal values of the same
+        topics. O(n)."""
         if not isinstance(other, Mapping):
             return NotImplemented
         if isinstance(other, TopicStore) and self.dialect != other.dialect:
