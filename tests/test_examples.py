@@ -31,7 +31,7 @@ SAYS = {
     **shown_output(),
     "identity_map.py": "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n",
 }
-ELSEWHERE = {"mqtt_broker.py"}  # in test_mqtt_broker
+ELSEWHERE = {"amqtt_on_a_trie.py", "mqtt_broker.py"}  # in tests of their own
 NOT_HERE = {"subscriptions_in_spark.py"}  # takes a Spark session of its own, and too long for the tests
 
 

@@ -92,7 +92,13 @@ def test_the_command_line_matches(installed: Path, tmp_path: Path) -> None:
     assert matched == "a/b\n"
 
 
-EXTRA = {"broker_recovery.py", "mqtt_broker.py", "stress_your_own.py", "subscriptions_in_spark.py"}
+EXTRA = {
+    "amqtt_on_a_trie.py",
+    "broker_recovery.py",
+    "mqtt_broker.py",
+    "stress_your_own.py",
+    "subscriptions_in_spark.py",
+}
 
 
 def test_examples_run(installed: Path, tmp_path: Path) -> None:
