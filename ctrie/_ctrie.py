@@ -283,8 +283,7 @@ class Ctrie(Rooted):
         return self._edit_if(REPLACE_SAME, key, old, new)
 
     def remove_if(self, key: Any, old: Any) -> bool:
-        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); return whether it was so.
-        O(log n), lock-free.
+        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); tell whether.
 
         >>> m = Ctrie({"a": 1})
         >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
@@ -304,9 +303,9 @@ class Ctrie(Rooted):
     def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None) -> Any:
         """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
 
-        Atomic: no other thread changes the value between the one that `fn` saw and the one that it returned. `fn` is
-        called again when another thread was faster, so it should have no side effects; if it changes `key` itself, it
-        is in its own way for ever. What it raises reaches the caller, and nothing is changed. Lock-free.
+        Atomic: nobody changes the value between the one that `fn` saw and the one that it returned. `fn` may be called
+        again when another thread was faster, so it should have no side effects; if it changes `key` itself, it is in
+        its own way for ever. What it raises reaches the caller and nothing is changed.
 
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
