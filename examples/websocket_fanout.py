@@ -2,7 +2,7 @@
 
     python examples/websocket_fanout.py
 
-The trie says which clients want a message. Each client has a mailbox of its own and one task which sends from it, so
+The trie says which clients want a message. Each client has a mailbox of its own and one task that sends from it, so
 a slow client never holds up another one. What happens when its mailbox is full is an option of the subscription:
 
     slow="newest"  the newest message of each topic replaces the one before: right for prices and positions
@@ -31,11 +31,11 @@ class Connection(Protocol):
 
 
 class Client:
-    """A connection, its mailbox, and the task which sends from it."""
+    """A connection, its mailbox, and the task that sends from it."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.closed = False
+        self.closed = asyncio.Event()
         self._waiting: dict[object, str] = {}  # in the order of sending
         self._numbers = 0
         self._changed = asyncio.Condition()
@@ -46,35 +46,33 @@ class Client:
     async def put(self, topic: str, message: str, slow: str) -> None:
         async with self._changed:
             if slow == "wait":
-                await self._changed.wait_for(lambda: self.closed or len(self) < ROOM)
+                await self._changed.wait_for(lambda: self.closed.is_set() or len(self) < ROOM)
             elif slow == "close" and len(self) >= ROOM:
-                self.closed = True
-            if not self.closed:
+                self.closed.set()
+            if not self.closed.is_set():
                 self._numbers += 1
                 self._waiting[topic if slow == "newest" else self._numbers] = message
             self._changed.notify_all()
 
     async def send_all(self) -> None:
-        """Send what comes, until the client is closed. A socket which does not read holds up this task alone."""
+        """Send what comes. A socket that does not read holds up this task alone."""
         while True:
             async with self._changed:
-                await self._changed.wait_for(lambda: self.closed or len(self) > 0)
-                if self.closed:
-                    break
+                await self._changed.wait_for(lambda: len(self) > 0)
                 message = self._waiting.pop(next(iter(self._waiting)))
                 self._changed.notify_all()
             await self.connection.send(message)
-        await self.connection.close()
 
     async def leave(self) -> None:
-        """Take no more messages. A publisher which waits for room goes on."""
+        """Take no more messages. A publisher that waits for room goes on."""
         async with self._changed:
-            self.closed = True
+            self.closed.set()
             self._changed.notify_all()
+        await self.connection.close()
 
 
 class Hub:
-    """Who wants what. Threads may subscribe and match as well: the trie has no lock that could block the loop."""
+    """Who wants what. Threads may subscribe and match as well."""
 
     def __init__(self) -> None:
         self.routes: SubscriptionTrie[Client] = SubscriptionTrie(MQTT, index=True)
@@ -84,12 +82,17 @@ class Hub:
             await one.subscriber.put(topic, message, one.options.get("slow", "close"))
 
     async def serve(self, client: Client, filters: dict[str, str]) -> None:
-        """Keep a client until it is closed or goes: then all of its subscriptions go."""
+        """Keep a client until it is closed, breaks off or is cancelled: then all of its subscriptions go."""
         for filter, slow in filters.items():
             self.routes.subscribe(filter, client, slow=slow)
+        tasks = [asyncio.create_task(client.send_all()), asyncio.create_task(client.closed.wait())]
         try:
-            await client.send_all()
+            # Not the first of them alone: where a socket does not read, sending does not end by itself.
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)  # a connection that broke has raised
             self.routes.unsubscribe_all(client)
             await client.leave()
 
@@ -127,13 +130,13 @@ async def demonstrate() -> None:
             await hub.publish("prices/oil", f"oil {n}")
             assert len(clients["slow"]) <= 2
             assert len(clients["fast"]) <= ROOM
-        print(f"late was closed, with {len(clients['late'])} messages unsent: {clients['late'].closed}")
+        print(f"late is too late: {clients['late'].closed.is_set()}, with {len(clients['late'])} messages unsent")
         slow.reads.set()
-        late.reads.set()
-        while len(fast.got) < 200 or len(slow.got) < 3:
+        newest = {"gold 99", "oil 99"}
+        while len(fast.got) < 200 or not newest <= set(slow.got) or late.is_open:
             await asyncio.sleep(0)
         print(f"fast got {len(fast.got)} messages, the last: {fast.got[-2:]}")
-        print(f"slow got {len(slow.got)}: {slow.got}")
+        print(f"slow got fewer than five: {len(slow.got) < 5}, among them the newest: {sorted(newest)}")
         for task in serving:
             task.cancel()
     print(f"late is open: {late.is_open}; subscriptions left: {len(hub.routes)}")
