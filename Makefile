@@ -8,6 +8,7 @@
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make docs     the manual, into docs/_build
+#   make pictures the manual's pictures of tries, drawn anew from real ones
 #   make build    bring the compiled modules up to date with their sources
 #   make clean    remove all that the above have made
 #
@@ -18,7 +19,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress races bench test-brokers brokers docs build clean java
+.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress races bench test-brokers brokers docs pictures build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
@@ -135,6 +136,10 @@ test-brokers: brokers .venv/built
 docs: .venv/docs .venv/built
 	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 	@echo "The manual is at docs/_build/index.html"
+
+# Nodes can be looked into in the interpreted twin, and a text's hash decides where its branch stands.
+pictures: .venv/installed
+	CTRIE_TWIN=interpreted PYTHONHASHSEED=0 .venv/bin/python -m docs.pictures
 
 build: .venv/built
 

@@ -62,10 +62,13 @@ def _run_all(chosen: list[Benchmark], folder: Path, console: Console, quick: boo
         with console.status(benchmark.name) as status:
             measured = runner.run(benchmark, quick, partial(_say, status, benchmark.name))
         check(gil() == machine["gil"], "the GIL has been switched on meanwhile")
+        console.print(f"\n[bold]{benchmark.title}[/]", highlight=False, soft_wrap=True)
+        if not measured:
+            console.print("Left out: what it measures is not installed. Earlier results are kept.")
+            continue
         run = results.finished(benchmark, machine, measured)
         results.save(run, folder)
         plots.draw(run, folder)
-        console.print(f"\n[bold]{benchmark.title}[/]", highlight=False, soft_wrap=True)
         console.print(tables.table(run), highlight=False, markup=False, soft_wrap=True)
 
 

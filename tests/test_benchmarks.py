@@ -14,12 +14,13 @@ from threading import Barrier, Event, get_ident
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from benchmarks import __main__ as command_line
 from benchmarks import machine, matchers, plots, readme, report, results, runner, tables
 from benchmarks.brokers import installed, server
 from benchmarks.model import Benchmark, Contender, Group, OneRun, Result
-from benchmarks.suite import all_benchmarks, map_scaling, mixed, scaling, tail, writers
+from benchmarks.suite import adopted, all_benchmarks, map_scaling, mixed, scaling, tail, writers
 from benchmarks.threads import timed_in_threads
 from benchmarks.workloads import growing_filters, long_filters, throughput_filters, throughput_topics
 from subtrie import AMQP
@@ -392,6 +393,16 @@ def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str], monkey
     assert [line.split(maxsplit=1) for line in listed] == [
         [each.name, each.title] for each in all_benchmarks().values()
     ]
+
+
+def test_of_what_is_not_installed_keeps_the_earlier_results(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(adopted, "missing", lambda: "amqtt is not installed")
+    (tmp_path / f"adopted-{machine.tag()}.json").write_text("kept")
+    command_line._run_all([all_benchmarks()["adopted"]], tmp_path, Console(), quick=True)
+    assert "amqtt left out" in capsys.readouterr().out
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["kept"]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import copy
 import pickle
 import random
 import threading
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -186,6 +187,23 @@ class TestInstants:
         assert {topic: (was, now) for topic, was, now in store.diff(before)} == expected
         store.check()
 
+    def test_equals_a_mapping_of_the_same_topics_as_mappings_do(self) -> None:
+        store = TopicStore(MQTT, {"a/b": 1, "c": 2})
+        assert store == {"c": 2, "a/b": 1}
+        assert {"c": 2, "a/b": 1} == store.snapshot()
+        assert store == MappingProxyType({"c": 2, "a/b": 1})
+        assert TopicStore() == {}
+        for other in (
+            {"c": 2},
+            {"a/b": 1, "c": 3},
+            {"a/b": 1, "c": 2, "d": 4},
+            TopicStore(AMQP, store),
+            None,
+            ["a/b", "c"],
+        ):
+            assert store != other
+        store.check()
+
     @BY_NAME
     def test_pickles_and_copies(self, dialect: Dialect) -> None:
         store = TopicStore(dialect, {"a": 1, dialect.separator.join("ab"): [2]})
@@ -201,7 +219,6 @@ class TestInstants:
 
     def test_stores_of_other_dialects_are_other_stores(self) -> None:
         assert TopicStore(AMQP) != TopicStore(NATS)
-        assert TopicStore() != {}
         with pytest.raises(ValueError, match="same dialect"):
             TopicStore(AMQP).diff(TopicStore(NATS))
 

@@ -46,7 +46,7 @@ def _running() -> Iterator[int]:
             yield port
 
 
-class _Client:
+class Client:
     """One connection."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -65,12 +65,29 @@ class _Client:
         if answer[2] == _FAILURE:
             raise Refused(f"failure code for {filter!r}")
 
+    def subscribe_many(self, filters: Sequence[str]) -> None:
+        """Subscribe to all of some filters by one packet."""
+        number = next(self._numbers).to_bytes(2)
+        self._send(_SUBSCRIBE, number + b"".join(_text(filter) + bytes(1) for filter in filters))
+        answer = self._expect(_SUBACK)
+        if _FAILURE in answer[2:]:
+            raise Refused(f"failure code for {filters[answer.index(_FAILURE, 2) - 2]!r}")
+
     def unsubscribe(self, filter: str) -> None:
         self._send(_UNSUBSCRIBE, next(self._numbers).to_bytes(2) + _text(filter))
         self._expect(_UNSUBACK)
 
     def publish(self, topic: str, payload: bytes) -> None:
         self._send(_PUBLISH, _text(topic) + payload)
+
+    def receive(self, messages: int) -> list[bytes]:
+        """Wait for so many messages; return what they hold."""
+        received: list[bytes] = []
+        while len(received) < messages:
+            got, body = self._packet()
+            assert got & 0xF0 == _PUBLISH, f"packet {got:#x} instead of a message"
+            received.append(body[2 + int.from_bytes(body[:2]) :])
+        return received
 
     def round_trip(self, receive: Callable[[bytes], None] | None = None) -> None:
         """Return when the server has done all that this client told it."""
@@ -115,10 +132,10 @@ class _Client:
 class MosquittoSession:
     """A publisher, and a client for each subscriber."""
 
-    def __init__(self, new_client: Callable[[], _Client]) -> None:
+    def __init__(self, new_client: Callable[[], Client]) -> None:
         self._new_client = new_client
         self._publisher = new_client()
-        self._subscribers: dict[int, _Client] = {}
+        self._subscribers: dict[int, Client] = {}
 
     def subscribe(self, filter: str, subscriber: int) -> None:
         if subscriber not in self._subscribers:
@@ -142,8 +159,8 @@ class MosquittoSession:
 def _session(port: int) -> Iterator[MosquittoSession]:
     with ExitStack() as open_connections:
 
-        def new_client() -> _Client:
-            return _Client(open_connections.enter_context(connect(port)))
+        def new_client() -> Client:
+            return Client(open_connections.enter_context(connect(port)))
 
         yield MosquittoSession(new_client)
 

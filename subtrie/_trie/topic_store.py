@@ -233,7 +233,7 @@ class TopicStore(Matchable):
         return default if pair is None else pair[1]
 
     def __contains__(self, topic: object) -> bool:
-        """Tell whether `topic` has a value; what is no topic has none."""
+        """Return whether `topic` has a value; what is no topic has none."""
         try:
             return self._held(self._root, topic) is not None
         except (TopicError, TypeError):
@@ -267,10 +267,13 @@ class TopicStore(Matchable):
         return next(walk(freeze_root(self._root)), None) is not None
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the other is a store of the same dialect with equal values of the same topics. O(n)."""
-        if not isinstance(other, TopicStore):
+        """Return whether the other is a mapping, and if a store one of the same dialect, with equal values of the same
+        topics. O(n)."""
+        if not isinstance(other, Mapping):
             return NotImplemented
-        return bool(self.dialect == other.dialect and dict(self.items()) == dict(other.items()))
+        if isinstance(other, TopicStore) and self.dialect != other.dialect:
+            return False
+        return dict(self.items()) == dict(other.items())
 
     def __repr__(self) -> str:
         kind = ", read-only" if self._root.readonly else ""

@@ -1,0 +1,150 @@
+"""An adopted broker: amqtt (`pip install amqtt`), with a trie in place of its tables.
+
+    python examples/amqtt_on_a_trie.py --port 1883
+
+amqtt is an MQTT 3.1.1 broker in Python. It keeps its subscriptions in a dict of filters, and compares every message
+with every filter, one after the other; it does the same with every new filter and every retained message. `TrieBroker`
+asks a `SubscriptionTrie` and a `TopicStore` instead. All else is amqtt's: the protocol, sessions, plugins, logins, web
+sockets. Its own tests pass as they did (docs/howto/adopting-a-broker.md has the counts, and what is gained).
+
+What is worth copying:
+
+- A session cannot be hashed, so the subscriber is the client's identifier, and the session is looked up when a message
+  comes. The quality of service is an option of the subscription: there is no second table to keep in step.
+- `deliveries` gives a tuple of one instant. The broker waits between two deliveries, and who subscribes meanwhile
+  cannot disturb it; a loop over a dict ends there with "dictionary changed size during iteration".
+- `unsubscribe_all` finds what a client holds by the reverse index, and does not look through everybody's filters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import amqtt.broker
+from amqtt.contexts import Action
+from amqtt.session import Session
+
+from subtrie import MQTT, SubscriptionTrie, TopicError, TopicStore
+
+MQTT_3 = replace(
+    MQTT, share_prefix=None
+)  # shared subscriptions came with MQTT 5: here `$share` is a word like any other
+REFUSED = 0x80
+
+
+class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
+    """The trie as the table that amqtt's plugins know: of each filter the sessions, with their quality of service."""
+
+    def __init__(self, trie: SubscriptionTrie[str], sessions: dict[str, Any]) -> None:
+        self._trie = trie
+        self._sessions = sessions
+
+    def __getitem__(self, filter: str) -> list[tuple[Session, int]]:
+        with contextlib.suppress(TopicError):  # what is no filter has no subscription
+            held = self._trie.subscriptions(filter)
+            return [(self._sessions[client][0], options["qos"]) for _, client, options in held]
+        return []
+
+    def __contains__(self, filter: object) -> bool:
+        return isinstance(filter, str) and bool(self[filter])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({held.filter: None for held in self._trie.subscriptions()})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def clear(self) -> None:
+        self._trie.clear()
+
+
+class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no types for others
+    """amqtt's broker, which asks tries who gets a message and what is retained."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.routes: SubscriptionTrie[str] = SubscriptionTrie(MQTT_3, index=True)
+        self._subscriptions = Subscriptions(self.routes, self._sessions)
+        self._retained_messages = TopicStore(MQTT_3)
+
+    async def add_subscription(self, subscription: tuple[str, int], session: Session) -> int:
+        filter, qos = subscription
+        try:
+            MQTT_3.split_filter(filter)
+        except TopicError as error:
+            self.logger.warning(f"{session.client_id} asks for no filter: {error}")
+            return REFUSED
+        if not await self._topic_filtering(session, filter, Action.SUBSCRIBE):
+            return REFUSED
+        greatest = self.config.get("max-qos", qos)
+        qos = min(qos, greatest) if isinstance(greatest, int) else qos
+        if not any(self.routes.subscriptions(filter, session.client_id)):  # as in amqtt, the first one's quality stays
+            self.routes.subscribe(filter, session.client_id, qos=qos)
+        return qos
+
+    def _del_subscription(self, a_filter: str, session: Session) -> int:
+        with contextlib.suppress(TopicError):
+            return int(self.routes.unsubscribe(a_filter, session.client_id))
+        return 0
+
+    async def _del_all_subscriptions(self, session: Session) -> None:
+        self.routes.unsubscribe_all(session.client_id)
+
+    async def _run_broadcast(self, running_tasks: deque[asyncio.Task[Any]]) -> None:
+        message = await self._broadcast_queue.get()
+        try:
+            deliveries = self.routes.deliveries(message["topic"])
+        except TopicError as error:  # that of a will, which amqtt does not look at
+            self.logger.warning(f"a message is dropped: {error}")
+            return
+        for delivery in deliveries:
+            session, handler = self._sessions.get(delivery.subscriber, (None, None))
+            if session is None or not await self._topic_filtering(session, message["topic"], Action.RECEIVE):
+                continue
+            qos = message.get("qos", delivery.options["qos"])
+            if session.transitions.state == "connected":
+                sending = handler.mqtt_publish(message["topic"], message["data"], qos, retain=False)
+                running_tasks.append(asyncio.ensure_future(sending))
+            elif qos and not session.clean_session and not session.is_anonymous:
+                await self._retain_broadcast_message(message, qos, session)
+
+    async def retain_message(self, source_session: Session | None, topic_name: str | None, *rest: Any) -> None:
+        try:
+            await super().retain_message(source_session, topic_name, *rest)
+        except TopicError as error:
+            self.logger.warning(f"a message is not retained: {error}")
+
+    async def _publish_retained_messages_for_subscription(
+        self, subscription: tuple[str, int], session: Session
+    ) -> None:
+        filter, qos = subscription
+        handler = self._get_handler(session)
+        if handler is not None:
+            kept = self._retained_messages.matching(filter)
+            asked = (
+                handler.mqtt_publish(topic, one.data, min(qos, one.qos or qos), retain=True) for topic, one in kept
+            )
+            await asyncio.gather(*asked, return_exceptions=True)
+
+
+async def serve(port: int) -> None:
+    """Run the broker until it is interrupted."""
+    broker = TrieBroker({"listeners": {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}}})
+    await broker.start()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await broker.shutdown()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=1883)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(parser.parse_args().port))
