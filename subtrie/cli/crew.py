@@ -21,7 +21,6 @@ class Crew:
     :ivar writers, publishers, exporter: who is at work
     :ivar fill_seconds: how long the writers took to fill their slots
     :ivar churn_seconds: how long they renewed them
-    :ivar publish_seconds: how long the publishers were at work, from the first to the last
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class Crew:
         self._started = self._filled_at = 0.0
         self._ready = Barrier(len(writers) + len(publishers), self._note_start)
         self._filled = Barrier(len(writers) + len(publishers), self._note_filled)
-        self.fill_seconds = self.churn_seconds = self.publish_seconds = 0.0
+        self.fill_seconds = self.churn_seconds = 0.0
 
     def work(self, meanwhile: Callable[[], object] = lambda: None) -> None:
         """Run all threads to the end: the messages are matched and the cut is judged.
@@ -58,7 +57,6 @@ class Crew:
                 exporting = pool.submit(self._or_stop, self.exporter.run, self._trie, self._halfway)
                 meanwhile()
                 wait(publishing)
-                self.publish_seconds = time.perf_counter() - self._filled_at
                 self._halfway.set()
                 wait([exporting])
             finally:
@@ -70,8 +68,8 @@ class Crew:
         writer.run(self._trie, self._ready, self._filled)
 
     def _publish(self, publisher: Publisher) -> None:
-        # Without a lock, for with a GIL publishers would stand in a line for it, and each of them match a chunk in a turn
-        # that is long enough for many.
+        # Without a lock: with a GIL publishers would stand in a line for it, and each match one chunk in a turn that is
+        # long enough for many.
         def matched() -> None:
             if self._halfway.is_set():
                 return

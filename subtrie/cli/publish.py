@@ -14,6 +14,8 @@ from subtrie.cli.workload import Workload
 
 CHUNK = 100
 """Messages matched between two looks at the clock."""
+PAUSE = 0.005
+"""Seconds between two chunks at an easy pace."""
 
 
 class Publisher:
@@ -47,7 +49,8 @@ class MessagePublisher(Publisher):
     instant a topic has the workload's number of matches, or up to one more a writer.
 
     :param messages: how many to match
-    :param until: goes on beyond them until this is set, if given
+    :param until: goes on beyond them until this is set, if given, at an easy pace: with a GIL, a thread that waits for
+        Spark's answers has to wait for its turn at each of them
     """
 
     def __init__(self, workload: Workload, messages: int, writers: int, seed: str, until: Event | None = None) -> None:
@@ -81,9 +84,9 @@ class MessagePublisher(Publisher):
             matched()
 
     def _left(self) -> int:
-        if self._until is not None and not self._until.is_set():
-            return CHUNK
-        return max(0, self._share - self.messages)
+        if self.messages < self._share:
+            return self._share - self.messages
+        return 0 if self._until is None or self._until.wait(PAUSE) else CHUNK
 
 
 class FilePublisher(Publisher):
