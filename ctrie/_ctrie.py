@@ -264,7 +264,7 @@ class Ctrie(Rooted):
         return self._put_if_absent(key, default, default)
 
     def replace(self, key: Any, value: Any) -> bool:
-        """Store `value` only if `key` has a value; tell whether it had.
+        """Store `value` only if `key` has a value; return whether it had one. O(log n), lock-free.
 
         >>> m = Ctrie({"a": 1})
         >>> m.replace("a", 2), m.replace("b", 2)
@@ -273,7 +273,8 @@ class Ctrie(Rooted):
         return self._edit(REPLACE, key, value, None) is not None
 
     def replace_if(self, key: Any, old: Any, new: Any) -> bool:
-        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); tell whether.
+        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it was
+        so. O(log n), lock-free.
 
         >>> m = Ctrie({"a": 1})
         >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
@@ -282,7 +283,8 @@ class Ctrie(Rooted):
         return self._edit_if(REPLACE_SAME, key, old, new)
 
     def remove_if(self, key: Any, old: Any) -> bool:
-        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); tell whether.
+        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); return whether it was so.
+        O(log n), lock-free.
 
         >>> m = Ctrie({"a": 1})
         >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
@@ -291,7 +293,7 @@ class Ctrie(Rooted):
         return self._edit_if(REMOVE_SAME, key, old, None)
 
     def pop(self, key: Any, default: Any = _ABSENT) -> Any:
-        """Remove `key` and return its value; if absent return `default`, or raise KeyError if none was given."""
+        """Remove `key` and return its value; without one return `default`, or raise KeyError. O(log n), lock-free."""
         found = self._edit(REMOVE, key, None, None)
         if found is not None:
             return found.value
@@ -302,9 +304,9 @@ class Ctrie(Rooted):
     def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None) -> Any:
         """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
 
-        Atomic: nobody changes the value between the one that `fn` saw and the one that it returned. `fn` may be called
-        again when another thread was faster, so it should have no side effects; if it changes `key` itself, it is in
-        its own way for ever. What it raises reaches the caller and nothing is changed.
+        Atomic: no other thread changes the value between the one that `fn` saw and the one that it returned. `fn` is
+        called again when another thread was faster, so it should have no side effects; if it changes `key` itself, it
+        is in its own way for ever. What it raises reaches the caller, and nothing is changed. Lock-free.
 
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
@@ -329,10 +331,10 @@ class Ctrie(Rooted):
     def get_or_create(self, key: Any, factory: Callable[[], Any]) -> Any:
         """Return the value of `key`, calling `factory()` to make it if there is none; at most once per key.
 
-        Threads that ask for a key in the making wait for it, so this one method is not lock-free. If `factory` raises,
-        its caller gets the exception, the map is unchanged, and one of those who waited tries with its own. A
-        `factory` that asks for its own key gets a RuntimeError instead of a deadlock, and so does one of several in
-        as many threads that ask for one another's keys; one that stores a value for its key has that value kept.
+        A thread that asks for a key in the making waits for it, so this one method is not lock-free. If `factory`
+        raises, its caller gets the exception, the map is unchanged, and one of the waiting threads tries its own. A
+        `factory` that asks for its own key gets a RuntimeError instead of a deadlock. If factories in several threads
+        ask for one another's keys, one of them gets it. If `factory` stores a value for its key, that value stays.
 
         >>> m = Ctrie()
         >>> m.get_or_create("k", list) is m.get_or_create("k", list)
@@ -397,8 +399,8 @@ class Ctrie(Rooted):
         return ItemsView(self.readonly_snapshot())
 
     def update(self, mapping_or_pairs: Any = (), /, **more: Any) -> None:
-        """Store every pair. Each one is atomic by itself; the whole is, where the Ctrie is empty and a dict, list or
-        tuple is given: then it is built at once, in a fraction of the time, with the collector of cycles paused."""
+        """Store every pair, each by an atomic change of its own. Into an empty Ctrie, a dict, list or tuple is stored
+        at one instant, in a fraction of the time, with the collector of cycles paused."""
         self._writable()
         pairs = pairs_of(mapping_or_pairs)
         if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(pairs):

@@ -71,15 +71,15 @@ class CtrieSet(MutableSet[Any]):
         return self._of(empty)
 
     def add(self, value: Any) -> bool:  # type: ignore[override]
-        """Add `value`; tell whether it was new."""
+        """Add `value`; return whether it was new. O(log n), lock-free."""
         return self._members.put_if_absent(value, None, _NEW) is _NEW
 
     def discard(self, value: Any) -> bool:  # type: ignore[override]
-        """Remove `value` if it is there; tell whether it was."""
+        """Remove `value` if it is there; return whether it was. O(log n), lock-free."""
         return self._members.pop(value, _NEW) is not _NEW
 
     def remove(self, value: Any) -> None:
-        """Remove `value`, or raise KeyError if it is not there: of several who remove it, one succeeds."""
+        """Remove `value`, or raise KeyError if it is not there. Of several threads that remove it, one succeeds."""
         if not self.discard(value):
             raise KeyError(value)
 
@@ -95,7 +95,7 @@ class CtrieSet(MutableSet[Any]):
         return value in self._members
 
     def contains_many(self, values: Iterable[Any]) -> list[bool]:
-        """Tell of each of many values whether it is in the set, in their order; see `Ctrie.get_many`.
+        """Return for each of many values whether it is in the set, in their order; see `Ctrie.get_many`.
 
         >>> CtrieSet("ab").contains_many("bc")
         [True, False]
@@ -131,7 +131,7 @@ class CtrieSet(MutableSet[Any]):
         return MutableSet.__gt__(*_at_rest(self, other))
 
     def isdisjoint(self, other: Iterable[Any]) -> bool:
-        """Tell whether no member of `other` is in the set."""
+        """Return whether no member of `other` is in the set, all of one instant. O(len(other))."""
         return MutableSet.isdisjoint(*_at_rest(self, other))
 
     def __and__(self, other: Iterable[Any]) -> CtrieSet:

@@ -5,14 +5,21 @@ import os
 # Docstrings are read from the interpreted twin, which knows the signatures.
 os.environ["CTRIE_TWIN"] = "interpreted"
 
-project = "ctrie"
-author = "The ctrie authors"
+project = "subtrie"
+author = "The subtrie authors"
 copyright = f"2026, {author}"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.viewcode"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.napoleon",  # docstrings of `stress` have sections
+    "sphinx.ext.viewcode",
+]
+napoleon_numpy_docstring = False
 exclude_patterns = ["_build"]
 html_theme = "furo"
-html_title = "ctrie"
+html_title = "subtrie"
 
 default_role = "code"
 autodoc_member_order = "bysource"

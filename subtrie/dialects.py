@@ -48,7 +48,8 @@ class _Pattern(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The rules of one family of brokers.
+    """The rules of one family of brokers, as data. Do not derive from it to change how texts are split: the compiled
+    matcher reads these fields and does not call the methods.
 
     :param name: what messages call it
     :param separator: the character between two words
@@ -227,7 +228,7 @@ class Dialect:
     def share(self, group: str, filter_words: Words) -> Words:
         """Return the words of the shared subscription of a group: the inverse of :meth:`unshare`.
 
-        Where groups are named by an option, a member's filter is that of anybody else.
+        Where groups are named by an option, a member's filter is like any other.
 
         >>> MQTT.share("workers", ("jobs", "#"))
         ('$share', 'workers', 'jobs', '#')

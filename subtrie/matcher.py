@@ -23,7 +23,7 @@ from subtrie.errors import TopicError
 
 
 class Matcher(Protocol):
-    """Knows who has subscribed to what, and so who wants a message.
+    """Holds subscriptions, and finds those that want a message.
 
     A subscription is a pair of a filter and a subscriber. Filters that are written differently are different
     filters, whatever they mean. All operations are thread-safe; a class says how. Those that refuse their
@@ -63,7 +63,7 @@ class Matcher(Protocol):
         ...
 
     def has_match(self, topic: str, /) -> bool:
-        """Say whether anybody wants the topic.
+        """Return whether anybody wants the topic.
 
         :raises TopicError: where the topic is bad
         :raises TypeError: where the topic is no str

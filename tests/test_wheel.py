@@ -92,9 +92,34 @@ def test_the_command_line_matches(installed: Path, tmp_path: Path) -> None:
     assert matched == "a/b\n"
 
 
+EXTRA = {
+    "amqtt_on_a_trie.py",
+    "broker_recovery.py",
+    "mqtt_broker.py",
+    "stress_your_own.py",
+    "subscriptions_in_spark.py",
+}
+
+
 def test_examples_run(installed: Path, tmp_path: Path) -> None:
+    """Those that need no more than the package, and end by themselves."""
+    for example in sorted((ROOT / "examples").glob("*.py")):
+        if example.name not in EXTRA:
+            assert run(installed, example, cwd=tmp_path)
+
+
+def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
     """Those that need no more than the package."""
-    run(installed, ROOT / "examples" / "identity_map.py", cwd=tmp_path)
+    pages = [
+        page for page in (ROOT / "docs").rglob("*.md") if page.name not in ("stress.md", "spark.md", "published.md")
+    ]
+    printed = run(
+        installed, ROOT / "tests" / "snippets.py", "--plain", ROOT / "README.md", *sorted(pages), cwd=tmp_path
+    )
+    ran = {Path(page).name: int(count) for count, page in map(str.split, printed.splitlines())}
+    assert ran["README.md"] > 1
+    assert ran["tutorial.md"] > 10
+    assert ran["topics.md"] > 2
 
 
 def test_examples_in_docstrings_hold(installed: Path, tmp_path: Path) -> None:

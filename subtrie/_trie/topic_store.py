@@ -233,7 +233,7 @@ class TopicStore(Matchable):
         return default if pair is None else pair[1]
 
     def __contains__(self, topic: object) -> bool:
-        """Tell whether `topic` has a value; what is no topic has none."""
+        """Return whether `topic` has a value; what is no topic has none."""
         try:
             return self._held(self._root, topic) is not None
         except (TopicError, TypeError):
@@ -267,7 +267,7 @@ class TopicStore(Matchable):
         return next(walk(freeze_root(self._root)), None) is not None
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the other is a mapping, and if a store one of the same dialect, with equal values of the same
+        """Return whether the other is a mapping, and if a store one of the same dialect, with equal values of the same
         topics. O(n)."""
         if not isinstance(other, Mapping):
             return NotImplemented

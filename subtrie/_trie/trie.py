@@ -1,4 +1,4 @@
-"""`SubscriptionTrie`: who is subscribed to what, for many threads at once."""
+"""`SubscriptionTrie`: subscribers by the filters that they are subscribed to, for many threads at once."""
 
 from __future__ import annotations
 
@@ -134,30 +134,30 @@ class SubscriptionTrie(Matchable):
     topics follow the dialect; what it refuses raises `TopicError`.
 
     With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two; 65,536 at most). A
-    remembered answer is given only while it still is the answer: nobody can tell, but for the time that it takes. Worth
-    it where topics come again. What is remembered keeps its subscribers alive, so it is off by default.
+    remembered answer is given out only while it still is the answer, so nothing but the time that it takes differs.
+    Worth it where topics come again. It is off by default, since what is remembered keeps its subscribers alive.
 
-    With `index=True` the trie also knows the filters of each subscriber, so that `filters`, `unsubscribe_all` and
-    `subscriptions(subscriber=...)` take time proportional to these and not to the whole. To subscribe and unsubscribe
-    then costs about three times as much, and `clear` O(n). Snapshots and forks have no index.
+    With `index=True` the trie also knows the filters of each subscriber. Then `filters`, `unsubscribe_all` and
+    `subscriptions(subscriber=...)` take time proportional to these and not to the whole. A subscribe and an unsubscribe
+    cost about three times as much, and `clear` is O(n). Snapshots and forks have no index.
 
-    With `on_interest`, a function of a filter and a bool, the trie says when a filter gets its first subscriber (True)
-    and when it has lost its last (False), whatever groups they are in. It is called by threads that change the trie,
-    one at a time, after the change; for each filter True and False take turns, what comes and goes meanwhile may be
-    left out, and once all is quiet it has been told what the trie has. What it raises reaches a thread whose change
-    stands; of several changes by one call, those that would have followed are not made. A notice before
-    which Ctrl-C came is told with the next. Snapshots and forks tell nobody.
+    `on_interest` is a function of a filter and a bool. The trie calls it when a filter gets its first subscriber (True)
+    and when it has lost its last one (False), whatever groups these are in. Threads that change the trie call it, one
+    at a time, after the change. For each filter True and False take turns. What comes and goes meanwhile may be left
+    out; when all is quiet, the last calls have told what the trie has. What it raises reaches a thread whose change
+    stands; if one call makes several changes, those that would have followed are not made. If Ctrl-C comes before a
+    notice, the notice is told with the next one. Snapshots and forks have no `on_interest`.
 
-    With `weak=True` the trie keeps no subscriber alive: one that nobody else holds is on no filter any more, from the
-    moment when the interpreter clears the weak references to it. Of equal subscribers the one that was first counts, as
-    ever; if it goes, the others have to subscribe again. An answer is of one instant, less those who have died since.
-    Snapshots and forks keep nobody alive either, and show nobody who has died. A bound method counts as alive for as
-    long as its object is. Options are held strongly. To match costs up to twice as much, and to count is O(n). Neither
-    `cache` nor `index` goes with it: ValueError.
+    With `weak=True` the trie keeps no subscriber alive. A subscriber that nobody else holds is on no filter any more,
+    from the moment when the interpreter clears the weak references to it. Of equal subscribers the first one counts, as
+    ever; if it goes, the others have to subscribe again. An answer is of one instant, less the subscribers that have
+    died since. Snapshots and forks keep no subscriber alive either, and show none that has died. A bound method counts
+    as alive for as long as its object is. Options are held strongly. A match costs up to twice as much, and to count is
+    O(n). `weak` excludes `cache` and `index`: ValueError.
 
-    With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe, and a topic that
-    somebody asked for by name is not even split, nor validated again, as long as no filter but such a one could match
-    it. Worth it where most filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
+    With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe. As long as only such
+    filters could match a topic, a topic that is somebody's filter is not even split, nor validated again. Worth it
+    where most filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
 
     Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
     reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
@@ -235,11 +235,11 @@ class SubscriptionTrie(Matchable):
     # ----------------------------------------------------------------------------------------------------- to change
 
     def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
-        """Put `subscriber` on `filter`; tell whether it was not there. Options replace the ones it had.
+        """Put `subscriber` on `filter`; return whether it was not there. Options replace the ones it had.
 
-        Raises TopicError for what is no filter, TypeError for an unhashable subscriber, or one that is to be weakly
-        held and cannot be (an int, a str or a tuple, say), TypeError or ValueError for an option that the dialect
-        cannot mean (`Dialect.check_options`), and then changes nothing.
+        Refused, with nothing changed: what is no filter, TopicError; a subscriber without a hash, or one that is to be
+        weakly held and cannot be (an int, a str or a tuple, say), TypeError; an option that the dialect cannot mean,
+        TypeError or ValueError (see `Dialect.check_options`).
         O(words + log n). Linearizes at the commit of one compare-and-set.
 
         >>> t = SubscriptionTrie()
@@ -253,7 +253,7 @@ class SubscriptionTrie(Matchable):
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
-        """Take `subscriber` off `filter`, or out of its queue group there; tell whether it was there. Errors and cost
+        """Take `subscriber` off `filter`, or out of its queue group there; return whether it was there. Errors and cost
         as `subscribe`; TypeError for a `queue` where the dialect has no such groups.
 
         >>> t = SubscriptionTrie()
@@ -351,11 +351,11 @@ class SubscriptionTrie(Matchable):
         return match(self, topic)
 
     def match_iter(self, topic: str) -> Iterator[Any]:
-        """Iterate over what `match` returns, those first who asked for this very topic, without a wildcard.
+        """Iterate over what `match` returns, subscribers to this very topic, without a wildcard, first.
 
-        All of it is of one instant, fixed by the call. They are found before anything is matched: the first costs
-        O(words), however many filters there are. A topic that somebody asked for by name is not validated again; any
-        other raises TopicError, at the call. Lock-free.
+        All of it is of one instant, fixed by the call. The first ones are found before anything is matched, so the
+        first costs O(words), however many filters there are. A topic that is somebody's filter is not validated again;
+        any other bad topic raises TopicError, at the call. Lock-free.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")
@@ -396,7 +396,8 @@ class SubscriptionTrie(Matchable):
         return columns_of(self.match_many, topics)
 
     def has_match(self, topic: str, /) -> bool:
-        """Tell whether anybody would get a message on `topic`; stops at the first, but for a trie with `weak=True`."""
+        """Return whether a message on `topic` would reach anybody. Stops at the first, except with `weak=True`. Errors,
+        progress and linearization as `match`."""
         if self._home is not None:
             return len(match(self, topic, False)) > 0
         return has_match(self, topic)
@@ -407,13 +408,13 @@ class SubscriptionTrie(Matchable):
 
     # Where a default is a name, the compiled method has no signature that `inspect` could read.
     def deliveries(self, topic: str, *, merge: str = "all", by: str = "qos") -> tuple[Delivery, ...]:
-        """Return who gets a message on `topic`: a Delivery with subscriber, options, group and filter for each
-        subscription that the topic reaches, in no particular order. Of each group, only the member whose turn it is.
+        """Return a Delivery (subscriber, options, group, filter) for each subscription that gets a message on `topic`,
+        in no particular order. Of each group that is only the member whose turn it is.
 
-        A member of a group that is also subscribed for itself gets the message both ways. Of what one subscriber gets
-        for itself, by several filters, `merge` keeps all ("all"), some one ("one"), or one whose option `by` is
-        greatest ("best"; of equals, some one; to have no such option, or None, is less than any value). Deliveries to
-        members of groups are always kept.
+        A member of a group that is also subscribed for itself gets the message both ways. If one subscriber gets it for
+        itself by several filters, `merge` decides: "all" keeps all, "one" keeps some one, "best" keeps one whose option
+        `by` is greatest (of equals, some one; no such option, or None, is less than any value). Deliveries to members
+        of groups are always kept.
 
         Raises TopicError for what is no topic, ValueError for any other rule, and TypeError where the options of one
         subscriber cannot be compared. Costs about twice as much as `match`; no text is made until a Delivery is asked
@@ -471,8 +472,8 @@ class SubscriptionTrie(Matchable):
     def overlapping(self, filter: str) -> Iterator[Subscription]:
         """Iterate over the subscriptions on filters that share a topic with `filter`, at one instant fixed by the call.
 
-        The reverse of `match`, which tells whom a message reaches: this tells whom messages on a filter could reach.
-        Which filters share a topic, `dialect.overlaps` says. Raises TopicError for what is no filter. The trie is
+        The reverse of `match`: it finds the subscriptions that messages on topics of a filter could reach.
+        `dialect.overlaps` says which filters share a topic. Raises TopicError for what is no filter. The trie is
         walked along `filter`: O(levels whose path shares the beginning of a topic with it). Lock-free.
 
         >>> t = SubscriptionTrie()
@@ -543,7 +544,7 @@ class SubscriptionTrie(Matchable):
         return self.subscriptions()
 
     def __contains__(self, subscription: object) -> bool:
-        """Tell whether (filter, subscriber) is subscribed, in whatever group. What can be no subscription is not.
+        """Return whether (filter, subscriber) is subscribed, in any group. What can be no subscription is not.
         O(words). Linearizes as `snapshot`.
 
         >>> t = SubscriptionTrie()
@@ -666,7 +667,7 @@ class SubscriptionTrie(Matchable):
         return _frozen(older), _frozen(self)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the other is a trie of the same dialect with the same subscriptions and equal options, each
+        """Return whether the other is a trie of the same dialect with the same subscriptions and equal options, each
         taken at one instant. Settings such as `cache` do not matter. O(n)."""
         if not isinstance(other, SubscriptionTrie):
             return NotImplemented
@@ -681,7 +682,7 @@ class SubscriptionTrie(Matchable):
 
     def __reduce__(self) -> Any:
         """Pickle the subscriptions of one instant, with dialect and settings; subscribers and options have to pickle.
-        As with forks, nobody is told of interest in what is unpickled. A snapshot stays one, of the same instant."""
+        What is unpickled has no `on_interest`, as with forks. A snapshot stays a snapshot, of the same instant."""
         if self._home is not None:
             raise TypeError("a SubscriptionTrie with weak=True is not pickled: nobody would hold its subscribers")
         settings = {

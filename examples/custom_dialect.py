@@ -1,0 +1,55 @@
+"""A dialect of one's own: paths with `**`, and names of hosts.
+
+    python examples/custom_dialect.py
+
+A dialect is data: it is made, and not derived from. What its fields cannot say is done to a text before the trie sees
+it, as here to the names of hosts, whose case does not matter.
+"""
+
+from __future__ import annotations
+
+from subtrie import Dialect, SubscriptionTrie, TopicError
+
+PATHS = Dialect(
+    "paths",
+    separator="/",
+    one_word="*",
+    many_words="**",  # zero or more, anywhere
+    zero_words=True,
+    wildcards_in_words=False,  # "*.py" is refused, not taken for a word
+    forbidden="\0\n",
+    max_bytes=4_096,
+    options=(("event", ("created", "changed", "deleted")),),  # others, and names almost like it, are refused
+)
+
+HOSTS = Dialect("host names", separator=".", one_word="*", many_words=None, empty_words=False, max_bytes=253)
+
+
+def main() -> None:
+    watched: SubscriptionTrie[str] = SubscriptionTrie(PATHS)
+    watched.subscribe("src/**", "build", event="changed")
+    watched.subscribe("**/tests/**", "test")
+    watched.subscribe("*/README", "docs")
+    for path in ("src/tests/unit/a", "lib/README", "src"):
+        print(path, "->", sorted(watched.match(path)))
+    for wrong in ("src/*.py", "src\n"):
+        try:
+            watched.subscribe(wrong, "nobody")
+        except TopicError as refused:
+            print("refused:", refused)
+    try:
+        watched.subscribe("src/**", "nobody", evnt="changed")
+    except TypeError as refused:
+        print("refused:", refused)
+    met = sorted(one.filter for one in watched.overlapping("src/tests/**"))
+    print("a change below src/tests can meet", met)
+
+    hosts: SubscriptionTrie[str] = SubscriptionTrie(HOSTS)
+    hosts.subscribe("*.Example.org".casefold(), "ann")
+    print("www:", hosts.match("WWW.example.ORG".casefold()), "two levels down:", hosts.match("a.b.example.org"))
+    watched.check()
+    hosts.check()
+
+
+if __name__ == "__main__":
+    main()

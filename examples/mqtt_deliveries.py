@@ -1,0 +1,68 @@
+"""MQTT's rules of delivery in forty lines: quality of service, no-local, identifiers, shared subscriptions.
+
+    python examples/mqtt_deliveries.py
+
+`deliveries` says who gets a message and with which options; what to send follows from these. `mqtt_broker.py` does the
+same for real clients.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from subtrie import MQTT, SubscriptionTrie
+
+
+class Send(NamedTuple):
+    """A message to a client."""
+
+    client: str
+    qos: int
+    identifiers: tuple[int, ...]
+    group: str | None
+
+
+def sends(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None) -> list[Send]:
+    """Return what to send for a message on `topic`, published with `qos` by `sender`."""
+    found: dict[tuple[str, str | None], Send] = {}
+    for one in routes.deliveries(topic):
+        if one.options.get("no_local") and one.subscriber == sender:
+            continue
+        # All filters of one client make one message (MQTT 5, 3.3.4). What it gets as a member of a group is another.
+        key = one.subscriber, one.group
+        before = found.get(key, Send(*key[:1], 0, (), one.group))
+        identifier = one.options.get("subscription_identifier")
+        found[key] = Send(
+            one.subscriber,
+            max(before.qos, min(qos, one.options.get("qos", 0))),
+            before.identifiers if identifier is None else (*before.identifiers, identifier),
+            one.group,
+        )
+    return list(found.values())
+
+
+def show(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None) -> None:
+    print(f"{topic}, qos {qos}:")
+    for send in sorted(sends(routes, topic, qos, sender)):
+        group = f", for the group {send.group}" if send.group else ""
+        named = f", subscriptions {sorted(send.identifiers)}" if send.identifiers else ""
+        print(f"  to {send.client} with qos {send.qos}{named}{group}")
+
+
+def main() -> None:
+    routes: SubscriptionTrie[str] = SubscriptionTrie(MQTT)
+    wanted: list[tuple[str, str, dict[str, Any]]] = [
+        ("sensors/+/heat", "ann", {"qos": 1, "subscription_identifier": 1}),
+        ("sensors/#", "ann", {"qos": 2, "subscription_identifier": 2}),
+        ("sensors/#", "bob", {"qos": 0}),
+        ("sensors/#", "gateway", {"qos": 1, "no_local": True}),
+        ("$share/store/sensors/#", "store 1", {"qos": 1}),
+        ("$share/store/sensors/#", "store 2", {"qos": 1}),
+    ]
+    routes.subscribe_many(wanted)
+    show(routes, "sensors/attic/heat", qos=1, sender="gateway")
+    show(routes, "sensors/attic/heat", qos=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The broker that the tutorial ends with: topics with wildcards, options, groups, retained messages, threads.
+
+python examples/small_broker.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import Empty, Full, Queue
+from threading import Thread
+
+from subtrie import MQTT, SubscriptionTrie, TopicStore
+
+
+class Client:
+    """Who subscribes. Messages wait in a queue of bounded length; what finds no room in it is counted."""
+
+    def __init__(self, name: str, room: int = 1_000) -> None:
+        self.name = name
+        self.lost = 0
+        self._inbox: Queue[tuple[str, bytes]] = Queue(room)
+
+    def receive(self, topic: str, payload: bytes) -> None:
+        try:
+            self._inbox.put_nowait((topic, payload))
+        except Full:
+            self.lost += 1
+
+    def messages(self) -> list[tuple[str, bytes]]:
+        """Return what waits."""
+        found = []
+        while True:
+            try:
+                found.append(self._inbox.get_nowait())
+            except Empty:
+                return found
+
+
+class Broker:
+    """Any number of threads may call all of it."""
+
+    def __init__(self) -> None:
+        self._routes: SubscriptionTrie[Client] = SubscriptionTrie(MQTT, index=True)
+        self._retained: TopicStore[bytes] = TopicStore(MQTT)
+
+    def subscribe(self, client: Client, filter: str, **options: object) -> None:
+        self._routes.subscribe(filter, client, **options)
+        if not filter.startswith("$share/"):
+            for topic, payload in self._retained.matching(filter):
+                client.receive(topic, payload)
+
+    def unsubscribe(self, client: Client, filter: str) -> None:
+        self._routes.unsubscribe(filter, client)
+
+    def publish(self, topic: str, payload: bytes, *, sender: Client | None = None, retain: bool = False) -> int:
+        """Hand a message to all who want it; return how many that are."""
+        if retain:
+            self._retained[topic] = payload
+        clients = {
+            one.subscriber
+            for one in self._routes.deliveries(topic)
+            if not (one.options.get("no_local") and one.subscriber is sender)
+        }
+        for client in clients:
+            client.receive(topic, payload)
+        return len(clients)
+
+    @contextmanager
+    def connected(self, name: str) -> Iterator[Client]:
+        """A client for as long as the block lasts. All of its subscriptions go with it."""
+        client = Client(name)
+        try:
+            yield client
+        finally:
+            self._routes.unsubscribe_all(client)
+
+    def clients(self) -> list[str]:
+        """Who is subscribed, all of one instant."""
+        return sorted({one.subscriber.name for one in self._routes.snapshot()})
+
+
+def main() -> None:
+    broker = Broker()
+    broker.publish("heat/attic", b"31", retain=True)
+    with broker.connected("ann") as ann, broker.connected("bob") as bob, broker.connected("cleo") as cleo:
+        broker.subscribe(ann, "heat/+", no_local=True)
+        for worker in (bob, cleo):
+            broker.subscribe(worker, "$share/workers/heat/#")
+        publishers = [Thread(target=lambda: [broker.publish("heat/hall", b"21") for _ in range(100)]) for _ in range(4)]
+        for each in publishers:
+            each.start()
+        for each in publishers:
+            each.join()
+        broker.publish("heat/ann", b"20", sender=ann)
+        print("subscribed:", broker.clients())
+        print("ann has", len(ann.messages()), "messages, bob and cleo", sorted(len(c.messages()) for c in (bob, cleo)))
+    print("subscribed:", broker.clients())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Testing a concurrent object of one's own: a registry of sessions with a fault, and without it.
+
+    python examples/stress_your_own.py
+
+The registry lets at most two sessions in. Its first version looks and then acts. `stress.explore` tries every schedule
+of two threads which enter at once, and shows the one that lets three in. Of the second version it proves that no
+schedule of these calls is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import stress
+from ctrie import AtomicReference
+
+ROOM = 2
+
+
+class Hasty:
+    """Looks whether there is room, and enters then."""
+
+    def __init__(self) -> None:
+        self.inside: AtomicReference[frozenset[str]] = AtomicReference(frozenset())
+
+    def enter(self, who: str) -> bool:
+        if len(self.inside.load()) >= ROOM:
+            return False
+        while not self.inside.compare_and_set(inside := self.inside.load(), inside | {who}):
+            pass
+        return True
+
+    def count(self) -> int:
+        return len(self.inside.load())
+
+
+class Careful(Hasty):
+    """Enters only what it has looked at."""
+
+    def enter(self, who: str) -> bool:
+        while True:
+            inside = self.inside.load()
+            if len(inside) >= ROOM:
+                return False
+            # Success: there was room at this very instant. Failure: somebody else has entered; look again.
+            if self.inside.compare_and_set(inside, inside | {who}):
+                return True
+
+
+class Registry(stress.Spec):
+    """What it should be, without threads."""
+
+    initial: Hashable = frozenset()
+    read_only = frozenset({"count"})
+
+    def step(self, state: frozenset[str], op: str, args: tuple[str, ...]) -> tuple[frozenset[str], object]:
+        if op == "count":
+            return state, len(state)
+        return (state | {args[0]}, True) if len(state) < ROOM else (state, False)
+
+
+def explored(kind: type[Hasty]) -> stress.Explored:
+    return stress.explore(
+        kind,
+        Registry(),
+        [[("enter", "bob")], [("enter", "cleo")]],
+        at_start=[("enter", "ann")],
+        at_end=[("count",)],
+    )
+
+
+def main() -> None:
+    hasty = explored(Hasty)
+    report = hasty.report()
+    print(report[report.index("What the threads did") : report.index("\n\n  operations:")])
+    print(f"\nHasty is right: {bool(hasty)}. Careful is right: {bool(explored(Careful))}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Run the snippets of a page, in their order, as one program: `python tests/snippets.py docs/tutorial.md ...`.
+
+Needs the standard library only, so that it runs where nothing but the package is installed, and no pytest. `--plain`
+leaves out what needs an extra: Spark, Arrow, `stress`.
+
+    ```python    is executed
+    ```pycon     is a session: executed, and held to what it shows
+
+A block between `<!-- not run: why -->` and the next fence is left alone. What else is in fences is no snippet.
+"""
+
+from __future__ import annotations
+
+import doctest
+import linecache
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FENCE = re.compile(
+    r"(?P<left><!-- not run: [^>]+ -->\n+)?^```(?P<kind>[a-z]+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+EXTRAS = re.compile(r"\b(pyspark|spark|snapshot\.\w+\(|import (snapshot|stress))\b", re.IGNORECASE)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Snippet(NamedTuple):
+    """A block of code of a page."""
+
+    kind: str
+    text: str
+    line: int
+    """Where its code begins, from 0."""
+    runs: bool
+
+
+def snippets(page: str) -> Iterator[Snippet]:
+    """Yield the blocks of Python of a page."""
+    for found in FENCE.finditer(page):
+        if found["kind"] in ("python", "pycon"):
+            line = page.count("\n", 0, found.start("text"))
+            yield Snippet(found["kind"], found["text"], line, found["left"] is None)
+
+
+def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = False) -> int:
+    """Run what a page has, where `names` are known; return how many blocks that were. If `plain`, none needs an extra.
+
+    :raises AssertionError: a session does not show what the page says
+    """
+    names = {"__name__": path.stem, **(names or {})}
+    said: list[str] = []
+    ran = 0
+    for snippet in snippets(path.read_text(encoding="utf-8")):
+        if not snippet.runs or (plain and EXTRAS.search(snippet.text)):
+            continue
+        ran += 1
+        if snippet.kind == "python":
+            # With the file's line numbers, and as a source that `inspect` finds.
+            source = "\n" * snippet.line + snippet.text
+            name = f"<{path.name}, line {snippet.line + 1}>"
+            linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+            exec(compile(source, name, "exec"), names)
+            continue
+        parsed = doctest.DocTestParser().get_doctest(snippet.text, names, path.name, str(path), snippet.line)
+        # A session copies its names; what it defines is for the blocks after it, too.
+        parsed.globs = names
+        doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(parsed, out=said.append, clear_globs=False)
+    assert not said, "\n".join(said)
+    return ran
+
+
+if __name__ == "__main__":
+    plainly = "--plain" in sys.argv[1:]
+    for page in sys.argv[1:]:
+        if page != "--plain":
+            print(run_page(Path(page), plain=plainly), page)
