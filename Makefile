@@ -37,7 +37,7 @@ help:
 # --- What people ask for ----------------------------------------------------------------------------------------------
 
 demo: java .venv/built
-	.venv/bin/python -m subtrie demo $(ARGS)
+	.venv/bin/python -m subtrie demo --html build/demo.html $(ARGS)
 
 # The two halves run side by side, since neither keeps two cores busy; the second one shows what it printed when it is done.
 test: java .venv/installed

@@ -135,7 +135,9 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
 
 async def serve(port: int) -> None:
     """Run the broker until it is interrupted."""
-    broker = TrieBroker({"listeners": {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}}})
+    listeners = {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}}
+    plugins = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
+    broker = TrieBroker({"listeners": listeners, "plugins": plugins})
     await broker.start()
     try:
         await asyncio.Event().wait()

@@ -6,6 +6,7 @@ import io
 import itertools
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from threading import Barrier
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from subtrie.cli.lines import BadLines, LineFile
 from subtrie.cli.publish import MessagePublisher
 from subtrie.cli.report import report
 from subtrie.cli.steps import Writer, held_after, operations_behind, writers_for
+from subtrie.cli.watch import Watch
 from subtrie.cli.workload import openamq
 
 pytestmark = pytest.mark.slow  # Spark starts, and processes; the twin is of no account
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def no_bar(description: str, total: int | None) -> Callable[[int], None]:
-    return lambda amount: None
+def unseen(watch: Watch) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def perform(trie: SubscriptionTrie, writer: Writer, operations: int) -> None:
@@ -232,7 +234,7 @@ def exported(trie: SubscriptionTrie, spark: SparkSession) -> DataFrame:
 
 class TestDemonstration:
     def test_of_the_workload_is_good(self, spark: SparkSession) -> None:
-        outcome = run_workload(spark, no_bar, threads=5, messages=3_001, filters=201, seed=11)
+        outcome = run_workload(spark, unseen, threads=5, messages=3_001, filters=201, seed=11)
         assert outcome.is_good
         assert outcome.exporter.faults == []
         assert [writer.slots for writer in outcome.writers] == [101, 100]
@@ -244,7 +246,7 @@ class TestDemonstration:
         outcome.trie.check()
 
     def test_asks_spark_what_a_person_would_ask(self, spark: SparkSession) -> None:
-        outcome = run_workload(spark, no_bar, threads=2, messages=100, filters=300, seed=11)
+        outcome = run_workload(spark, unseen, threads=2, messages=100, filters=300, seed=11)
         workload = openamq(filters=300, seed=11)
         most = max(map(workload.filters.count, workload.filters))
         assert most <= outcome.exporter.top_filters[0][1] <= most + 1
@@ -266,7 +268,7 @@ class TestDemonstration:
             expected += [f"{topic}\t{subscriber}\n" for subscriber in ["all0", "all1", "all2", *own]]
         out, bad = io.BytesIO(), BadLines()
         lines = LineFile("topics", io.BytesIO("\n".join(topics).encode()), bad)
-        outcome = run_files(spark, no_bar, threads=4, trie=trie, topics=lines, out=out)
+        outcome = run_files(spark, unseen, threads=4, trie=trie, topics=lines, out=out)
         assert out.getvalue().decode() == "".join(expected)
         assert outcome.is_good
         assert not bad.count
@@ -276,7 +278,7 @@ class TestDemonstration:
     def test_of_files_without_a_subscription_or_topic_is_good(self, spark: SparkSession) -> None:
         out = io.BytesIO()
         lines = LineFile("topics", io.BytesIO(), BadLines())
-        outcome = run_files(spark, no_bar, threads=2, trie=SubscriptionTrie(), topics=lines, out=out)
+        outcome = run_files(spark, unseen, threads=2, trie=SubscriptionTrie(), topics=lines, out=out)
         assert outcome.is_good
         assert out.getvalue() == b""
         assert outcome.exporter.rows == 0
@@ -300,7 +302,7 @@ class Idle(Exporter):
     def __init__(self) -> None:
         super().__init__(None, SubscriptionTrie(), [], [], list)  # type: ignore[arg-type]
 
-    def run(self, trie: SubscriptionTrie, halfway: threading.Event, advance: Callable[[int], None]) -> None:
+    def run(self, trie: SubscriptionTrie, halfway: threading.Event) -> None:
         halfway.wait()
 
 
@@ -312,7 +314,7 @@ class TestFailures:
         faulty: Any = Faulty(trie, match=lambda topic: trie.match(topic)[1:])
         for used, wrong in ((trie, 0), (faulty, 200)):
             publisher = MessagePublisher(workload, messages=200, writers=2, seed="1")
-            publisher.run(used, Barrier(1), Barrier(1), lambda messages: None)
+            publisher.run(used, Barrier(1), Barrier(1), lambda: None)
             assert (publisher.checked, publisher.wrong) == (200, wrong)
         trie.check()
 
@@ -364,7 +366,7 @@ class TestFailures:
         publishers = [MessagePublisher(workload, 10**12, 2, str(number)) for number in range(2)]
         before = threading.active_count()
         try:
-            Crew(trie, writers, publishers, exporter or Idle(), halfway=10**11).work(no_bar, None, **arguments)
+            Crew(trie, writers, publishers, exporter or Idle(), halfway=10**11).work(**arguments)
         finally:
             assert threading.active_count() == before
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicError, __version__
-from subtrie.cli.demo import run_files, run_workload
+from subtrie.cli.demo import Outcome, run_files, run_workload
 from subtrie.cli.grep import Shown, grep
 from subtrie.cli.lines import (
     STANDARD_INPUT,
@@ -25,10 +29,15 @@ from subtrie.cli.lines import (
     subscribe_lines,
     topic_lines,
 )
+from subtrie.cli.page import require_place, write_page
 from subtrie.cli.progress import progress_bars
 from subtrie.cli.report import report
 from subtrie.cli.spark import CannotStart, local_spark
 from subtrie.cli.tree import tree_lines
+from subtrie.cli.view import terminal_view, waiting
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 OK, FAULTY, CANNOT, INTERRUPTED = 0, 1, 2, 130
 DIALECTS = {dialect.name.lower(): dialect for dialect in (AMQP, MQTT, NATS)}
@@ -77,11 +86,17 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help=f"how many threads; half of them write, the rest match (default {THREADS})",
     )
-    demo.add_argument("--messages", type=_at_least(1), metavar="N", help=f"messages to match (default {MESSAGES:,})")
+    demo.add_argument(
+        "--messages",
+        type=_at_least(1),
+        metavar="N",
+        help=f"messages to match (default {MESSAGES:,}, and on until Spark has judged the cut)",
+    )
     demo.add_argument("--filters", type=_at_least(1), metavar="N", help=f"subscriptions held (default {FILTERS:,})")
     demo.add_argument(
         "--seed", type=int, metavar="N", help=f"seed of the filters, topics and messages (default {SEED})"
     )
+    demo.add_argument("--html", type=Path, metavar="FILE", help="write a page with plots when all is done")
     _add_files(demo, required=False)
     demo.set_defaults(run=_demo)
 
@@ -181,6 +196,8 @@ def _check_match(parser: argparse.ArgumentParser, options: argparse.Namespace, f
 
 
 def _demo(options: argparse.Namespace) -> int:
+    if options.html is not None:
+        require_place(options.html)
     return _demo_files(options) if options.subscriptions is not None else _demo_workload(options)
 
 
@@ -191,12 +208,19 @@ def _demo_workload(options: argparse.Namespace) -> int:
         f"OpenAMQ matching test: {filters:,} filters, {messages:,} messages, seed {seed}; starting Spark",
         flush=True,
     )
-    with local_spark() as spark:
-        with progress_bars() as add_bar:
-            outcome = run_workload(
-                spark, add_bar, threads=options.threads, messages=messages, filters=filters, seed=seed
-            )
+    with _spark_shown() as spark:
+        outcome = run_workload(
+            spark,
+            terminal_view,
+            threads=options.threads,
+            messages=messages,
+            filters=filters,
+            seed=seed,
+            until_judged=options.messages is None,
+        )
         print(*report(outcome), sep="\n")
+    about = f"The OpenAMQ matching test: {filters:,} filters, {messages:,} messages, seed {seed}."
+    _write_page(options, outcome, about)
     return OK if outcome.is_good else FAULTY
 
 
@@ -207,12 +231,30 @@ def _demo_files(options: argparse.Namespace) -> int:
         open_lines(options.topics, bad) as topics,
         local_spark() as spark,
     ):
-        with progress_bars(shown=not sys.stdout.isatty()) as add_bar:
+        shown = not sys.stdout.isatty()
+        with progress_bars(shown=shown) as add_bar:
             subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))
-            outcome = run_files(spark, add_bar, threads=options.threads, trie=trie, topics=topics, out=out)
+        show = partial(terminal_view, shown=shown)
+        outcome = run_files(spark, show, threads=options.threads, trie=trie, topics=topics, out=out)
         out.flush()
         print(*report(outcome), sep="\n", file=sys.stderr)
+    _write_page(options, outcome, f"The topics of {options.topics}, with the subscriptions of {options.subscriptions}.")
     return OK if outcome.is_good and not bad.count else FAULTY
+
+
+@contextmanager
+def _spark_shown() -> Iterator[SparkSession]:
+    """A Spark session; on a terminal it is said that one is waited for."""
+    with ExitStack() as session:
+        with waiting("starting Spark"):
+            spark = session.enter_context(local_spark())
+        yield spark
+
+
+def _write_page(options: argparse.Namespace, outcome: Outcome, about: str) -> None:
+    if options.html is not None:
+        write_page(options.html, outcome, about)
+        print(f"\nPlots of it are in {options.html}", file=sys.stderr if options.subscriptions else sys.stdout)
 
 
 def _match(options: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -10,7 +9,6 @@ from threading import Barrier, BrokenBarrierError, Event
 
 from subtrie import SubscriptionTrie
 from subtrie.cli.export import Exporter
-from subtrie.cli.progress import AddBar, Advance
 from subtrie.cli.publish import Publisher
 from subtrie.cli.steps import Writer
 
@@ -20,9 +18,9 @@ class Crew:
 
     :param halfway: how many messages are matched when the exporter takes its snapshot
     :param on_stop: also called, from any thread, when all are to stop
+    :ivar writers, publishers, exporter: who is at work
     :ivar fill_seconds: how long the writers took to fill their slots
     :ivar churn_seconds: how long they renewed them
-    :ivar publish_seconds: how long the publishers were at work, from the first to the last
     """
 
     def __init__(
@@ -35,38 +33,30 @@ class Crew:
         on_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self._trie = trie
-        self._writers = writers
-        self._publishers = publishers
-        self._exporter = exporter
-        self._remaining_to_halfway = halfway
-        self._counting = threading.Lock()
+        self.writers = writers
+        self.publishers = publishers
+        self.exporter = exporter
+        self._messages_to_halfway = halfway
         self._halfway = Event()
         self._on_stop = on_stop
         self._started = self._filled_at = 0.0
         self._ready = Barrier(len(writers) + len(publishers), self._note_start)
         self._filled = Barrier(len(writers) + len(publishers), self._note_filled)
-        self.fill_seconds = self.churn_seconds = self.publish_seconds = 0.0
+        self.fill_seconds = self.churn_seconds = 0.0
 
-    def work(self, add_bar: AddBar, messages: int | None, meanwhile: Callable[[], object] = lambda: None) -> None:
+    def work(self, meanwhile: Callable[[], object] = lambda: None) -> None:
         """Run all threads to the end: the messages are matched and the cut is judged.
 
-        :param messages: how many messages there are, if that is known
         :param meanwhile: what this thread does while the others work
         :raises Exception: whatever a thread raised first; the others were stopped
         """
-        advance_messages = add_bar("messages matched", messages)
-        advance_export = add_bar("export to Spark", 2)
-        with ThreadPoolExecutor(len(self._writers) + len(self._publishers) + 1) as pool:
+        with ThreadPoolExecutor(len(self.writers) + len(self.publishers) + 1) as pool:
             try:
-                writing = [pool.submit(self._or_stop, self._write, writer) for writer in self._writers]
-                publishing = [
-                    pool.submit(self._or_stop, self._publish, publisher, advance_messages)
-                    for publisher in self._publishers
-                ]
-                exporting = pool.submit(self._or_stop, self._exporter.run, self._trie, self._halfway, advance_export)
+                writing = [pool.submit(self._or_stop, self._write, writer) for writer in self.writers]
+                publishing = [pool.submit(self._or_stop, self._publish, publisher) for publisher in self.publishers]
+                exporting = pool.submit(self._or_stop, self.exporter.run, self._trie, self._halfway)
                 meanwhile()
                 wait(publishing)
-                self.publish_seconds = time.perf_counter() - self._filled_at
                 self._halfway.set()
                 wait([exporting])
             finally:
@@ -77,13 +67,14 @@ class Crew:
     def _write(self, writer: Writer) -> None:
         writer.run(self._trie, self._ready, self._filled)
 
-    def _publish(self, publisher: Publisher, advance: Advance) -> None:
-        def matched(messages: int) -> None:
-            advance(messages)
-            with self._counting:
-                self._remaining_to_halfway -= messages
-                if self._remaining_to_halfway <= 0:
-                    self._halfway.set()
+    def _publish(self, publisher: Publisher) -> None:
+        # Without a lock: with a GIL publishers would stand in a line for it, and each match one chunk in a turn that is
+        # long enough for many.
+        def matched() -> None:
+            if self._halfway.is_set():
+                return
+            if sum(publisher.messages for publisher in self.publishers) >= self._messages_to_halfway:
+                self._halfway.set()
 
         publisher.run(self._trie, self._ready, self._filled, matched)
 
@@ -95,7 +86,7 @@ class Crew:
             raise
 
     def _stop(self) -> None:
-        workers: list[Writer | Publisher | Exporter] = [*self._writers, *self._publishers, self._exporter]
+        workers: list[Writer | Publisher | Exporter] = [*self.writers, *self.publishers, self.exporter]
         for worker in workers:
             worker.stopping = True
         self._halfway.set()

@@ -8,6 +8,8 @@ publisher checks each of its matches against what was subscribed at all times.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -16,9 +18,9 @@ from subtrie.cli.crew import Crew
 from subtrie.cli.export import Exporter
 from subtrie.cli.feed import Feed, Portion
 from subtrie.cli.lines import LineFile, topic_lines
-from subtrie.cli.progress import AddBar
 from subtrie.cli.publish import FilePublisher, MessagePublisher, Publisher
 from subtrie.cli.steps import Writer, writers_for
+from subtrie.cli.watch import Watch
 from subtrie.cli.workload import openamq
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 PORTION = 64
 """Topics of a file that a publisher takes at a time."""
+Show = Callable[[Watch], AbstractContextManager[object]]
+"""Shows what is watched, for as long as its context lasts."""
 SAMPLE = 1_000
 """Topics of a file that Spark is asked about."""
 
@@ -38,6 +42,7 @@ class Outcome(NamedTuple):
     publishers: list[Publisher]
     exporter: Exporter
     crew: Crew
+    watch: Watch
 
     @property
     def is_good(self) -> bool:
@@ -46,14 +51,22 @@ class Outcome(NamedTuple):
 
 
 def run_workload(
-    spark: SparkSession, add_bar: AddBar, *, threads: int, messages: int, filters: int, seed: int
+    spark: SparkSession,
+    show: Show,
+    *,
+    threads: int,
+    messages: int,
+    filters: int,
+    seed: int,
+    until_judged: bool = False,
 ) -> Outcome:
     """Demonstrate the OpenAMQ matching test.
 
     :param spark: where the cut is exported to
-    :param add_bar: shows progress
+    :param show: shows what goes on
     :param threads: writers and publishers together, at least 2
     :param messages: messages that all publishers together match
+    :param until_judged: match on beyond them, until Spark has judged the cut
     :param filters: subscriptions held at a time
     :param seed: makes the workload and the messages; the interleaving of the threads is the machine's own
     """
@@ -61,20 +74,20 @@ def run_workload(
     workload = openamq(filters, seed)
     writers = writers_for(workload.filters, threads // 2)
     count = threads - threads // 2
-    publishers: list[Publisher] = [
-        MessagePublisher(workload, share, len(writers), f"{seed} publisher {number}")
+    publishers: list[Publisher] = []
+    exporter = Exporter(spark, trie.snapshot(), writers, publishers, lambda: workload.topics)
+    until = exporter.judged if until_judged else None
+    publishers += [
+        MessagePublisher(workload, share, len(writers), f"{seed} publisher {number}", until)
         for number, share in enumerate(_shares(messages, count))
     ]
-    exporter = Exporter(spark, trie.snapshot(), writers, publishers, lambda: workload.topics)
     crew = Crew(trie, writers, publishers, exporter, halfway=messages // 2)
-    crew.work(add_bar, messages)
-    exporter.ask()
-    return Outcome(trie, writers, publishers, exporter, crew)
+    return Outcome(trie, writers, publishers, exporter, crew, _watched(crew, show, messages))
 
 
 def run_files(
     spark: SparkSession,
-    add_bar: AddBar,
+    show: Show,
     *,
     threads: int,
     trie: SubscriptionTrie,
@@ -88,7 +101,7 @@ def run_files(
     the order of the topics.
 
     :param spark: where the cut is exported to
-    :param add_bar: shows progress
+    :param show: shows what goes on
     :param threads: writers and publishers together, at least 2
     :param trie: the user's subscriptions, all subscribers being strings
     :param topics: the topics; bad ones are reported
@@ -101,9 +114,16 @@ def run_files(
     publishers: list[Publisher] = [FilePublisher(feed, topics) for _ in range(count)]
     exporter = Exporter(spark, standing, writers, publishers, lambda: list(sample))
     crew = Crew(trie, writers, publishers, exporter, halfway=1, on_stop=feed.close)
-    crew.work(add_bar, None, meanwhile=lambda: _offer_all(topics, feed, trie, sample))
-    exporter.ask()
-    return Outcome(trie, writers, publishers, exporter, crew)
+    watch = _watched(crew, show, None, meanwhile=lambda: _offer_all(topics, feed, trie, sample))
+    return Outcome(trie, writers, publishers, exporter, crew, watch)
+
+
+def _watched(crew: Crew, show: Show, messages: int | None, meanwhile: Callable[[], object] = lambda: None) -> Watch:
+    """Let the crew work, and then ask Spark."""
+    with Watch(crew, messages) as watch, show(watch):
+        crew.work(meanwhile)
+        crew.exporter.ask()
+    return watch
 
 
 def _shares(total: int, count: int) -> list[int]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from subtrie import SubscriptionTrie
 from subtrie.cli.cut import faults, holdings_in_spark, is_step, standing_faults, step_key
-from subtrie.cli.progress import Advance
 from subtrie.cli.publish import Publisher
 from subtrie.cli.steps import Writer
 
@@ -31,6 +30,8 @@ class Exporter:
     :ivar snapshot_us: how long the snapshot call took, in microseconds
     :ivar messages_meanwhile: messages that were matched between the snapshot call and Spark's verdict on the
         cut
+    :ivar judged: is set when Spark has judged the cut, or cannot any more
+    :ivar moments: what has been come to, each with its time on the clock of `time.perf_counter`
     :ivar top_filters: the filters with the most subscribers, and how many
     :ivar top_topics: the topics with the most subscribers, and how many
     """
@@ -52,26 +53,34 @@ class Exporter:
         self.faults: list[str] = []
         self.snapshot_us = 0.0
         self.messages_meanwhile = 0
+        self.judged = Event()
+        self.moments: list[tuple[float, str]] = []
         self.top_filters: list[tuple[str, int]] = []
         self.top_topics: list[tuple[str, int]] = []
         self.stopping = False
         self._exported: tuple[SubscriptionTrie, DataFrame]
 
-    def run(self, trie: SubscriptionTrie, halfway: Event, advance: Advance) -> None:
+    def run(self, trie: SubscriptionTrie, halfway: Event) -> None:
         """Take the cut, export and judge it once the publishers are ``halfway``, unless stopped before."""
+        halfway.wait()
+        try:
+            if not self.stopping:
+                self._export(trie)
+        finally:
+            self.judged.set()
+
+    def _export(self, trie: SubscriptionTrie) -> None:
         from snapshot import to_spark
 
-        halfway.wait()
-        if self.stopping:
-            return
         cut, before, after = self._take(trie)
+        self._note(f"a snapshot was taken in {self.snapshot_us:,.1f} microseconds")
         messages = self._messages()
         frame = to_spark(cut, self._spark, key=step_key)
         self.rows = frame.count()
-        advance(1)
+        self._note(f"{self.rows:,} rows of it are in Spark")
         self.faults = self._judge(frame, before, after)
         self.messages_meanwhile = self._messages() - messages
-        advance(1)
+        self._note("Spark finds the cut inconsistent" if self.faults else "Spark finds the cut consistent")
         self._exported = cut, frame
 
     def ask(self) -> None:
@@ -85,6 +94,7 @@ class Exporter:
         matches = match_spark(topics, cut, key=step_key)
         self.top_filters = _most_subscribers(self._of_people(frame), "filter")
         self.top_topics = _most_subscribers(self._of_people(matches), "topic")
+        self._note("Spark has answered what it was asked")
 
     def _take(self, trie: SubscriptionTrie) -> tuple[SubscriptionTrie, list[int], list[int]]:
         before = [writer.completed for writer in self._writers]
@@ -92,6 +102,9 @@ class Exporter:
         cut = trie.snapshot()
         self.snapshot_us = (time.perf_counter() - start) * 1e6
         return cut, before, [writer.completed for writer in self._writers]
+
+    def _note(self, what: str) -> None:
+        self.moments.append((time.perf_counter(), what))
 
     def _messages(self) -> int:
         return sum(publisher.messages for publisher in self._publishers)

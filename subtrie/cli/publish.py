@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 import time
-from threading import Barrier
+from collections.abc import Callable
+from threading import Barrier, Event
 
 from subtrie import SubscriptionTrie
 from subtrie.cli.feed import Feed
 from subtrie.cli.lines import LineFile, match_lines
-from subtrie.cli.progress import Advance
 from subtrie.cli.workload import Workload
 
 CHUNK = 100
 """Messages matched between two looks at the clock."""
+PAUSE = 0.005
+"""Seconds between two chunks at an easy pace."""
 
 
 class Publisher:
@@ -35,8 +37,8 @@ class Publisher:
         self.seconds = 0.0
         self.stopping = False
 
-    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, advance: Advance) -> None:
-        """Match messages once the trie is filled, and tell ``advance`` of each chunk of them."""
+    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, matched: Callable[[], None]) -> None:
+        """Match messages once the trie is filled, and call ``matched`` after each chunk of them."""
         raise NotImplementedError
 
 
@@ -45,23 +47,28 @@ class MessagePublisher(Publisher):
 
     Each writer renews its subscriptions one at a time, the new one before the old one goes, so that at every
     instant a topic has the workload's number of matches, or up to one more a writer.
+
+    :param messages: how many to match
+    :param until: goes on beyond them until this is set, if given, at an easy pace: with a GIL, a thread that waits for
+        Spark's answers has to wait for its turn at each of them
     """
 
-    def __init__(self, workload: Workload, messages: int, writers: int, seed: str) -> None:
+    def __init__(self, workload: Workload, messages: int, writers: int, seed: str, until: Event | None = None) -> None:
         super().__init__()
         self._workload = workload
         self._share = messages
+        self._until = until
         self._writers = writers
         self._chance = random.Random(seed)
 
-    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, advance: Advance) -> None:
+    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, matched: Callable[[], None]) -> None:
         """Match this publisher's share of the messages."""
         expected = list(zip(map(_own_copy, self._workload.topics), self._workload.matching, strict=True))
         match, surplus = trie.match, self._writers
         ready.wait()
         filled.wait()
-        while self.messages < self._share and not self.stopping:
-            chunk = self._chance.choices(expected, k=min(CHUNK, self._share - self.messages))
+        while (left := self._left()) and not self.stopping:
+            chunk = self._chance.choices(expected, k=min(CHUNK, left))
             matches = wrong = 0
             start = time.perf_counter()
             for topic, least in chunk:
@@ -74,7 +81,12 @@ class MessagePublisher(Publisher):
             self.checked += len(chunk)
             self.wrong += wrong
             self.messages += len(chunk)
-            advance(len(chunk))
+            matched()
+
+    def _left(self) -> int:
+        if self.messages < self._share:
+            return self._share - self.messages
+        return 0 if self._until is None or self._until.wait(PAUSE) else CHUNK
 
 
 class FilePublisher(Publisher):
@@ -85,7 +97,7 @@ class FilePublisher(Publisher):
         self._feed = feed
         self._lines = lines
 
-    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, advance: Advance) -> None:
+    def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, matched: Callable[[], None]) -> None:
         """Match portions of the feed until there are no more."""
         ready.wait()
         filled.wait()
@@ -97,7 +109,7 @@ class FilePublisher(Publisher):
             self.matches += answer.count("\n")
             self.messages += len(portion)
             self._feed.put(number, answer.encode())
-            advance(len(portion))
+            matched()
 
 
 def _own_copy(topic: str) -> str:

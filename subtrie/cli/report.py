@@ -9,12 +9,17 @@ from subtrie.cli.demo import Outcome
 
 def report(outcome: Outcome) -> Iterator[str]:
     """The lines of the table: what was measured, the verdict on the cut, and what Spark answered."""
-    rows = [*_writing(outcome), *_publishing(outcome), *_exporting(outcome)]
-    width = max(len(name) for name, _ in rows)
-    yield from (f"{name:<{width}}  {value}" for name, value in rows)
+    table = rows(outcome)
+    width = max(len(name) for name, _ in table)
+    yield from (f"{name:<{width}}  {value}" for name, value in table)
     yield from outcome.exporter.faults
     yield from _ranking("Filters with the most subscribers:", outcome.exporter.top_filters)
     yield from _ranking("Topics with the most subscribers:", outcome.exporter.top_topics)
+
+
+def rows(outcome: Outcome) -> list[tuple[str, str]]:
+    """Return what was measured, and the verdict: names and values."""
+    return [*_writing(outcome), *_publishing(outcome), *_exporting(outcome)]
 
 
 def _writing(outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -34,10 +39,8 @@ def _publishing(outcome: Outcome) -> Iterator[tuple[str, str]]:
     rates = ", ".join(_rate(publisher.messages, publisher.seconds) for publisher in publishers)
     yield "publisher threads", f"{len(publishers)}"
     yield "messages/s per thread", rates
-    yield (
-        "matches/s",
-        f"{_rate(matches, outcome.crew.publish_seconds)}, {matches / max(1, messages):.1f} a message",
-    )
+    together = sum(publisher.matches / publisher.seconds for publisher in publishers if publisher.seconds)
+    yield "matches/s", f"{together:,.0f}, {matches / max(1, messages):.1f} a message"
     if checked:
         yield "wrong matches", f"{wrong:,} of {checked:,}"
 
