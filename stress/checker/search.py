@@ -23,6 +23,13 @@ __all__ = ["Ending", "Search", "segments"]
 _FIRST_SHARE: Final = 4096
 """Steps that the first `advance` of a search may take at least."""
 
+_STEPS: Final = 16
+"""The same for each operation, ..."""
+_STEPS_BEFORE_A_GLANCE: Final = 4
+"""... and where the specification may tell at a glance what a long search does not. While few operations overlap, a
+search takes fewer.
+"""
+
 _TRAIL: Final = 64
 
 
@@ -90,7 +97,8 @@ class Search:
         """
         self.relaxed = relaxed
         self.steps = 0
-        self.share = self.first_share = max(_FIRST_SHARE, 16 * len(operations))
+        each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
+        self.share = self.first_share = max(_FIRST_SHARE, each * len(operations))
         """Steps that the next `advance` may take; whoever takes turns doubles it."""
         self.number = next(self._numbers)
         self._walk = self._find()
