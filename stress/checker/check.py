@@ -223,7 +223,8 @@ class _Turns:
             if any(self._is_found_in(each, part, search.share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
                 return None
-            self._refuters = _refuters(part, self._spec, [each for each in seen if isinstance(each, Excerpt)])
+            excerpts = [each for each in seen if isinstance(each, Excerpt)]
+            self._refuters = _refuters(part, self._spec, excerpts, search.share)
         search.share *= 2
         self._queue.add((search, part))
         return None
@@ -236,12 +237,18 @@ class _Turns:
         return ending is not None and ending.linearizable
 
 
-def _refuters(part: Component, spec: Spec, excerpts: Iterable[Excerpt]) -> Iterator[tuple[Search, Component]]:
-    """What may refute a part whose search takes long, each made when its turn comes."""
+def _refuters(
+    part: Component, spec: Spec, excerpts: Iterable[Excerpt], share: int
+) -> Iterator[tuple[Search, Component]]:
+    """What may refute a part whose search takes long, each made when its turn comes. An excerpt is a good guess, and
+    gets as long a `share` as the whole had.
+    """
     for elements, operations in excerpts:
         starts = list(dict.fromkeys(spec.restrict(state, elements) for state in part.starts))
         excerpt = Component(list(operations), starts, list(elements), projected=True)
-        yield Search(operations, spec, starts, proves=False), excerpt
+        search = Search(operations, spec, starts, proves=False)
+        search.share = max(search.share, share)
+        yield search, excerpt
     yield from projections(part, spec)
     if any(operation.pending for operation in part.operations):
         yield Search(part.operations, spec, part.starts, relaxed=True), part
