@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Final
 
 from stress.checker.segment import PAUSE, SLICE, EndStates, Segment
@@ -79,8 +78,6 @@ def _never() -> bool:
 class Search:
     """The search through the operations of one component. Call `advance` until it returns a ending."""
 
-    _numbers = count()
-
     def __init__(
         self,
         operations: Sequence[Operation],
@@ -89,6 +86,7 @@ class Search:
         *,
         proves: bool = True,
         relaxed: bool = False,
+        number: tuple[int, ...] = (),
     ) -> None:
         self.spec, self.operations, self.starts = spec, operations, list(dict.fromkeys(starts))
         self.proves = proves and not relaxed
@@ -100,7 +98,8 @@ class Search:
         each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
         self.share = self.first_share = max(_FIRST_SHARE, each * len(operations))
         """Steps that the next `advance` may take; whoever takes turns doubles it."""
-        self.number = next(self._numbers)
+        self.number = number
+        """What tells searches apart that take turns: the number of a part, and that of what may refute it."""
         self._walk = self._find()
 
     def advance(self, steps: int | None = None, is_over: Callable[[], object] = _never) -> Ending | None:
