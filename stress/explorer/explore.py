@@ -34,6 +34,7 @@ from stress.explorer.object_experiment import (
     explored_references,
     subject_of,
 )
+from stress.explorer.origin import origin_of
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Program, Scenario
@@ -265,7 +266,6 @@ class _Exploration:
     ) -> None:
         self._machine, self._subject, self._target, self._scenario = machine, subject, target, scenario
         self._is_drawn = began is not None
-        self._seed = 0
         self._began = time.monotonic() if began is None else began
 
     def _on(self, scenario: Scenario) -> ObjectExperiment:
@@ -274,7 +274,6 @@ class _Exploration:
     def run(self, plan: _Plan) -> Explored:
         """Execute the schedules, up to the first in which something is wrong."""
         executions = 0
-        self._seed = plan.seed
         missing = self._subject.plain.missing()
         outliving = Outliving(self._subject.plain)
         first: Execution | None = None
@@ -366,12 +365,13 @@ class _Exploration:
         return Explored(verdict, schedules, executions, time.monotonic() - self._began)
 
     def _explained(self, outcome: Explored, finding: Finding) -> Explored:
-        code = digests(self._subject.factory, type(self._subject.spec))
-        found_by = f"{self._target} --seed {self._seed}" if self._target else ""
-        token = encode(self._scenario.threads, finding, code, found_by)
+        subject, threads = self._subject, self._scenario.threads
+        calls = (subject.around.at_start, *threads, subject.around.at_end)
+        origin = origin_of(subject.factory, subject.spec, self._target, subject.check, calls)
+        token = encode(threads, finding, digests(subject.factory, type(subject.spec)), origin)
         again = f"stress.explore({self._given()}, replay={token!r})"
-        if found_by and self._is_drawn:
-            again = f"python -m stress explore {found_by}"
+        if origin is not None:
+            again = f"python -m stress replay {token}"
         report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)
 

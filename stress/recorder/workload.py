@@ -9,7 +9,7 @@ every call:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -20,7 +20,7 @@ from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance
 
-__all__ = ["Draw", "Workload", "as_calls", "one_of", "unique"]
+__all__ = ["Draw", "Workload", "as_arguments", "as_calls", "one_of", "unique"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ def as_calls(operations: Any) -> tuple[Call, ...]:
             )
         calls.append((operation[0], tuple(operation[1:])))
     return tuple(calls)
+
+
+def as_arguments(calls: Iterable[Call]) -> list[tuple[Any, ...]]:
+    """The other way round: calls as tuples of a name and arguments."""
+    return [(op, *args) for op, args in calls]
 
 
 @dataclass(frozen=True)
