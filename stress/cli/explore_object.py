@@ -17,6 +17,7 @@ from stress.cli.output import say
 from stress.cli.progress import following
 from stress.cli.targets import alone, found
 from stress.explorer.explore import Explored, explore
+from stress.explorer.generation import Scenarios
 from stress.explorer.origin import Calls
 from stress.explorer.token import TokenError, object_in, origin_in
 from stress.processes import Died, Team, Worker
@@ -130,8 +131,8 @@ def _explored(
     for workload in workloads:
         worker.note(f"scenarios of {workload.target}, seed {seed}")
         outcome = explore(
-            workload.factory, workload.spec, workload.operations, check=workload.check, duration=arguments.duration,
-            seed=seed, target=workload.target,
+            workload.factory, workload.spec, Scenarios(workload.operations, workload.roles), check=workload.check,
+            duration=arguments.duration, seed=seed, target=workload.target,
         )  # fmt: skip
         yield outcome
         if outcome.verdict is Verdict.ILLEGAL:

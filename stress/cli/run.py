@@ -72,7 +72,8 @@ def main(arguments: argparse.Namespace) -> int:
         return 2
     statuses = []
     for name, each in workloads:
-        outcome = _run(name, each, settings)
+        most_roles = max(len(workload.roles) for workload in each)
+        outcome = _run(name, each, replace(settings, threads=max(settings.threads, most_roles)))
         if outcome.history is not None:
             outcome = _saved(outcome, arguments.save)
         statuses.append(EXIT_STATUS[outcome.verdict])
