@@ -21,7 +21,7 @@ from ctrie import AtomicReference
 from stress import Deferred, Verdict, explore, switch_point
 from stress import Set as SetSpec
 from stress.cli import main
-from stress.explorer.token import TokenError
+from stress.explorer.token import TokenError, origin_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]  # Python that is the same everywhere
 
@@ -721,3 +721,37 @@ class TestReplayFromTheCommandLine:
 
         assert main(["replay", outcome.token]) == 2
         assert "give it to stress.explore" in capsys.readouterr().err
+
+
+class LossyFromTwo:
+    """A counter that loses updates, but only of those that find 2 in it."""
+
+    def __init__(self) -> None:
+        self.n = AtomicReference(0)
+
+    def increment(self) -> int:
+        while True:
+            n: int = self.n.load()
+            if self.n.compare_and_set(n, n + 1):
+                return n + 1
+            if n == 2:
+                return n + 1
+
+    def value(self) -> int:
+        found: int = self.n.load()
+        return found
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_a_drawn_scenario_no_call_is_left_that_can_go(seed: int) -> None:
+    outcome = explore(LossyFromTwo, stress.Counter(), [("increment",), ("value",)], seed=seed)
+
+    assert outcome.verdict is Verdict.ILLEGAL
+    origin = origin_in(outcome.token)
+    assert origin is not None
+    at_start, *_, at_end = origin.read()
+    assert outcome.found is not None
+    threads = outcome.found.facts["scenario"]
+    assert (len(at_start) + threads.count("increment()") + threads.count("value()") + len(at_end)) == 4, (
+        outcome.report()
+    )

@@ -24,7 +24,7 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
 from stress.explorer.machine import Drift, Execution
-from stress.explorer.minimise import minimise
+from stress.explorer.minimise import fewest_preemptions, first, minimise
 from stress.explorer.object_experiment import (
     Around,
     ObjectExperiment,
@@ -255,6 +255,7 @@ class _Plan:
         return told + (", and with threads that stop for ever" if self.stops else "")
 
 
+_SECONDS_AROUND: Final = 5.0
 _REPLAYED: Final = "the schedule of the token"
 
 
@@ -276,24 +277,25 @@ class _Exploration:
         executions = 0
         missing = self._subject.plain.missing()
         outliving = Outliving(self._subject.plain)
-        first: Execution | None = None
+        earliest: Execution | None = None
         try:
             for finding in self._attempts(plan):
                 executions += 1
                 if finding is not None:
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
-                    return self._explained(outcome, minimise(finding, self._on))
-                if first is None:
-                    first = self._machine.execution
+                    small = minimise(finding, self._on)
+                    return self._explained(outcome, self._with_fewest_around(small) if self._is_drawn else small)
+                if earliest is None:
+                    earliest = self._machine.execution
                     self._refuse_nothing()
                     outliving.compare()
                 if plan.duration is not None and time.monotonic() - self._began > plan.duration:
                     missing.append("time was up")
                     break
             else:
-                if first is not None:
+                if earliest is not None:
                     outliving.compare()
-                    self._do_again(first)
+                    self._do_again(earliest)
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
         except Drift as drift:
@@ -302,16 +304,34 @@ class _Exploration:
         told = ", but ".join([str(plan), *missing])
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
 
-    def _do_again(self, first: Execution) -> None:
+    def _with_fewest_around(self, finding: Finding) -> Finding:
+        """The finding, or one like it with fewer calls before and after the threads: each that can go is left out."""
+        deadline = time.monotonic() + _SECONDS_AROUND
+        found: Finding | None = finding
+        if finding.kind == "livelock":
+            return finding
+        while found is not None and time.monotonic() < deadline:
+            found = None
+            for fewer in self._subject.around.smaller(self._subject.spec):
+                before = self._subject
+                self._subject = replace(before, around=fewer)
+                found = first(self._on(finding.scenario), deadline)
+                if found is not None:
+                    finding = fewest_preemptions(self._on(finding.scenario), deadline) or found
+                    break
+                self._subject = before
+        return finding
+
+    def _do_again(self, earlier: Execution) -> None:
         """Execute the first schedule again, and compare.
 
         Raises:
             Drift: it is another execution now.
         """
-        again, _ = self._on(self._scenario).run(Given(first.order))
-        if [name_of(first, at) for at in range(len(first.order))] != [
+        again, _ = self._on(self._scenario).run(Given(earlier.order))
+        if [name_of(earlier, at) for at in range(len(earlier.order))] != [
             name_of(again, at) for at in range(len(again.order))
-        ] or first.answers != again.answers:
+        ] or earlier.answers != again.answers:
             raise Drift.told("the first schedule, executed again in the end, is another execution")
 
     def _attempts(self, plan: _Plan) -> Attempts:
@@ -327,8 +347,8 @@ class _Exploration:
             yield from reduced(whole)
         if plan.stops:
             threads = self._scenario.threads
-            for first in range(len(threads)):
-                turned = Scenario(self._scenario.target, "", threads[first:] + threads[:first])
+            for at in range(len(threads)):
+                turned = Scenario(self._scenario.target, "", threads[at:] + threads[:at])
                 yield from stopped_for_ever(self._on(turned), plan.preemptions or 0)
 
     def _refuse_nothing(self) -> None:
