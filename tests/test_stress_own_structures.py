@@ -599,6 +599,24 @@ class TestRefusals:
         with pytest.raises(ValueError, match="Moody does not do the same each time"):
             explore(Moody, TotalSpec(), ADDS)
 
+    def test_one_that_does_another_thing_in_between_alone(self) -> None:
+        """The first execution and the last one are alike; one in between begins as they do, and does something else."""
+        made = itertools.count()
+
+        class Once(Total):
+            def __init__(self) -> None:
+                super().__init__()
+                self.other, self.is_third = AtomicReference(0), next(made) == 5
+
+            def add(self, amount: int) -> None:
+                (self.other if self.is_third else self.n).load()
+                self.n.load()
+                super().add(amount)
+
+        with pytest.raises(ValueError, match="begins as the one before accesses something else"):
+            explore(Once, TotalSpec(), ADDS)
+        assert next(made) > 5
+
     def test_time_that_does_not_suffice_proves_nothing(self) -> None:
         outcome = explore(Stack, StackSpec(), [[("push", 1)] * 4] * 3, duration=0.05)
 

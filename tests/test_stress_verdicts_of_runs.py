@@ -413,7 +413,7 @@ class TestMistakes:
             (("explore", "objects:LockedCounter"), "say what it must look like with --spec"),
             (("run", "objects:locked", "--spec", "objects:made"), "is no specification"),
             (("check", "--spec", "nowhere:Spec", "x.jsonl"), "No such file"),
-            (("replay", "o1.damaged"), "the object that this token is of is not known here"),
+            (("replay", "o1.damaged"), "The token is damaged, or does not know where its object is"),
         ],
     )
     def test_are_told_in_a_sentence(self, folder: Path, words: tuple[str, ...], told: str) -> None:

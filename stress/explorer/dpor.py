@@ -62,6 +62,23 @@ class _Node:
         return lowest(left) if left else MAIN
 
 
+@dataclass(slots=True)
+class _Made:
+    """What the steps of an execution were: the names of their slots, which of them wrote, and which ended a call."""
+
+    names: list[Any]
+    wrote: set[int]
+    returned: set[int]
+
+    def begins_like(self, other: _Made, count: int) -> bool:
+        """Whether its first steps are those of another execution."""
+        return (
+            self.names[:count] == other.names[:count]
+            and all(at >= count for at in self.wrote ^ other.wrote)
+            and all(at >= count for at in self.returned ^ other.returned)
+        )
+
+
 class _Reduction:
     """The strategy, and the path that it is on."""
 
@@ -72,6 +89,7 @@ class _Reduction:
         self._states, self._memory = states, Memory()
         self._after: int | None = None
         """What follows the execution that has come to an explored state."""
+        self._made = _Made([], set(), set())
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
@@ -121,6 +139,7 @@ class _Reduction:
         path, order = self.path, execution.order
         del path[len(order) :]
         first = max(self._given - 1, 0)
+        self._compare(execution, min(first, len(order)))
         races = _Races(path, order, execution, first)
         for later in range(first, len(order)):
             for earlier in races.of(later):
@@ -131,6 +150,19 @@ class _Reduction:
                 node.number = self._memory.number(node.chosen, node.step)
         if self._after is not None:
             self._foresee(self._after, len(execution.logs))
+
+    def _compare(self, execution: Execution, first: int) -> None:
+        """Hold the steps before `first` against those of the execution before, of which they are to be the same.
+
+        Raises:
+            Drift: they are not.
+        """
+        made = _Made([getattr(slot, "_name", None) for slot in execution.slots], execution.wrote, execution.returned)
+        if first and not made.begins_like(self._made, first):
+            raise Drift.told(
+                "a schedule that begins as the one before accesses something else, or changes it otherwise"
+            )
+        self._made = made
 
     def _foresee(self, after: int, threads: int) -> None:
         """Have those go first who would make steps now that depend on one of the path. In which order they would come
