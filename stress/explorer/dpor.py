@@ -62,23 +62,6 @@ class _Node:
         return lowest(left) if left else MAIN
 
 
-@dataclass(slots=True)
-class _Made:
-    """What the steps of an execution were: the names of their slots, which of them wrote, and which ended a call."""
-
-    names: list[Any]
-    wrote: set[int]
-    returned: set[int]
-
-    def begins_like(self, other: _Made, count: int) -> bool:
-        """Whether its first steps are those of another execution."""
-        return (
-            self.names[:count] == other.names[:count]
-            and all(at >= count for at in self.wrote ^ other.wrote)
-            and all(at >= count for at in self.returned ^ other.returned)
-        )
-
-
 class _Reduction:
     """The strategy, and the path that it is on."""
 
@@ -89,7 +72,8 @@ class _Reduction:
         self._states, self._memory = states, Memory()
         self._after: int | None = None
         """What follows the execution that has come to an explored state."""
-        self._made = _Made([], set(), set())
+        self._names: list[Any] = []
+        self._wrote: set[int] = set()
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
@@ -157,12 +141,14 @@ class _Reduction:
         Raises:
             Drift: they are not.
         """
-        made = _Made([getattr(slot, "_name", None) for slot in execution.slots], execution.wrote, execution.returned)
-        if first and not made.begins_like(self._made, first):
-            raise Drift.told(
-                "a schedule that begins as the one before accesses something else, or changes it otherwise"
-            )
-        self._made = made
+        try:
+            names = [slot._name for slot in execution.slots]
+        except AttributeError:  # what was taken for a slot has no name
+            names = [getattr(slot, "_name", None) for slot in execution.slots]
+        wrote = execution.wrote
+        if first and (names[:first] != self._names[:first] or min(wrote ^ self._wrote, default=first) < first):
+            raise Drift.told("a schedule that begins as the one before accesses something else, or changes it otherwise")
+        self._names, self._wrote = names, wrote
 
     def _foresee(self, after: int, threads: int) -> None:
         """Have those go first who would make steps now that depend on one of the path. In which order they would come
