@@ -125,15 +125,21 @@ def _pursued(workload: Workload, calls: Sequence[Call], program: Program, deadli
 
 
 def _explored(workload: Workload, calls: Sequence[Call], program: Program, seconds: float) -> Report | None:
-    """What the explorer finds in these calls, if it can explore the object at all."""
+    """What the explorer finds in these calls, if it can explore the object at all: on a fresh object, or else on one on
+    which the calls before have been made.
+    """
     threads = [as_arguments(each) for each in program]
-    try:
-        return explore(
-            workload.factory, workload.spec, threads, at_start=as_arguments(calls), check=workload.check,
-            duration=seconds, target=workload.target,
-        ).found  # fmt: skip
-    except Exception:  # noqa: BLE001 - there is nothing to explore, or the object does not do the same each time
-        return None
+    for before in ([], as_arguments(calls))[: 2 if calls else 1]:
+        try:
+            found = explore(
+                workload.factory, workload.spec, threads, at_start=before, check=workload.check, duration=seconds,
+                target=workload.target,
+            ).found  # fmt: skip
+        except Exception:  # noqa: BLE001 - there is nothing to explore, or the object does not do the same each time
+            return None
+        if found is not None:
+            return found
+    return None
 
 
 def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Program, History] | None:
