@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from ctrie import AtomicReference
 from stress import Deferred, Verdict, explore, switch_point
 from stress import Set as SetSpec
 from stress.cli import main
+from stress.explorer import object_experiment
+from stress.explorer.coroutines import Threads
 from stress.explorer.token import TokenError, origin_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]  # Python that is the same everywhere
@@ -773,3 +776,20 @@ def test_of_a_drawn_scenario_no_call_is_left_that_can_go(seed: int) -> None:
     assert (len(at_start) + threads.count("increment()") + threads.count("value()") + len(at_end)) == 4, (
         outcome.report()
     )
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="processes cannot be forked here")
+def test_a_forked_process_has_none_of_the_threads_that_explored_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where threads stand for greenlets, they are kept from one exploration to the next."""
+    coroutines = Threads()
+    monkeypatch.setattr(object_experiment, "_coroutines", lambda: coroutines)
+    assert explore(Total, TotalSpec(), ADDS)
+
+    child = multiprocessing.get_context("fork").Process(target=explore, args=(Total, TotalSpec(), ADDS), daemon=True)
+    child.start()
+    child.join(30)
+    is_done = child.exitcode is not None
+    child.kill()
+
+    assert is_done
+    assert child.exitcode == 0

@@ -95,11 +95,6 @@ class PlainState:
         if self.attributes or self.containers:
             self._rewrite()
 
-    @property
-    def is_stepping(self) -> bool:
-        """Whether there is anything to see."""
-        return bool(self._instead)
-
     def missing(self) -> list[str]:
         """Why what was explored is not all."""
         if not self.unseen:

@@ -1,6 +1,6 @@
 """Specifications of what values are put into and got out of in an order of their own: a queue and a stack."""
 
-# ruff: noqa: D102 - the methods are those of Spec, and are explained there
+
 
 from __future__ import annotations
 
@@ -22,10 +22,22 @@ class _Buffer(Spec):
 
     _put: ClassVar[frozenset[str]]
     _get: ClassVar[frozenset[str]]
+    _next: ClassVar[int]
+    """Which of the values in it is the next to be got out."""
     read_only = _LEN
 
     def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
         self.initial: tuple[Hashable, ...] = tuple(initial or ())
+
+    def step(self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        if op in self._put:
+            return (*state, args[0]), None
+        if op in self._get:
+            rest = state[:-1] if self._next else state[1:]
+            return (rest, state[self._next]) if state else (state, None)
+        if op in self.read_only:
+            return state, len(state)
+        return super().step(state, op, args)
 
     def successors(
         self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...], result: Hashable
@@ -116,17 +128,9 @@ class Queue(_Buffer):
     name = "queue"
     _put = frozenset({"enqueue", "put", "append"})
     _get = frozenset({"dequeue", "get", "get_nowait", "popleft"})
+    _next = 0
     vocabulary = _LEN | _put | _get
     parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
-
-    def step(self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
-        if op in self._put:
-            return (*state, args[0]), None
-        if op in self._get:
-            return (state[1:], state[0]) if state else (state, None)
-        if op in self.read_only:
-            return state, len(state)
-        return super().step(state, op, args)
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
         """The order in which the values went through, as the times of their puts and gets tell it (`fifo`)."""
@@ -171,17 +175,9 @@ class Stack(_Buffer):
     name = "stack"
     _put = frozenset({"push", "put", "append"})
     _get = frozenset({"pop", "get", "get_nowait"})
+    _next = -1
     vocabulary = _LEN | _put | _get
     parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
-
-    def step(self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
-        if op in self._put:
-            return (*state, args[0]), None
-        if op in self._get:
-            return (state[:-1], state[-1]) if state else (state, None)
-        if op in self.read_only:
-            return state, len(state)
-        return super().step(state, op, args)
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
         """The order of pushes and pops, as their times tell it (`lifo`)."""
