@@ -518,6 +518,8 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Starred(self, node: ast.Starred) -> Any:
+        if isinstance(node.ctx, ast.Store):  # `first, *rest = ...` reads nothing there
+            return self.generic_visit(node)
         return self._reading(node, "value")
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:

@@ -1,7 +1,5 @@
 """Specifications of what values are put into and got out of in an order of their own: a queue and a stack."""
 
-
-
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
