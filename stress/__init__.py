@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Queue,
         Register,
         Set,
+        Stack,
         Subscriptions,
     )
 
@@ -56,7 +57,7 @@ _HOMES = {
     "recorder.record": "Deferred Stuck record",
     "recorder.workload": "Workload one_of unique",
     "spec": "EVERYTHING WAITS Excerpt FrozenMap PerKey Spec SpecError",
-    "specs": "SPECS Counter KeyValue Map MultiRegister Mutex Queue Register Set Subscriptions",
+    "specs": "SPECS Counter KeyValue Map MultiRegister Mutex Queue Register Set Stack Subscriptions",
 }
 _HOME_OF = {name: f"stress.{module}" for module, names in _HOMES.items() for name in names.split()}
 
@@ -90,6 +91,7 @@ __all__ = [
     "Set",
     "Spec",
     "SpecError",
+    "Stack",
     "Stuck",
     "Subscriptions",
     "Verdict",

@@ -21,7 +21,7 @@ from stress.explorer.scenario import Program
 from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck, record
-from stress.recorder.workload import Workload
+from stress.recorder.workload import Workload, as_arguments
 from stress.reports.diagnosis import diagnose
 from stress.reports.report import Report, report_on
 from stress.spec import Spec, State
@@ -55,26 +55,22 @@ def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> O
     deadline = time.monotonic() + seconds
     before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
     for workload in workloads:
-        started = _started(workload, before, window.starts)
-        smaller = None if started is None else _pursued(started, program, deadline)
+        calls = _calls_to(workload.spec, before, window.starts)
+        smaller = None if calls is None else _pursued(workload, calls, program, deadline)
         if smaller is not None:
             return replace(outcome, smaller=smaller)
     return outcome
 
 
-def _started(workload: Workload, before: Sequence[Operation], states: Sequence[State]) -> Workload | None:
-    """The workload, with objects that are in one of these states at first: by as few of the calls `before` as that
-    takes, one after another. None if that is not to be had.
-    """
-    spec = workload.spec
+def _calls_to(spec: Spec, before: Sequence[Operation], states: Sequence[State]) -> list[Call] | None:
+    """As few of the calls `before` as lead to one of these states, one after another. None if that is not to be had."""
     if spec.initial in states:
-        return workload
+        return []
     for key in ("returned", "call"):
         calls = [(each.op, each.args) for each in sorted(before, key=lambda each: getattr(each, key))]
         state = _after(spec, calls)
         if state in states:
-            calls = _fewest_to(spec, state, calls)
-            return replace(workload, factory=partial(_made, workload.factory, calls), spec=_from(spec, state))
+            return _fewest_to(spec, state, calls)
     return None
 
 
@@ -111,28 +107,39 @@ def _made(factory: Callable[[], Any], calls: Sequence[Call]) -> Any:
     return made
 
 
-def _from(spec: Spec, state: State) -> Spec:
-    started = copy(spec)
-    started.initial = state
-    return started
+def _started(workload: Workload, calls: Sequence[Call]) -> Workload:
+    """The workload, with objects on which the calls have been made."""
+    spec = copy(workload.spec)
+    spec.initial = _after(workload.spec, calls)
+    return replace(workload, factory=partial(_made, workload.factory, calls), spec=spec)
 
 
-def _pursued(workload: Workload, program: Program, deadline: float) -> Report | None:
-    again = _fewest(workload, program, deadline)
+def _pursued(workload: Workload, calls: Sequence[Call], program: Program, deadline: float) -> Report | None:
+    started = _started(workload, calls) if calls else workload
+    again = _fewest(started, program, deadline)
     left = max(1.0, deadline - time.monotonic())
     if again is None:
-        return _explored(workload, program, left)
+        return _explored(workload, calls, program, left)
     fewest, history = again
-    return _explored(workload, fewest, left) or report_on(history, workload.spec, check(history, workload.spec))
+    return _explored(workload, calls, fewest, left) or report_on(history, started.spec, check(history, started.spec))
 
 
-def _explored(workload: Workload, program: Program, seconds: float) -> Report | None:
-    """What the explorer finds in these calls, if it can explore the object at all."""
-    threads = [[(op, *args) for op, args in calls] for calls in program]
-    try:
-        return explore(workload.factory, workload.spec, threads, check=workload.check, duration=seconds).found
-    except Exception:  # noqa: BLE001 - there is nothing to explore, or the object does not do the same each time
-        return None
+def _explored(workload: Workload, calls: Sequence[Call], program: Program, seconds: float) -> Report | None:
+    """What the explorer finds in these calls, if it can explore the object at all: on a fresh object, or else on one on
+    which the calls before have been made.
+    """
+    threads = [as_arguments(each) for each in program]
+    for before in ([], as_arguments(calls))[: 2 if calls else 1]:
+        try:
+            found = explore(
+                workload.factory, workload.spec, threads, at_start=before, check=workload.check, duration=seconds,
+                target=workload.target,
+            ).found  # fmt: skip
+        except Exception:  # noqa: BLE001 - there is nothing to explore, or the object does not do the same each time
+            return None
+        if found is not None:
+            return found
+    return None
 
 
 def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Program, History] | None:

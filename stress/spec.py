@@ -189,6 +189,11 @@ class Spec:
         """
         return None
 
+    def steps_like(self, base: type[Spec]) -> bool:
+        """Whether this object does as one of class `base`, so that what is known of that holds for it."""
+        mine = type(self)
+        return mine.step is base.step and mine.successors is base.successors
+
     def normalise(self, op: str, result: Any) -> Hashable:
         """What of a raw answer counts, as an immutable value (`match` may answer in any order, say)."""
         return freeze(result)

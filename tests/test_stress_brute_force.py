@@ -26,6 +26,7 @@ from stress import (
     Register,
     Set,
     Spec,
+    Stack,
     Subscriptions,
     check,
     is_linearizable,
@@ -37,7 +38,7 @@ from stress.checker.unwritten_values import first_without_origin
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 
-EACH = 1_250  # histories of each of the nine specifications: more than 10,000 in all
+EACH = 1_250  # histories of each of the ten specifications: more than 10,000 in all
 
 Call = tuple[str, tuple[Any, ...]]
 
@@ -133,6 +134,10 @@ def text_call(random: Random) -> Call:
     return random.choice([("get", (key,)), ("get", (key,)), ("put", (key, text)), ("append", (key, text))])
 
 
+def stack_call(random: Random) -> Call:
+    return random.choice([("push", (random.randrange(3),)), ("pop", ()), ("len", ())])
+
+
 def queue_call(random: Random) -> Call:
     return random.choice([("enqueue", (random.randrange(3),)), ("dequeue", ()), ("len", ())])
 
@@ -160,6 +165,7 @@ KINDS: dict[str, tuple[Spec, Callable[[Random], Call]]] = {
     "subscriptions": (Subscriptions(), subscription_call),
     "multi-register": (MultiRegister(0), transaction),
     "queue": (Queue(), queue_call),
+    "stack": (Stack(), stack_call),
     "set": (Set(), set_call),
     "counter": (Counter(), counter_call),
     "mutex": (Mutex(), mutex_call),

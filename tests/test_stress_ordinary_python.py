@@ -507,7 +507,7 @@ class TestGeneratedScenarios:
 
         assert outcome.verdict is Verdict.ILLEGAL
         assert "scenario" in outcome.summary
-        assert "stress.explore(..., [[" in outcome.report()
+        assert "To see it again: python -m stress replay o1." in outcome.report()
 
     def test_a_right_object_passes(self) -> None:
         outcome = explore(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
+import os
 import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +22,9 @@ from ctrie import AtomicReference
 from stress import Deferred, Verdict, explore, switch_point
 from stress import Set as SetSpec
 from stress.cli import main
-from stress.explorer.token import TokenError
+from stress.explorer import object_experiment
+from stress.explorer.coroutines import Threads
+from stress.explorer.token import TokenError, origin_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]  # Python that is the same everywhere
 
@@ -268,17 +273,17 @@ class TestWrongObjects:
         make, spec, threads, at_end = WRONG[name]
         again = explore(make, spec, threads, at_end=at_end, replay=outcome.token)
 
-        assert f"To see it again: stress.explore(..., replay={outcome.token!r})" in outcome.report()
+        assert f"To see it again: python -m stress replay {outcome.token}\n" in outcome.report()
         assert not again
         assert again.executions == 1
         assert again.token == outcome.token
         assert again.report().partition("\n")[2] == outcome.report().partition("\n")[2]
 
-    def test_the_command_line_says_where_the_token_belongs(
+    def test_the_command_line_needs_nothing_but_the_token(
         self, wrong: tuple[str, stress.Explored], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert main(["replay", wrong[1].token]) == 2
-        assert "give it to stress.explore" in capsys.readouterr().err
+        assert main(["replay", wrong[1].token]) == 1
+        assert wrong[1].report().partition("\n\n")[2].rstrip() in capsys.readouterr().out
 
     @pytest.mark.parametrize("schedules", [{"preemptions": 1}, {"samples": 1_000, "seed": 1}], ids=str)
     def test_other_schedules_find_it_too(self, schedules: Any) -> None:
@@ -597,6 +602,24 @@ class TestRefusals:
         with pytest.raises(ValueError, match="Moody does not do the same each time"):
             explore(Moody, TotalSpec(), ADDS)
 
+    def test_one_that_does_another_thing_in_between_alone(self) -> None:
+        """The first execution and the last one are alike; one in between begins as they do, and does something else."""
+        made = itertools.count()
+
+        class Once(Total):
+            def __init__(self) -> None:
+                super().__init__()
+                self.other, self.is_third = AtomicReference(0), next(made) == 5
+
+            def add(self, amount: int) -> None:
+                (self.other if self.is_third else self.n).load()
+                self.n.load()
+                super().add(amount)
+
+        with pytest.raises(ValueError, match="begins as the one before accesses something else"):
+            explore(Once, TotalSpec(), ADDS)
+        assert next(made) > 5
+
     def test_time_that_does_not_suffice_proves_nothing(self) -> None:
         outcome = explore(Stack, StackSpec(), [[("push", 1)] * 4] * 3, duration=0.05)
 
@@ -644,5 +667,129 @@ class TestWithPytest:
 
         assert "1 failed, 1 passed" in ran.stdout, ran.stdout
         assert "NOT linearizable: lost update; every schedule" in ran.stdout
-        assert "To see it again: stress.explore(..., replay='o1." in ran.stdout
+        assert "To see it again: python -m stress replay o1." in ran.stdout
         assert "Traceback" not in ran.stdout
+
+
+class TestReplayFromTheCommandLine:
+    """Of what a token tells, in a process that knows nothing else."""
+
+    SOURCE = """
+        import threading, stress
+        from stress import Workload
+
+        class Hits:
+            def __init__(self):
+                self.n = 0
+            def increment(self):
+                n = self.n
+                self.n = n + 1
+                return n + 1
+            def value(self):
+                return self.n
+
+        class Two(Hits):
+            pass
+
+        class HitsSpec(stress.Spec):
+            initial = 0
+            read_only = frozenset({"value"})
+            operations = [("increment",), ("value",)]
+            def step(self, state, op, args):
+                return (state + 1, state + 1) if op == "increment" else (state, state)
+
+        both = [Workload(Two, stress.Counter(), [("value",)]), Workload(Hits, HitsSpec(), HitsSpec.operations)]
+        """
+
+    def run(self, directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "stress", *words],
+            capture_output=True, text=True, timeout=100, cwd=directory, check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+
+    @pytest.mark.parametrize("words", [["counted:Hits", "--spec", "counted:HitsSpec"], ["counted:both"]], ids=str)
+    def test_what_explore_prints_replays_what_it_found(self, tmp_path: Path, words: list[str]) -> None:
+        source = tmp_path / "counted.py"
+        source.write_text(textwrap.dedent(self.SOURCE))
+        found = self.run(tmp_path, "explore", *words, "--seed", "1")
+        assert found.returncode == 1, found.stdout + found.stderr
+        command = found.stdout.rpartition("To see it again: python -m stress ")[2].split()
+
+        again = self.run(tmp_path, *command)
+
+        assert again.returncode == 1, again.stdout + again.stderr
+        assert again.stdout.partition("\n\n")[2] == found.stdout.partition("\n\n")[2]
+
+        source.write_text(source.read_text().replace("return n + 1\n", "return n + 1  # as before\n", 1))
+        changed = self.run(tmp_path, *command)
+        assert changed.returncode == 1
+        assert "counted.py has changed since: the token is of what it was." in changed.stderr
+
+        source.write_text(textwrap.dedent(self.SOURCE).replace("self.n = n + 1", "self.n += 1"))
+        mended = self.run(tmp_path, *command)
+        assert mended.returncode == 2, mended.stdout + mended.stderr
+
+    def test_an_object_that_is_gone(self, capsys: pytest.CaptureFixture[str]) -> None:
+        token = explore(LossyTotal, TotalSpec(), ADDS, at_end=VALUE, target="nowhere:Total").token
+
+        assert main(["replay", token]) == 2
+        assert "nowhere:Total: No module named 'nowhere'" in capsys.readouterr().err
+
+    def test_a_token_that_cannot_know_its_object(self, capsys: pytest.CaptureFixture[str]) -> None:
+        outcome = explore(lambda: LossyTotal(), TotalSpec(), ADDS, at_end=VALUE)
+        assert f"To see it again: stress.explore(..., replay={outcome.token!r})" in outcome.report()
+
+        assert main(["replay", outcome.token]) == 2
+        assert "give it to stress.explore" in capsys.readouterr().err
+
+
+class LossyFromTwo:
+    """A counter that loses updates, but only of those that find 2 in it."""
+
+    def __init__(self) -> None:
+        self.n = AtomicReference(0)
+
+    def increment(self) -> int:
+        while True:
+            n: int = self.n.load()
+            if self.n.compare_and_set(n, n + 1):
+                return n + 1
+            if n == 2:
+                return n + 1
+
+    def value(self) -> int:
+        found: int = self.n.load()
+        return found
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_a_drawn_scenario_no_call_is_left_that_can_go(seed: int) -> None:
+    outcome = explore(LossyFromTwo, stress.Counter(), [("increment",), ("value",)], seed=seed)
+
+    assert outcome.verdict is Verdict.ILLEGAL
+    origin = origin_in(outcome.token)
+    assert origin is not None
+    at_start, *_, at_end = origin.read()
+    assert outcome.found is not None
+    threads = outcome.found.facts["scenario"]
+    assert (len(at_start) + threads.count("increment()") + threads.count("value()") + len(at_end)) == 4, (
+        outcome.report()
+    )
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="processes cannot be forked here")
+def test_a_forked_process_has_none_of_the_threads_that_explored_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where threads stand for greenlets, they are kept from one exploration to the next."""
+    coroutines = Threads()
+    monkeypatch.setattr(object_experiment, "_coroutines", lambda: coroutines)
+    assert explore(Total, TotalSpec(), ADDS)
+
+    child = multiprocessing.get_context("fork").Process(target=explore, args=(Total, TotalSpec(), ADDS), daemon=True)
+    child.start()
+    child.join(30)
+    is_done = child.exitcode is not None
+    child.kill()
+
+    assert is_done
+    assert child.exitcode == 0

@@ -282,6 +282,18 @@ class TestPage:
         assert nasty not in page
         assert nasty in embedded(page)["window"][0]["text"]
 
+    def test_it_shows_where_threads_were_that_went_no_further(self) -> None:
+        stacks = "thread 0, in read()\n  File <here>, line 3, in read"
+        header = {"kind": "hang", "trouble": "thread 0 hangs in read()", "stacks": stacks}
+        hung = History((Operation(0, 0, 1, None, "read", (), UNSEEN),), header)
+
+        page = report_html.render(report_on(hung, Register(), check(hung, Register())))
+
+        assert embedded(page)["stacks"] == stacks
+        assert embedded(page)["tone"] == "bad"
+        assert '<pre id="stack-lines"></pre>' in page
+        assert "File <here>" not in page
+
     def test_a_long_history_is_drawn_around_the_window(self) -> None:
         quiet = [(0, 10 * at, 10 * at + 1, "write", (at,), None) for at in range(5_000)]
 

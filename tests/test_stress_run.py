@@ -8,12 +8,13 @@ import _thread
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 import stress
-from stress import Budget, Counter, Deferred, Map, Outcome, Subscriptions, Verdict, one_of, unique
+from stress import Budget, Counter, Deferred, Map, Outcome, Queue, Subscriptions, Verdict, one_of, unique
 from stress.processes import Tally
 from stress.recorder.campaign import Settings, run_workloads
 from stress.recorder.workload import Workload
@@ -345,6 +346,59 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 def test_a_workload_needs_operations() -> None:
     with pytest.raises(ValueError, match="at least one operation"):
         stress.run(LockedCounter, Counter(), [], rounds=1)
+
+
+class Mailbox:
+    """Right as long as one thread alone takes what many put in."""
+
+    def __init__(self) -> None:
+        self.letters: list[int] = []
+
+    def enqueue(self, letter: int) -> None:
+        self.letters.append(letter)
+
+    def dequeue(self) -> int | None:
+        if not self.letters:
+            return None
+        first = self.letters[0]
+        del self.letters[0]
+        return first
+
+
+PUT, TAKE = [("enqueue", unique)], [("dequeue",)]
+
+
+class TestRoles:
+    def test_each_thread_calls_what_its_role_may(self) -> None:
+        workload = Workload(Mailbox, Queue(), [], roles=[PUT, TAKE])
+
+        plans = workload.plans(Random(1), 3, 2, 5)
+
+        assert [{op for calls in plan for op, _ in calls} for plan in plans] == [{"enqueue"}, {"dequeue"}, {"enqueue"}]
+
+    def test_there_are_as_many_threads_as_roles(self) -> None:
+        callers: set[tuple[str, threading.Thread]] = set()
+
+        class Watched(Mailbox):
+            def enqueue(self, letter: int) -> None:
+                callers.add(("enqueue", threading.current_thread()))
+                super().enqueue(letter)
+
+            def dequeue(self) -> int | None:
+                callers.add(("dequeue", threading.current_thread()))
+                return super().dequeue()
+
+        run_workloads([Workload(Watched, Queue(), [], roles=[PUT, PUT, TAKE])], Settings(threads=3, rounds=1))
+        assert sorted(op for op, _ in callers) == ["dequeue", "enqueue", "enqueue"]
+
+        callers.clear()
+        stress.run(Watched, Queue(), [], roles=[PUT, PUT, TAKE], rounds=1, pursuit=0)
+        assert sorted(op for op, _ in callers) == ["dequeue", "enqueue", "enqueue"]
+
+    @pytest.mark.parametrize("roles", [[[]], [PUT, []], [["enqueue"]]])
+    def test_those_that_make_no_sense_are_refused(self, roles: Any) -> None:
+        with pytest.raises(ValueError, match=r"a role needs at least one operation|an operation is a tuple"):
+            Workload(Mailbox, Queue(), [], roles=roles)
 
 
 def test_a_failure_in_another_process_is_reported() -> None:

@@ -135,6 +135,7 @@ _OPERATIONS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
         ("subscriptions", ()), ("unsubscribe", ("a.b", "x")),
     ],
     "queue": [("enqueue", (1,)), ("enqueue", (2,)), ("dequeue", ()), ("len", ())],
+    "stack": [("push", (1,)), ("push", (2,)), ("pop", ()), ("len", ())],
     "kv": [("put", ("a", "x")), ("append", ("a", "y")), ("get", ("a",)), ("get", ("b",)), ("append", ("b", "z"))],
     "map": [
         ("put", ("a", 1)), ("put", ("b", 2)), ("get", ("a",)), ("pop", ("a",)), ("put_if_absent", ("a", 3)),

@@ -21,8 +21,8 @@ import mmap
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from sortedcontainers import SortedKeyList
 
@@ -34,6 +34,9 @@ from stress.spec import Element, Excerpt, Spec, State
 from stress.spec_check import check_spec
 from stress.verdicts import Verdict
 
+if TYPE_CHECKING:
+    from stress.checker.parallel import Elsewhere
+
 try:
     import resource
 except ModuleNotFoundError:  # Windows
@@ -41,6 +44,8 @@ except ModuleNotFoundError:  # Windows
 
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
 
+_LARGE: Final = 20_000
+"""Operations of a history from which on it pays to judge it in several processes."""
 _PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
 """Of what `getrusage` tells."""
 _PAGES_A_MEGABYTE: Final = 2**20 / mmap.PAGESIZE
@@ -104,6 +109,7 @@ def check(
     *,
     starts: Iterable[State] | None = None,
     budget: Budget | None = None,
+    processes: int = 1,
 ) -> Judgement:
     """Judge a history against a specification.
 
@@ -112,6 +118,8 @@ def check(
         spec: the sequential object that it must look like.
         starts: the states that the object may have had at the start; by default `spec.initial` alone.
         budget: the most it may cost; beyond it the verdict is `UNKNOWN`.
+        processes: how many may share the work, if the history is large and falls into components. The answer is the
+            same. Only where processes can be forked, and best while no other threads run.
 
     Returns:
         the judgement. It is exact unless it is `UNKNOWN`.
@@ -133,9 +141,48 @@ def check(
     check_spec(spec, operations, given)
     refuse_two_at_once(operations)
     parts = components(operations, spec, [spec.initial] if given is None else given)
-    turns = _Turns(spec, budget or Budget(), began)
-    verdict, failure = turns.take([(Search(part.operations, spec, part.starts), part) for part in parts])
-    return Judgement(verdict, len(operations), len(parts), turns.steps, time.monotonic() - began, failure, turns.spent)
+    judged = _Judged(spec, parts, budget or Budget(), began)
+    fits = min(processes, len(parts)) if len(operations) >= _LARGE else 1
+    verdict, failure, steps, spent = (judged.in_processes(fits) if fits > 1 else None) or judged.alone()
+    return Judgement(verdict, len(operations), len(parts), steps, time.monotonic() - began, failure, spent)
+
+
+class _Judged:
+    """The parts of a history, judged in turns: in this process, or in several."""
+
+    def __init__(self, spec: Spec, parts: Sequence[Component], budget: Budget, began: float) -> None:
+        self._spec, self._parts, self._budget, self._began = spec, parts, budget, began
+
+    def alone(self) -> _Answer:
+        turns = _Turns(self._spec, self._budget, self._began)
+        return turns.take(self._searches(range(len(self._parts))))
+
+    def in_processes(self, processes: int) -> _Answer | None:
+        """The same from several; None if it cannot be had."""
+        from stress.checker import parallel  # only now: hardly anybody needs it
+
+        if not parallel.can_fork():
+            return None
+
+        def take(process: int, numbers: Sequence[int], elsewhere: parallel.Elsewhere) -> parallel.Told:
+            budget = replace(self._budget, megabytes=self._budget.megabytes / processes)
+            turns = _Turns(self._spec, budget, self._began, elsewhere, process)
+            verdict, _, _, spent = turns.take(self._searches(numbers))
+            return parallel.Told(verdict, turns.refuted, turns.turn, spent)
+
+        found = parallel.judge(parallel.deal([len(part.operations) for part in self._parts], processes), take)
+        if found is None:
+            return None
+        told, steps = found
+        failure = None
+        if told.verdict is Verdict.ILLEGAL:
+            again = _Turns(self._spec, Budget(sys.maxsize, float("inf"), float("inf")), self._began)
+            _, failure, _, _ = again.take(self._searches([told.part]))
+        return told.verdict, failure, steps, told.spent
+
+    def _searches(self, numbers: Iterable[int]) -> list[tuple[Search, Component]]:
+        parts = ((number, self._parts[number]) for number in numbers)
+        return [(Search(part.operations, self._spec, part.starts, number=(at,)), part) for at, part in parts]
 
 
 def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
@@ -163,41 +210,69 @@ def megabytes_in_use() -> float:
         return peak / _PEAK_UNITS_A_MEGABYTE
 
 
+_Answer = tuple[Verdict, Failure | None, int, str]
+"""The verdict, why it is refuted, the steps that took, and what of the budget was used up."""
+Turn = tuple[int, int, tuple[int, ...]]
+
+
+def _turn_of(search: Search) -> Turn:
+    """What turns are ordered by: the shortest share first, then the fewest operations."""
+    return search.share, len(search.operations), search.number
+
+
 class _Turns:
     """Takes turns among searches, the shortest share first, and stops at the first part without a
     linearization.
     """
 
-    def __init__(self, spec: Spec, budget: Budget, began: float) -> None:
-        self._spec, self._budget = spec, budget
+    def __init__(
+        self, spec: Spec, budget: Budget, began: float, elsewhere: Elsewhere | None = None, process: int = 0
+    ) -> None:
+        self._spec, self._budget, self._elsewhere, self._process = spec, budget, elsewhere, process
         self._deadline = began + budget.seconds
         self._most_megabytes = megabytes_in_use() + budget.megabytes
-        self._queue: SortedKeyList = SortedKeyList(
-            key=lambda each: (each[0].share, len(each[0].operations), each[0].number)
-        )
+        self._queue: SortedKeyList = SortedKeyList(key=lambda each: _turn_of(each[0]))
+        self.turn: Turn = (0, 0, ())
+        """The latest turn; those that come out of it count as the same."""
+        self.refuted = -1
+        """The number of the part that was refuted."""
         self._refuters: Iterator[tuple[Search, Component]] = iter(())
         self._unproved = 0
         self.steps = 0
         self.spent = ""
 
-    def take(self, searches: Sequence[tuple[Search, Component]]) -> tuple[Verdict, Failure | None]:
+    def take(self, searches: Sequence[tuple[Search, Component]]) -> _Answer:
         self._queue.update(searches)
         self._unproved = len(searches)
         while self._unproved:
             self.spent = self._spent()
             if self.spent:
-                return Verdict.UNKNOWN, None
-            search, part = next(self._refuters, None) or self._queue.pop(0)
+                return Verdict.UNKNOWN, None, self.steps, self.spent
+            refuter = next(self._refuters, None)
+            search, part = refuter or self._queue.pop(0)
+            if refuter is None and _turn_of(search) > self.turn:
+                self.turn = _turn_of(search)
+            if self._elsewhere is not None and self._elsewhere.is_late(self.turn):
+                break  # what was refuted elsewhere would have come first
+            before = self.steps
             failure = self._turn(search, part)
+            if self._elsewhere is not None:
+                self._elsewhere.add(self._process, self.steps - before)
             if failure is not None:
-                return Verdict.ILLEGAL, failure
-        return Verdict.LINEARIZABLE, None
+                self.refuted = search.number[0]
+                if self._elsewhere is not None:
+                    self._elsewhere.refuted_at(self._process, self.turn)
+                return Verdict.ILLEGAL, failure, self.steps, ""
+        return Verdict.LINEARIZABLE, None, self.steps, ""
 
     def _spent(self) -> str:
         """What of the budget is used up; empty if nothing is."""
-        if self.steps >= self._budget.steps:
+        if self._steps_left() <= 0:
             return f"{self._budget.steps:,} steps"
         return self._spent_meanwhile()
+
+    def _steps_left(self) -> int:
+        return self._budget.steps - (self.steps if self._elsewhere is None else self._elsewhere.steps)
 
     def _spent_meanwhile(self) -> str:
         """The same, of what is to be looked at during a turn."""
@@ -210,7 +285,7 @@ class _Turns:
         if it is.
         """
         before = search.steps
-        ending = search.advance(min(search.share, self._budget.steps - self.steps), self._spent_meanwhile)
+        ending = search.advance(min(search.share, self._steps_left()), self._spent_meanwhile)
         self.steps += search.steps - before
         if ending is not None:
             self._unproved -= search.proves
@@ -223,7 +298,8 @@ class _Turns:
             if any(self._is_found_in(each, part, search.share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
                 return None
-            self._refuters = _refuters(part, self._spec, [each for each in seen if isinstance(each, Excerpt)])
+            excerpts = [each for each in seen if isinstance(each, Excerpt)]
+            self._refuters = _numbered(_refuters(part, self._spec, excerpts, search.share), search.number)
         search.share *= 2
         self._queue.add((search, part))
         return None
@@ -231,17 +307,31 @@ class _Turns:
     def _is_found_in(self, narrower: Spec, part: Component, share: int) -> bool:
         """Whether a narrower object than the one that is judged explains a part."""
         quick = Search(part.operations, narrower, [narrower.initial])
-        ending = quick.advance(min(4 * share, self._budget.steps - self.steps), self._spent_meanwhile)
+        ending = quick.advance(min(4 * share, self._steps_left()), self._spent_meanwhile)
         self.steps += quick.steps
         return ending is not None and ending.linearizable
 
 
-def _refuters(part: Component, spec: Spec, excerpts: Iterable[Excerpt]) -> Iterator[tuple[Search, Component]]:
-    """What may refute a part whose search takes long, each made when its turn comes."""
+def _numbered(
+    searches: Iterable[tuple[Search, Component]], number: tuple[int, ...]
+) -> Iterator[tuple[Search, Component]]:
+    for own, (search, part) in enumerate(searches):
+        search.number = (*number, own)
+        yield search, part
+
+
+def _refuters(
+    part: Component, spec: Spec, excerpts: Iterable[Excerpt], share: int
+) -> Iterator[tuple[Search, Component]]:
+    """What may refute a part whose search takes long, each made when its turn comes. An excerpt is a good guess, and
+    gets as long a `share` as the whole had.
+    """
     for elements, operations in excerpts:
         starts = list(dict.fromkeys(spec.restrict(state, elements) for state in part.starts))
         excerpt = Component(list(operations), starts, list(elements), projected=True)
-        yield Search(operations, spec, starts, proves=False), excerpt
+        search = Search(operations, spec, starts, proves=False)
+        search.share = max(search.share, share)
+        yield search, excerpt
     yield from projections(part, spec)
     if any(operation.pending for operation in part.operations):
         yield Search(part.operations, spec, part.starts, relaxed=True), part

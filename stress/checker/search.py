@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Final
 
 from stress.checker.segment import PAUSE, SLICE, EndStates, Segment
@@ -22,6 +21,13 @@ __all__ = ["Ending", "Search", "segments"]
 
 _FIRST_SHARE: Final = 4096
 """Steps that the first `advance` of a search may take at least."""
+
+_STEPS: Final = 16
+"""The same for each operation, ..."""
+_STEPS_BEFORE_A_GLANCE: Final = 4
+"""... and where the specification may tell at a glance what a long search does not. While few operations overlap, a
+search takes fewer.
+"""
 
 _TRAIL: Final = 64
 
@@ -72,8 +78,6 @@ def _never() -> bool:
 class Search:
     """The search through the operations of one component. Call `advance` until it returns a ending."""
 
-    _numbers = count()
-
     def __init__(
         self,
         operations: Sequence[Operation],
@@ -82,6 +86,7 @@ class Search:
         *,
         proves: bool = True,
         relaxed: bool = False,
+        number: tuple[int, ...] = (),
     ) -> None:
         self.spec, self.operations, self.starts = spec, operations, list(dict.fromkeys(starts))
         self.proves = proves and not relaxed
@@ -90,9 +95,11 @@ class Search:
         """
         self.relaxed = relaxed
         self.steps = 0
-        self.share = self.first_share = max(_FIRST_SHARE, 16 * len(operations))
+        each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
+        self.share = self.first_share = max(_FIRST_SHARE, each * len(operations))
         """Steps that the next `advance` may take; whoever takes turns doubles it."""
-        self.number = next(self._numbers)
+        self.number = number
+        """What tells searches apart that take turns: the number of a part, and that of what may refute it."""
         self._walk = self._find()
 
     def advance(self, steps: int | None = None, is_over: Callable[[], object] = _never) -> Ending | None:

@@ -17,7 +17,7 @@ from stress.cli import explore_object
 from stress.cli.output import say, written
 from stress.cli.progress import following
 from stress.explorer.minimise import minimise
-from stress.explorer.token import TokenError, target_of
+from stress.explorer.token import OBJECT_PREFIX, TokenError
 from stress.explorer.trace import Drift, trace
 from stress.processes import Tally, default_processes
 from stress.recorder.campaign import draw_seed
@@ -126,13 +126,8 @@ def replay(arguments: argparse.Namespace) -> int:
     """Execute a token's execution again. Exit status 1 if it is wrong (still), 0 if not, 2 if it cannot be had, or
     nothing is wrong any more with code that has changed.
     """
-    target = target_of(arguments.what)
-    if target:
-        print(
-            f"The token is of an object of your own. To find it again: python -m stress explore {target}",
-            file=sys.stderr,
-        )
-        return 2
+    if arguments.what.startswith(OBJECT_PREFIX):
+        return explore_object.replay(arguments)
     try:
         token = decode(arguments.what)
         twin = load_copy(_changes(token.mutant))

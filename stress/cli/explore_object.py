@@ -8,17 +8,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
 from stress.cli.output import say
 from stress.cli.progress import following
-from stress.cli.targets import found
+from stress.cli.targets import alone, found
 from stress.explorer.explore import Explored, explore
+from stress.explorer.generation import Scenarios
+from stress.explorer.origin import Calls
+from stress.explorer.token import TokenError, object_in, origin_in
 from stress.processes import Died, Team, Worker
 from stress.recorder.campaign import draw_seed
-from stress.recorder.workload import Workload
+from stress.recorder.workload import Workload, as_arguments
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
 __all__ = ["main"]
@@ -31,12 +35,70 @@ def main(target: str, arguments: argparse.Namespace) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    seed = draw_seed() if arguments.seed is None else arguments.seed
+    return _supervised(target, arguments, partial(_all, workloads, arguments, seed))
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Execute the schedule of a token again; the exit status."""
+    origin = origin_in(arguments.what)
+    if origin is None:
+        print(
+            "The token is damaged, or does not know where its object is: give it to stress.explore(..., replay=...), "
+            "with all else as it was.",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        calls, workloads, (name, since) = origin.read(), alone(origin.target, origin.spec), object_in(arguments.what)
+    except ValueError as error:
+        print(f"{arguments.what[:40]}: {error}", file=sys.stderr)
+        return 2
+    for told in since:
+        print(f"{told}: the token is of what it was.", file=sys.stderr)
+    arguments.json, arguments.duration = False, None
+    return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
+
+
+def _again(
+    workloads: Sequence[Workload],
+    name: str,
+    calls: Calls,
+    arguments: argparse.Namespace,
+    is_changed: bool,
+    worker: Worker,
+) -> tuple[int, dict[str, Any]]:
+    """What the schedule of a token leads to, on the first object of that name that it fits."""
+    at_start, *threads, at_end = map(as_arguments, calls)
+    misfit = f"nothing at {workloads[0].target} makes a {name}"
+    for each in workloads:
+        if len(workloads) > 1 and type(each.factory()).__name__ != name:
+            continue
+        worker.note(f"the schedule of a token, on {each.target}")
+        try:
+            outcome = explore(
+                each.factory, each.spec, threads, at_start=at_start, at_end=at_end, check=each.check,
+                replay=arguments.what, target=each.target,
+            )  # fmt: skip
+        except TokenError as error:
+            misfit = str(error)
+            continue
+        if outcome.verdict is Verdict.ILLEGAL:
+            return _told([outcome], arguments)
+        return 2 if is_changed else 0, {"report": "nothing is wrong (any more) in the schedule of the token"}
+    return 2, {"report": misfit}
+
+
+def _supervised(
+    target: str, arguments: argparse.Namespace, work: Callable[[Worker], tuple[int, dict[str, Any]]]
+) -> int:
+    """Do some work in a process of its own, and tell what came of it; the exit status."""
     told: dict[str, Any] = {"verdict": "unknown", "report": "undecided (it was interrupted)"}
     status = 2
     try:
         with (
             following(target, arguments.duration) as tell,
-            Team(1, _work, target, workloads, arguments) as team,
+            Team(1, _send, work) as team,
         ):
             beats = count()
             for message in team.messages():
@@ -53,9 +115,14 @@ def main(target: str, arguments: argparse.Namespace) -> int:
     return status
 
 
-def _work(worker: Worker, target: str, workloads: Sequence[Workload], arguments: argparse.Namespace) -> None:
-    seed = draw_seed() if arguments.seed is None else arguments.seed
-    worker.send(_told(list(_explored(worker, workloads, arguments, seed)), arguments))
+def _send(worker: Worker, work: Callable[[Worker], tuple[int, dict[str, Any]]]) -> None:
+    worker.send(work(worker))
+
+
+def _all(
+    workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int, worker: Worker
+) -> tuple[int, dict[str, Any]]:
+    return _told(list(_explored(worker, workloads, arguments, seed)), arguments)
 
 
 def _explored(
@@ -64,8 +131,8 @@ def _explored(
     for workload in workloads:
         worker.note(f"scenarios of {workload.target}, seed {seed}")
         outcome = explore(
-            workload.factory, workload.spec, workload.operations, check=workload.check, duration=arguments.duration,
-            seed=seed, target=workload.target,
+            workload.factory, workload.spec, Scenarios(workload.operations, workload.roles), check=workload.check,
+            duration=arguments.duration, seed=seed, target=workload.target,
         )  # fmt: skip
         yield outcome
         if outcome.verdict is Verdict.ILLEGAL:

@@ -17,7 +17,6 @@ from stress.cli.output import say, written
 from stress.cli.progress import following
 from stress.cli.targets import found, named
 from stress.processes import Tally, default_processes
-from stress.pursuit import pursue
 from stress.recorder.campaign import Outcome, Settings, draw_seed, run_workloads
 from stress.recorder.record import CLOCKS
 from stress.recorder.workload import Workload
@@ -72,7 +71,8 @@ def main(arguments: argparse.Namespace) -> int:
         return 2
     statuses = []
     for name, each in workloads:
-        outcome = _run(name, each, settings)
+        most_roles = max(len(workload.roles) for workload in each)
+        outcome = _run(name, each, replace(settings, threads=max(settings.threads, most_roles)))
         if outcome.history is not None:
             outcome = _saved(outcome, arguments.save)
         statuses.append(EXIT_STATUS[outcome.verdict])
@@ -109,8 +109,11 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
             tell(f"{operations:,} operations, {share}", done)
 
         outcome = run_workloads(named(workloads, name), settings, watch)
-        if outcome.judgement is not None:
-            tell("looking for the same in fewer calls", whole)
+        if outcome.judgement is None:
+            return outcome
+        from stress.pursuit import pursue  # only now, for it needs the whole explorer
+
+        tell("looking for the same in fewer calls", whole)
         return pursue(outcome, workloads, _SECONDS_OF_PURSUIT)
 
 

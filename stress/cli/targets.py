@@ -11,7 +11,7 @@ from stress.reference import found_at
 from stress.spec import Spec
 from stress.tries.targets import TARGETS
 
-__all__ = ["found", "named"]
+__all__ = ["alone", "found", "named"]
 
 
 def found(name: str, spec: str | None) -> list[Workload]:
@@ -39,6 +39,20 @@ def found(name: str, spec: str | None) -> list[Workload]:
     raise ValueError(
         f"{name} is no Workload, nor a list of them, nor something that makes an object, but a {type(there).__name__}"
     )
+
+
+def alone(name: str, spec: str) -> list[Workload]:
+    """What is found by that name, with nothing to call on it yet: workloads as they are, and what makes an object with
+    a specification of its own.
+
+    Raises:
+        ValueError: there is no such thing.
+    """
+    there = found_at(name)
+    workloads = [there] if isinstance(there, Workload) else there
+    if isinstance(workloads, list) and all(isinstance(each, Workload) for each in workloads):
+        return named(workloads, name)
+    return [Workload(there, make_spec(spec), (), name=name, target=name)]
 
 
 def _spec_and_operations(name: str, spec: Spec | None) -> tuple[Spec, Sequence[tuple[object, ...]]]:

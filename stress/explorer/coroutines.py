@@ -7,6 +7,7 @@ The only exception that may end it is `Abandoned`.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -116,9 +117,12 @@ class Threads(_Bodies):
         self._main = _Turn()
         self._abandoned = False
         self._current = 0
+        self._process = os.getpid()
 
     def start(self, body: Body, size: int) -> None:
         """As `Coroutines.start`."""
+        if self._process != os.getpid():  # the threads are not in a process that was forked
+            self._turns, self._main, self._process = [], _Turn(), os.getpid()
         self._body, self._running = body, set()
         while len(self._turns) < size:
             number = len(self._turns)

@@ -72,6 +72,8 @@ class _Reduction:
         self._states, self._memory = states, Memory()
         self._after: int | None = None
         """What follows the execution that has come to an explored state."""
+        self._names: list[Any] = []
+        self._wrote: set[int] = set()
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
@@ -121,6 +123,7 @@ class _Reduction:
         path, order = self.path, execution.order
         del path[len(order) :]
         first = max(self._given - 1, 0)
+        self._compare(execution, min(first, len(order)))
         races = _Races(path, order, execution, first)
         for later in range(first, len(order)):
             for earlier in races.of(later):
@@ -131,6 +134,23 @@ class _Reduction:
                 node.number = self._memory.number(node.chosen, node.step)
         if self._after is not None:
             self._foresee(self._after, len(execution.logs))
+
+    def _compare(self, execution: Execution, first: int) -> None:
+        """Hold the steps before `first` against those of the execution before, of which they are to be the same.
+
+        Raises:
+            Drift: they are not.
+        """
+        try:
+            names = [slot._name for slot in execution.slots]
+        except AttributeError:  # what was taken for a slot has no name
+            names = [getattr(slot, "_name", None) for slot in execution.slots]
+        wrote = execution.wrote
+        if first and (names[:first] != self._names[:first] or min(wrote ^ self._wrote, default=first) < first):
+            raise Drift.told(
+                "a schedule that begins as the one before accesses something else, or changes it otherwise"
+            )
+        self._names, self._wrote = names, wrote
 
     def _foresee(self, after: int, threads: int) -> None:
         """Have those go first who would make steps now that depend on one of the path. In which order they would come

@@ -24,7 +24,7 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
 from stress.explorer.machine import Drift, Execution
-from stress.explorer.minimise import minimise
+from stress.explorer.minimise import fewest_preemptions, first, minimise
 from stress.explorer.object_experiment import (
     Around,
     ObjectExperiment,
@@ -34,6 +34,7 @@ from stress.explorer.object_experiment import (
     explored_references,
     subject_of,
 )
+from stress.explorer.origin import origin_of
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Program, Scenario
@@ -254,6 +255,7 @@ class _Plan:
         return told + (", and with threads that stop for ever" if self.stops else "")
 
 
+_SECONDS_AROUND: Final = 5.0
 _REPLAYED: Final = "the schedule of the token"
 
 
@@ -265,7 +267,6 @@ class _Exploration:
     ) -> None:
         self._machine, self._subject, self._target, self._scenario = machine, subject, target, scenario
         self._is_drawn = began is not None
-        self._seed = 0
         self._began = time.monotonic() if began is None else began
 
     def _on(self, scenario: Scenario) -> ObjectExperiment:
@@ -274,27 +275,27 @@ class _Exploration:
     def run(self, plan: _Plan) -> Explored:
         """Execute the schedules, up to the first in which something is wrong."""
         executions = 0
-        self._seed = plan.seed
         missing = self._subject.plain.missing()
         outliving = Outliving(self._subject.plain)
-        first: Execution | None = None
+        earliest: Execution | None = None
         try:
             for finding in self._attempts(plan):
                 executions += 1
                 if finding is not None:
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
-                    return self._explained(outcome, minimise(finding, self._on))
-                if first is None:
-                    first = self._machine.execution
+                    small = minimise(finding, self._on)
+                    return self._explained(outcome, self._with_fewest_around(small) if self._is_drawn else small)
+                if earliest is None:
+                    earliest = self._machine.execution
                     self._refuse_nothing()
                     outliving.compare()
                 if plan.duration is not None and time.monotonic() - self._began > plan.duration:
                     missing.append("time was up")
                     break
             else:
-                if first is not None:
+                if earliest is not None:
                     outliving.compare()
-                    self._do_again(first)
+                    self._do_again(earliest)
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
         except Drift as drift:
@@ -303,16 +304,34 @@ class _Exploration:
         told = ", but ".join([str(plan), *missing])
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
 
-    def _do_again(self, first: Execution) -> None:
+    def _with_fewest_around(self, finding: Finding) -> Finding:
+        """The finding, or one like it with fewer calls before and after the threads: each that can go is left out."""
+        deadline = time.monotonic() + _SECONDS_AROUND
+        found: Finding | None = finding
+        if finding.kind == "livelock":
+            return finding
+        while found is not None and time.monotonic() < deadline:
+            found = None
+            for fewer in self._subject.around.smaller(self._subject.spec):
+                before = self._subject
+                self._subject = replace(before, around=fewer)
+                found = first(self._on(finding.scenario), deadline)
+                if found is not None:
+                    finding = fewest_preemptions(self._on(finding.scenario), deadline) or found
+                    break
+                self._subject = before
+        return finding
+
+    def _do_again(self, earlier: Execution) -> None:
         """Execute the first schedule again, and compare.
 
         Raises:
             Drift: it is another execution now.
         """
-        again, _ = self._on(self._scenario).run(Given(first.order))
-        if [name_of(first, at) for at in range(len(first.order))] != [
+        again, _ = self._on(self._scenario).run(Given(earlier.order))
+        if [name_of(earlier, at) for at in range(len(earlier.order))] != [
             name_of(again, at) for at in range(len(again.order))
-        ] or first.answers != again.answers:
+        ] or earlier.answers != again.answers:
             raise Drift.told("the first schedule, executed again in the end, is another execution")
 
     def _attempts(self, plan: _Plan) -> Attempts:
@@ -328,8 +347,8 @@ class _Exploration:
             yield from reduced(whole)
         if plan.stops:
             threads = self._scenario.threads
-            for first in range(len(threads)):
-                turned = Scenario(self._scenario.target, "", threads[first:] + threads[:first])
+            for at in range(len(threads)):
+                turned = Scenario(self._scenario.target, "", threads[at:] + threads[:at])
                 yield from stopped_for_ever(self._on(turned), plan.preemptions or 0)
 
     def _refuse_nothing(self) -> None:
@@ -366,12 +385,13 @@ class _Exploration:
         return Explored(verdict, schedules, executions, time.monotonic() - self._began)
 
     def _explained(self, outcome: Explored, finding: Finding) -> Explored:
-        code = digests(self._subject.factory, type(self._subject.spec))
-        found_by = f"{self._target} --seed {self._seed}" if self._target else ""
-        token = encode(self._scenario.threads, finding, code, found_by)
+        subject, threads = self._subject, self._scenario.threads
+        calls = (subject.around.at_start, *threads, subject.around.at_end)
+        origin = origin_of(subject.factory, subject.spec, self._target, subject.check, calls)
+        token = encode(threads, finding, digests(subject.factory, type(subject.spec)), origin)
         again = f"stress.explore({self._given()}, replay={token!r})"
-        if found_by and self._is_drawn:
-            again = f"python -m stress explore {found_by}"
+        if origin is not None:
+            again = f"python -m stress replay {token}"
         report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)
 

@@ -18,7 +18,7 @@ from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 
-__all__ = ["minimise"]
+__all__ = ["fewest_preemptions", "first", "minimise"]
 
 _EXECUTIONS: Final = 2_000
 _REDUCED: Final = 500
@@ -35,12 +35,12 @@ def minimise(finding: Finding, experiment_on: Callable[[Scenario], Experiment], 
     while found is not None:
         finding, found = found, None
         for smaller in _smaller(finding.scenario):
-            found = _first(experiment_on(smaller), deadline)
+            found = first(experiment_on(smaller), deadline)
             if found is not None or time.monotonic() > deadline:
                 break
     if finding.kind == "livelock":  # who goes in circles takes turns without end
         return finding
-    return _fewest_preemptions(experiment_on(finding.scenario), deadline) or finding
+    return fewest_preemptions(experiment_on(finding.scenario), deadline) or finding
 
 
 def _smaller(scenario: Scenario) -> Iterator[Scenario]:
@@ -57,7 +57,8 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
                 yield replace(scenario, threads=(*threads[:number], *kept, *threads[number + 1 :]))
 
 
-def _first(experiment: Experiment, deadline: float) -> Finding | None:
+def first(experiment: Experiment, deadline: float) -> Finding | None:
+    """The first finding in a scenario, if there is one before the deadline."""
     return _found(_tried(experiment), deadline)
 
 
@@ -74,7 +75,8 @@ def _tried(experiment: Experiment) -> Iterator[Finding | None]:
         yield from islice(sampled(experiment, Random(0)), _SAMPLES)
 
 
-def _fewest_preemptions(experiment: Experiment, deadline: float) -> Finding | None:
+def fewest_preemptions(experiment: Experiment, deadline: float) -> Finding | None:
+    """A finding in a scenario with as few preemptions as possible, if there is one before the deadline."""
     return _found(islice(bounded(experiment, _MOST_PREEMPTIONS), 5 * _EXECUTIONS), deadline)
 
 

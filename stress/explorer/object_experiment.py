@@ -15,6 +15,7 @@ from itertools import count
 from threading import Lock
 from typing import Any, Final
 
+from stress.checker.waiting import may_wait
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
 from stress.explorer.machine import BoundCall, Drift, Execution, Machine
@@ -38,6 +39,20 @@ class Around:
 
     at_start: tuple[Call, ...] = ()
     at_end: tuple[Call, ...] = ()
+
+    def smaller(self, spec: Spec) -> Iterator[Around]:
+        """It without all of its calls before, or after, or without one of them, if none before has to wait then."""
+        start, end = self.at_start, self.at_end
+        if len(start) > 1:
+            yield Around((), end)
+        if len(end) > 1:
+            yield Around(start, ())
+        for at in range(len(end)):
+            yield Around(start, (*end[:at], *end[at + 1 :]))
+        for at in range(len(start)):
+            left = (*start[:at], *start[at + 1 :])
+            if not may_wait(spec, left):
+                yield Around(left, end)
 
 
 @dataclass(frozen=True)

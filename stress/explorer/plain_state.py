@@ -95,11 +95,6 @@ class PlainState:
         if self.attributes or self.containers:
             self._rewrite()
 
-    @property
-    def is_stepping(self) -> bool:
-        """Whether there is anything to see."""
-        return bool(self._instead)
-
     def missing(self) -> list[str]:
         """Why what was explored is not all."""
         if not self.unseen:
@@ -523,6 +518,8 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Starred(self, node: ast.Starred) -> Any:
+        if isinstance(node.ctx, ast.Store):  # `first, *rest = ...` reads nothing there
+            return self.generic_visit(node)
         return self._reading(node, "value")
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:

@@ -1,7 +1,9 @@
-"""Replay tokens: an execution as a short text, to be given to `stress.explore` together with what it was called with.
+"""Replay tokens: an execution as a short text, to be given to `stress.explore` together with what it was called with,
+or to `python -m stress replay` alone.
 
-Arguments may be anything, so a token does not hold them: it holds the numbers of the calls that are left, as they stand
-in the list of threads, and the threads that made the steps.
+Arguments may be anything, so a token holds the numbers of the calls that are left, as they stand in the list of
+threads, and the threads that made the steps. If the object and its specification have names, and the arguments can be
+written down, it holds these too (`origin`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from itertools import chain, groupby
 from typing import Any, Final
 
 from stress.explorer.experiment import Finding
+from stress.explorer.origin import Origin
 from stress.explorer.scenario import Program
 from stress.source import changed
 
@@ -23,10 +26,11 @@ __all__ = [
     "TokenError",
     "decode",
     "encode",
+    "object_in",
     "order_of",
+    "origin_in",
     "pack",
     "runs_of",
-    "target_of",
     "unpack",
 ]
 
@@ -38,17 +42,16 @@ class TokenError(ValueError):
     """A text that is no token."""
 
 
-def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (), target: str = "") -> str:
+def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (), origin: Origin | None = None) -> str:
     """A token for a finding in some of the calls of `threads`. It knows the object by name, the `code` that it and its
-    specification are written in (`stress.source.digests`), and what `python -m stress explore` finds it by, if that is
-    known.
+    specification are written in (`stress.source.digests`), and where it comes from, if that can be told.
     """
     calls = list(chain.from_iterable(threads))
     kept = [
         [next(number for number, each in enumerate(calls) if each is call) for call in left]
         for left in finding.scenario.threads
     ]
-    about = [finding.scenario.target, [list(each) for each in code], target]
+    about = [finding.scenario.target, [list(each) for each in code], list(origin or ())]
     return pack(OBJECT_PREFIX, [len(calls), kept, runs_of(finding.order), *about])
 
 
@@ -73,15 +76,30 @@ def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, 
     return left, order, [f"the token is of {of}"] * (of != name) + changed(code)
 
 
-def target_of(text: str) -> str:
-    """What `python -m stress explore` finds the object of a token by; empty if the token does not say."""
+def origin_in(text: str) -> Origin | None:
+    """Where the scenario of a token of an object of one's own comes from; None if the token does not say."""
     if not text.startswith(OBJECT_PREFIX):
-        return ""
+        return None
     try:
-        target = unpack(OBJECT_PREFIX, text)[5]
+        told = unpack(OBJECT_PREFIX, text)[5]
     except (ValueError, TypeError, LookupError):
-        return ""
-    return target if isinstance(target, str) else ""
+        return None
+    return (
+        Origin(*told) if isinstance(told, list) and len(told) == 3 and all(type(each) is str for each in told) else None
+    )
+
+
+def object_in(text: str) -> tuple[str, list[str]]:
+    """The name of the object that a token is of, and what is not as it was of the code, in a few words each.
+
+    Raises:
+        TokenError: it is no token.
+    """
+    try:
+        told = unpack(OBJECT_PREFIX, text)
+        return str(told[3]), changed(told[4])
+    except (ValueError, TypeError, LookupError):
+        raise TokenError(DAMAGED) from None
 
 
 def pack(prefix: str, said: Any) -> str:

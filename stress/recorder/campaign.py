@@ -38,7 +38,8 @@ def run(
     operations: Sequence[tuple[Any, ...]],
     *,
     check: Callable[[Any], object] | None = None,
-    threads: int = 2,
+    roles: Sequence[Sequence[tuple[Any, ...]]] = (),
+    threads: int | None = None,
     length: int = 8,
     rounds: int | None = None,
     duration: float | None = 10.0,
@@ -58,7 +59,9 @@ def run(
         operations: what threads may call: tuples of a method's name and its arguments, which may be
             `one_of(...)` or `unique`.
         check: raises, or answers False, if an invariant of the object does not hold; called after every batch.
-        threads: how many call at once.
+        roles: what each thread may call, if not all may call the same: a list of operations for each, and `operations`
+            may be empty. If there are more threads, the next one has the first role again.
+        threads: how many call at once; by default two, or as many as there are roles.
         length: operations of a thread in a round. Short rounds are easier to judge.
         rounds: how many to run at most; None: no limit.
         duration: seconds to run at most; None: no limit. A call that hangs is waited for beyond them, for as long as
@@ -91,10 +94,10 @@ def run(
     <Verdict.LINEARIZABLE: 'linearizable'>
     """
     settings = Settings(
-        threads, length, rounds, duration, draw_seed() if seed is None else seed, clock, yields, processes,
-        budget or Budget(), patience,
+        len(roles) or 2 if threads is None else threads, length, rounds, duration,
+        draw_seed() if seed is None else seed, clock, yields, processes, budget or Budget(), patience,
     )  # fmt: skip
-    workloads = [Workload(factory, spec, operations, check)]
+    workloads = [Workload(factory, spec, operations, check, roles=roles)]
     outcome = run_workloads(workloads, settings)
     if outcome.judgement is None or not pursuit:
         return outcome

@@ -9,7 +9,7 @@ every call:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -20,7 +20,7 @@ from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance
 
-__all__ = ["Draw", "Workload", "as_calls", "one_of", "unique"]
+__all__ = ["Draw", "Workload", "as_arguments", "as_calls", "one_of", "unique"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ def as_calls(operations: Any) -> tuple[Call, ...]:
     return tuple(calls)
 
 
+def as_arguments(calls: Iterable[Call]) -> list[tuple[Any, ...]]:
+    """The other way round: calls as tuples of a name and arguments."""
+    return [(op, *args) for op, args in calls]
+
+
 @dataclass(frozen=True)
 class Workload:
     """An object to put under stress.
@@ -69,6 +74,8 @@ class Workload:
         check: raises, or answers False, if an invariant of the object does not hold; called when no operation is
             running.
         name: what reports call it.
+        roles: what each thread may call, if not all may call the same: a list of operations for each. If there are more
+            threads, the next one has the first role again.
     """
 
     factory: Callable[[], Any]
@@ -78,6 +85,12 @@ class Workload:
     name: str = ""
     target: str = ""
     """Where it is found, as `module:attribute`, if it is known."""
+    roles: Sequence[Sequence[tuple[Any, ...]]] = ()
+
+    @property
+    def everything(self) -> Sequence[tuple[Any, ...]]:
+        """All that some thread may call."""
+        return self.operations or [operation for role in self.roles for operation in role]
 
     def code(self) -> tuple[tuple[str, str], ...]:
         """The files that it is written in, with a digest of each."""
@@ -95,31 +108,35 @@ class Workload:
 
     def __post_init__(self) -> None:
         as_instance(self.spec)
-        as_calls(self.operations)
+        for operations in (self.operations, *self.roles):
+            as_calls(operations)
+        if not all(self.roles):
+            raise ValueError("a role needs at least one operation")
 
     def plans(self, random: Random, threads: int, rounds: int, length: int) -> list[list[list[Call]]]:
         """For each thread its rounds of `length` calls."""
-        if not self.operations:
+        if not self.everything:
             raise ValueError("a workload needs at least one operation")
         fresh = itertools.count(1).__next__
+        roles = self.roles or [self.operations]
 
-        def call() -> Call:
-            return _drawn(random.choice(self.operations), random, fresh)
+        def call(thread: int) -> Call:
+            return _drawn(random.choice(roles[thread % len(roles)]), random, fresh)
 
         if may_wait(self.spec, self._walk() if self._can_tell() else ()):
             return self._plans_that_end(random, threads, rounds, length, call)
-        return [[[call() for _ in range(length)] for _ in range(rounds)] for _ in range(threads)]
+        return [[[call(thread) for _ in range(length)] for _ in range(rounds)] for thread in range(threads)]
 
     def _walk(self) -> list[Call]:
         random, fresh = Random(0), itertools.count(1).__next__
-        return [_drawn(random.choice(self.operations), random, fresh) for _ in range(_WALK)]
+        return [_drawn(random.choice(self.everything), random, fresh) for _ in range(_WALK)]
 
     def _can_tell(self) -> bool:
         """Whether the specification says of operations that they wait."""
         return not type(self.spec).__module__.startswith("stress.")
 
     def _plans_that_end(
-        self, random: Random, threads: int, rounds: int, length: int, call: Callable[[], Call]
+        self, random: Random, threads: int, rounds: int, length: int, call: Callable[[int], Call]
     ) -> list[list[list[Call]]]:
         """The same for operations that wait: in a round there are calls that can all return, in some order at least.
         Whether they do is up to the threads; where they cannot, they wait as they should.
@@ -132,7 +149,7 @@ class Workload:
             for plan in plans:
                 plan.append([])
             for thread in places:
-                for made in (call() for _ in range(_TRIES)):
+                for made in (call(thread) for _ in range(_TRIES)):
                     then = after(self.spec, state, made)
                     if then:
                         plans[thread][-1].append(made)

@@ -43,6 +43,7 @@ def _data(report: Report) -> dict[str, Any]:
         "sentence": report.sentence,
         "facts": list(report.facts.items()),
         "replay": report.replay,
+        "stacks": report.stacks,
         "total": len(report.history),
         "operations": [
             _operation(each, report.spec) | {"component": component_of.get(each.id, 0)} for each in shown

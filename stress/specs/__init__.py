@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from stress.spec import Spec
-from stress.specs.collections import Counter, Queue, Set
+from stress.specs.buffers import Queue, Stack
+from stress.specs.collections import Counter, Set
 from stress.specs.map import Map
 from stress.specs.registers import KeyValue, MultiRegister, Mutex, Register
 from stress.specs.subscriptions import Subscriptions
@@ -21,10 +22,12 @@ __all__ = [
     "Queue",
     "Register",
     "Set",
+    "Stack",
     "Subscriptions",
 ]
 
 SPECS: Final[dict[str, Callable[..., Spec]]] = {
-    spec.name: spec for spec in (Register, KeyValue, Mutex, MultiRegister, Map, Subscriptions, Set, Queue, Counter)
+    spec.name: spec
+    for spec in (Register, KeyValue, Mutex, MultiRegister, Map, Subscriptions, Set, Queue, Stack, Counter)
 }
 SPECS["cas-register"] = Register  # as others call it

@@ -1,18 +1,19 @@
-"""Specifications of small collections: a set, a first-in-first-out queue and a counter."""
+"""Specifications of a set and of a counter."""
 
 # ruff: noqa: D102 - the methods are those of Spec, and are explained there
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from numbers import Number
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
-from stress.specs import fifo
+from stress.specs import presence
+from stress.specs.moments import EVER, Contradiction
 
-__all__ = ["Counter", "Queue", "Set"]
+__all__ = ["Counter", "Set"]
 
 
 class Set(Spec):
@@ -124,6 +125,14 @@ class Set(Spec):
     def content(self, state: frozenset[Hashable]) -> Collection[Hashable]:
         return state
 
+    def glance(self, operations: Sequence[Operation], start: frozenset[Hashable]) -> Spec | Excerpt | None:
+        """The order in which members came and went, as the times of what was seen of them tell it (`presence`)."""
+        found = presence.read_off(operations, start) if self.steps_like(Set) else None
+        if not isinstance(found, Contradiction):
+            return None if found is None else _SetInOrder(found, start)
+        said = (_said_of(each, found.values) for each in operations)
+        return Excerpt(found.values, [each for each in said if each is not None])
+
     def refusal(self, state: frozenset[Hashable], operation: Operation) -> str:
         if operation.op == "pop":
             return f"cannot take {operation.result!r} out of {self.describe(state)}"
@@ -136,143 +145,72 @@ class Set(Spec):
         return frozen
 
 
-_PUT: Final = frozenset({"enqueue", "put", "append"})
-_GET: Final = frozenset({"dequeue", "get", "get_nowait", "popleft"})
+def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | None:
+    """What an operation says about a set of these values, which may have had others in it."""
+    op, result = operation.op, operation.result
+    if op == "pop" and not isinstance(result, Raised):
+        return operation._replace(op="remove", args=(result,), result=None) if result in values else None
+    if operation.args:
+        return operation if operation.args[0] in values else None
+    if isinstance(result, frozenset):
+        return operation._replace(result=result & frozenset(values))
+    return operation if result == 0 or op not in {"len", "__len__"} else None
 
 
-class Queue(Spec):
-    """A first-in-first-out queue: `enqueue(x)` (`put`, `append`), `dequeue()` (`get`, `popleft`), `len()`.
-
-    A dequeue that finds nothing answers None or an exception.
-
-    >>> Queue().step((1, 2), "dequeue", ())
-    ((2,), 1)
+class _SetInOrder(Set):
+    """A set whose members come and go in one certain order, each once. It allows what a set allows, and no more; its
+    state is how many have come or gone.
     """
 
-    name = "queue"
-    read_only = frozenset({"len", "__len__", "qsize"})
-    vocabulary = read_only | _PUT | _GET
-    parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_PUT, "item")
+    def __init__(self, order: presence.Order, start: Collection[Hashable]) -> None:
+        self.initial: Any = 0
+        self._changes, self._doubtful = [*order.changes, None], order.doubtful
+        self._came, self._went = dict.fromkeys(start, -1), dict[Hashable, float]()
+        self._sizes = [len(start)]
+        for at, (value, comes) in enumerate(order.changes):
+            (self._came if comes else self._went)[value] = at
+            self._sizes.append(self._sizes[-1] + (1 if comes else -1))
 
-    def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
-        self.initial: tuple[Hashable, ...] = tuple(initial or ())
-
-    def step(self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
-        if op in _PUT:
-            return (*state, args[0]), None
-        if op in _GET:
-            return (state[1:], state[0]) if state else (state, None)
-        if op in self.read_only:
-            return state, len(state)
-        return super().step(state, op, args)
-
-    def successors(
-        self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...], result: Hashable
-    ) -> Iterable[State]:
-        if op in _GET and not state and isinstance(result, Raised):
-            return (state,)
-        return super().successors(state, op, args, result)
-
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return op in self.read_only or (op in _GET and isinstance(result, Raised))
-
-    def elements(self, operation: Operation) -> Iterable[Element]:
-        if operation.op in _PUT:
-            return operation.args[:1]
-        says_nothing = operation.result in (UNSEEN, None) or isinstance(operation.result, Raised)
-        return () if says_nothing or operation.op not in _GET else (operation.result,)
-
-    def elements_of(self, state: tuple[Hashable, ...]) -> Iterable[Element]:
-        return state
-
-    def restrict(self, state: tuple[Hashable, ...], elements: Collection[Element]) -> State:
-        return tuple(each for each in state if each in elements)
-
-    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        """Values that are equal are a queue of their own, whatever stands between them."""
-        op, result = operation.op, operation.result
-        if op in self.read_only:
-            return operation if result == 0 else None
-        if op in _GET and result is UNSEEN:  # it may have taken another value
-            return operation._replace(returned=None)
-        if op in _GET and result is None:  # it found nothing, or took a None
-            return operation if element is None or None not in universe else None
-        return operation if isinstance(result, Raised) or element in self.elements(operation) else None
-
-    def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
-        """The order in which the values went through, as the times of their puts and gets tell it (`fifo`)."""
-        passages = self._passages(operations, start)
-        if passages is None:
-            return None
-        found = fifo.read_off(passages, _gets_of_nothing(operations))
-        if not isinstance(found, fifo.Contradiction):
-            return _QueueInOrder(found, len(start))
-        universe = {each.value for each in passages}
-        said = (self._said_of(operation, found.values, universe) for operation in operations)
-        return Excerpt(found.values, [operation for operation in said if operation is not None])
-
-    def _passages(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> list[fifo.Passage] | None:
-        """How the values came and went; None if a value came twice, or is None, which a get may not have found."""
-        puts = {each.args[0]: each for each in operations if each.op in _PUT}
-        gets = {each.result: each for each in operations if each.op in _GET}
-        values = dict.fromkeys([*start, *puts])
-        if len(values) < len(start) + sum(each.op in _PUT for each in operations) or None in values:
-            return None
-        first = min((each.call for each in operations), default=0)
-        passages = [
-            fifo.Passage(value, puts.get(value), gets.get(value), first - 1 - len(start) + place)
-            for place, value in enumerate(values)
-        ]
-        return [each for each in passages if each.got or each.put is None or not each.put.pending]
-
-    def _said_of(
-        self, operation: Operation, values: Iterable[Element], universe: Collection[Element]
-    ) -> Operation | None:
-        """What an operation says about a queue of these values, which may have had others among them."""
-        said = (self.project(operation, value, universe) for value in values)
-        return next((each for each in said if each is not None), None)
-
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        return self.elements(operation) if operation.op in _GET else ()
-
-    def brings(self, operation: Operation) -> Any:
-        if operation.op in _PUT:
-            return operation.args[:1]
-        return () if operation.op in self.vocabulary else EVERYTHING
-
-    def content(self, state: tuple[Hashable, ...]) -> Collection[Hashable]:
-        return state
-
-
-def _is_nothing(result: Hashable) -> bool:
-    return result is None or isinstance(result, Raised)
-
-
-def _gets_of_nothing(operations: Iterable[Operation]) -> Iterator[Operation]:
-    return (each for each in operations if each.op in _GET and _is_nothing(each.result))
-
-
-class _QueueInOrder(Queue):
-    """A queue through which values go in one certain order, each once. It allows what a queue allows, and no more; its
-    states are how many values were put in and got out.
-    """
-
-    def __init__(self, order: Sequence[Hashable], present: int) -> None:
-        self.initial: tuple[Hashable, ...] = (present, 0)
-        self._place = {value: place for place, value in enumerate(order)}
+    def _has(self, state: int, value: Hashable) -> bool:
+        return self._came.get(value, EVER) < state <= self._went.get(value, EVER)
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
-        put, got = state
-        if op in _PUT:
-            return ((put + 1, got),) if self._place.get(args[0]) == put and result in (None, UNSEEN) else ()
-        if op in self.read_only:
-            return (state,) if result in (UNSEEN, put - got) else ()
-        if put == got:
-            return (state,) if result is UNSEEN or _is_nothing(result) else ()
-        return ((put, got + 1),) if result is UNSEEN or self._place.get(result) == got else ()
+        match op:
+            case "add":
+                return self._changed(state, (args[0], True), result is not False, result is not True)
+            case "discard" | "remove" | "pop" if args or not isinstance(result, Raised):
+                value = args[0] if args else result
+                if value in self._doubtful and result in (None, UNSEEN) and state <= self._came[value]:
+                    return ()  # it is the one that takes it, later
+                took = result is not False and not isinstance(result, Raised)
+                return self._changed(state, (value, False), took, self._missed(op, result))
+            case "pop":
+                return () if self._sizes[state] else (state,)
+            case "contains" | "__contains__":
+                return (state,) if result is UNSEEN or result == self._has(state, args[0]) else ()
+            case "len" | "__len__":
+                return (state,) if result is UNSEEN or result == self._sizes[state] else ()
+            case "items" | "read":
+                return (state,) if result is UNSEEN or self._is_all(state, result) else ()
+        return ()
 
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return op in self.read_only or (op in _GET and _is_nothing(result))
+    def _changed(self, state: int, change: presence.Change, may: bool, may_not: bool) -> Iterable[State]:
+        """The next state, if the change is the next one, and may be; this one, if the change has nothing to do."""
+        if self._changes[state] == change:
+            return (state + 1,) if may else ()
+        value, comes = change
+        return (state,) if may_not and self._has(state, value) == comes else ()
+
+    @staticmethod
+    def _missed(op: str, result: Hashable) -> bool:
+        """Whether a `discard` or `remove` that answers so may have found nothing."""
+        if op == "remove":
+            return result in (UNSEEN, Raised("KeyError"))
+        return op == "discard" and result in (False, None, UNSEEN)
+
+    def _is_all(self, state: int, result: Hashable) -> bool:
+        is_set = isinstance(result, frozenset) and len(result) == self._sizes[state]
+        return is_set and all(self._has(state, value) for value in result)  # type: ignore[attr-defined]
 
 
 class Counter(Spec):

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Final
 
 from stress.history import Operation, Time
+from stress.specs.moments import EVER, Contradiction, Interval, Stay, overlooked
 
-__all__ = ["Contradiction", "Passage", "read_off"]
-
-_EVER: Final = float("inf")
+__all__ = ["Passage", "read_off"]
 
 
 @dataclass(eq=False)
@@ -39,24 +37,22 @@ class Passage:
 
     def __post_init__(self) -> None:
         self.put_called, self.put_returned = _times(self.put) if self.put else (self.start, self.start)
-        self.got_called, self.got_returned = _times(self.got) if self.got else (_EVER, _EVER)
+        self.got_called, self.got_returned = _times(self.got) if self.got else (EVER, EVER)
 
 
 def _times(operation: Operation) -> tuple[Time, Time]:
-    return operation.call, _EVER if operation.returned is None else operation.returned
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """Values that have no linearization, looked at alone."""
-
-    values: tuple[Hashable, ...]
+    return operation.call, EVER if operation.returned is None else operation.returned
 
 
 def read_off(passages: Sequence[Passage], gets_of_nothing: Iterable[Operation]) -> list[Hashable] | Contradiction:
     """The values in an order in which they may have gone through."""
     order = _in_order(passages)
-    return order if isinstance(order, Contradiction) else _overlooked(passages, gets_of_nothing) or order
+    if isinstance(order, Contradiction):
+        return order
+    stays = (Stay(each.put_returned, each.got_called, each.value) for each in passages)
+    looks = (Interval(each.call, each.returned) for each in gets_of_nothing if each.returned is not None)
+    missed = overlooked(stays, looks)
+    return missed[0] if missed else order
 
 
 def _in_order(passages: Sequence[Passage]) -> list[Hashable] | Contradiction:
@@ -93,28 +89,3 @@ class _FirstLeft:
         while self._passages[self._at].is_placed:
             self._at += 1
         return self._passages[self._at]
-
-
-def _overlooked(passages: Iterable[Passage], gets_of_nothing: Iterable[Operation]) -> Contradiction | None:
-    """The values that a get overlooked which found nothing although one or another of them was there all the time."""
-    there = sorted((each for each in passages if each.put_returned < each.got_called), key=attrgetter("put_returned"))
-    gets = sorted((each for each in gets_of_nothing if not each.pending), key=attrgetter("call"))
-    together: list[Passage] = []  # of which each was there before the last one of those before it went
-    gone, at = -_EVER, 0
-    for get in gets:
-        assert get.returned is not None
-        while at < len(there) and there[at].put_returned < get.call:
-            if there[at].put_returned >= gone:
-                together, gone = [], -_EVER
-            together.append(there[at])
-            gone = max(gone, there[at].got_called)
-            at += 1
-        ahead = at
-        until, last = gone, list[Passage]()
-        while until <= get.returned and ahead < len(there) and there[ahead].put_returned < until:
-            last.append(there[ahead])
-            until = max(until, there[ahead].got_called)
-            ahead += 1
-        if until > get.returned:
-            return Contradiction(tuple(each.value for each in [*together, *last] if each.got_called > get.call))
-    return None

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, ClassVar, cast
 
 from stress.history import UNSEEN, Operation, Raised, show
-from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State
+from stress.spec import EVERYTHING, Element, Excerpt, FrozenMap, Spec, State
+from stress.specs import overwriting
+from stress.specs.moments import Contradiction
 
 __all__ = ["KeyValue", "MultiRegister", "Mutex", "Register"]
 
@@ -56,6 +58,14 @@ class Register(Spec):
     def content(self, state: Any) -> Collection[Hashable]:
         return (state,)
 
+    def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
+        """The order in which the values were there, as the times of their writes and reads tell it (`overwriting`)."""
+        found = overwriting.read_off(operations, start) if self.steps_like(Register) else None
+        if not isinstance(found, Contradiction):
+            return None if found is None else _RegisterInOrder(found)
+        said = (_said_of(each, found.values) for each in operations)
+        return Excerpt(found.values, [each for each in said if each is not None])
+
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
     ) -> tuple[str, tuple[Hashable, ...], Hashable]:
@@ -67,6 +77,41 @@ class Register(Spec):
         if f == "cas":
             return f, _pair(f, value), UNSEEN if completed is UNSEEN else True
         return f, () if value is UNSEEN else (value,), UNSEEN if completed is UNSEEN else None
+
+
+def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | None:
+    """What an operation says about a register that holds these values now and then, and nothing else is asked of it."""
+    op, args, result = operation.op, operation.args, operation.result
+    if op == "read":
+        return operation if result in values else None
+    if op == "write":
+        return operation if args[0] in values else None
+    if result is False:
+        return None
+    if args[1] in values:
+        return operation if args[0] in values else operation._replace(op="write", args=args[1:], result=UNSEEN)
+    return operation._replace(op="read", args=(), result=args[0]) if args[0] in values and result is True else None
+
+
+class _RegisterInOrder(Register):
+    """A register that holds values in one certain order, each once. It allows what a register allows, and no more; its
+    state is the place of the value that it holds.
+    """
+
+    def __init__(self, order: Sequence[Hashable]) -> None:
+        super().__init__(0)
+        self._order, self._place = order, {value: place for place, value in enumerate(order)}
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        here = self._order[state]
+        if op == "read":
+            return (state,) if result is UNSEEN or result == here else ()
+        is_next = self._place.get(args[-1]) == state + 1
+        if op == "write":
+            return (state + 1,) if is_next and result in (None, UNSEEN) else ()
+        if result in (True, UNSEEN) and here == args[0]:
+            return (state + 1,) if is_next else ()
+        return (state,) if result in (False, UNSEEN) and here != args[0] else ()
 
 
 class KeyValue(Spec):

@@ -36,8 +36,8 @@ def _allowed(order: Sequence[Any], spec: Any) -> bool:
 
 
 def histories(random: Random, operation: Any, unseen: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Small histories of a register and of a queue in turn, some right, some wrong, for ever: calls of two or three
-    threads, with ties, and some pending at the end. `operation` makes one.
+    """Small histories of registers, a queue, a stack and a set in turn, some right, some wrong, for ever: calls of two
+    or three threads, with ties, and some pending at the end. `operation` makes one.
     """
     while True:
         for of, called in _KINDS.items():
@@ -77,22 +77,79 @@ def _register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
 
 def _queue_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
     """What a queue would say; but one answer may be another one. No value is put in twice."""
-    found: list[_Told] = [(random.choice(("enqueue", "dequeue", "len")), (), None) for _ in intervals]
+    return _buffer_calls(random, intervals, "enqueue", "dequeue", 0)
+
+
+def _stack_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
+    """The same of a stack."""
+    return _buffer_calls(random, intervals, "push", "pop", -1)
+
+
+def _buffer_calls(random: Random, intervals: list[_Interval], put: str, get: str, end: int) -> list[_Told]:
+    found: list[_Told] = [(random.choice((put, get, "len")), (), None) for _ in intervals]
     content: list[int] = []
-    for number in sorted(range(len(found)), key=lambda number: random.uniform(*intervals[number][1:])):
+    for number in _in_some_order(random, intervals):
         op = found[number][0]
-        if op == "enqueue":
+        if op == put:
             content.append(number)
             found[number] = op, (number,), None
         elif op == "len":
             found[number] = op, (), len(content)
         elif content:
-            found[number] = op, (), content.pop(0)
+            found[number] = op, (), content.pop(end)
     number = random.randrange(len(found))
     op = found[number][0]
-    if op != "enqueue":
-        found[number] = op, (), random.randrange(len(found)) if op == "dequeue" else random.randrange(3)
+    if op != put:
+        found[number] = op, (), random.randrange(len(found)) if op == get else random.randrange(3)
     return found
+
+
+def _set_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
+    """What a set would say; but one answer may be another one. No member is added twice."""
+    found: list[_Told] = [(random.choice(("add", "add", "discard", "contains", "len")), (), None) for _ in intervals]
+    content: set[int] = set()
+    for number in _in_some_order(random, intervals):
+        op, member = found[number][0], number if found[number][0] == "add" else random.randrange(len(found))
+        was = member in content
+        if op == "len":
+            found[number] = op, (), len(content)
+            continue
+        content = content | {member} if op == "add" else content - {member} if op == "discard" else content
+        answer = was if op == "contains" else random.choice((None, was != (op == "add")))
+        found[number] = op, (member,), answer
+    number = random.randrange(len(found))
+    op, args, _ = found[number]
+    found[number] = op, args, random.randrange(3) if op == "len" else random.choice((False, True))
+    return found
+
+
+def _unique_register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
+    """What a register would say into which no value is written twice; but one answer may be another one."""
+    found: list[_Told] = []
+    order = _in_some_order(random, intervals)
+    told: dict[int, _Told] = {}
+    held = None
+    for number in order:
+        op = random.choice(("write", "read", "read", "cas"))
+        if op == "cas":
+            old = random.choice((held, held, random.randrange(len(intervals))))
+            told[number] = op, (old, number), old == held
+            held = number if old == held else held
+        elif op == "write":
+            held = number
+            told[number] = op, (number,), None
+        else:
+            told[number] = op, (), held
+    found = [told[number] for number in range(len(intervals))]
+    number = random.randrange(len(found))
+    op, args, answer = found[number]
+    found[number] = op, args, {"write": None, "read": random.randrange(len(found)), "cas": not answer}[op]
+    return found
+
+
+def _in_some_order(random: Random, intervals: list[_Interval]) -> list[int]:
+    """The numbers of the calls in an order in which they may have taken effect."""
+    return sorted(range(len(intervals)), key=lambda number: random.uniform(*intervals[number][1:]))
 
 
 _Interval = tuple[int, int, int]
@@ -100,6 +157,9 @@ _Told = tuple[str, tuple[Any, ...], Any]
 _KINDS: Final[dict[str, Callable[[Random, list[_Interval]], list[_Told]]]] = {
     "register": _register_calls,
     "queue": _queue_calls,
+    "unique register": _unique_register_calls,
+    "stack": _stack_calls,
+    "set": _set_calls,
 }
 _REGISTER: Final[Any] = [
     ("write", (1,), (None,)),

@@ -629,19 +629,37 @@ _CHECKER: Final = (
         "        for _, is_return, number in sorted(events):\n",
         "        for _, is_return, number in sorted(events, key=lambda event: event[1:]):\n",
     ),
-    # A wrong order of a queue's values (stress/specs/fifo.py) makes no wrong verdict, but a slow one: what is told at a
-    # glance is searched for all the same, in a queue that is narrower, or shorter.
+    # A wrong order that is read off the times (stress/specs/fifo.py and its like) makes no wrong verdict, but a slow
+    # one: what is told at a glance is searched for all the same, in a narrower object or a shorter history.
     _of_checker(
         "a queue of a known order has any length",
-        "specs.collections",
+        "specs.buffers",
         "if result in (UNSEEN, put - got) else ()",
         "if True else ()",
     ),
     _of_checker(
         "a queue of some of the values has the length of all",
-        "specs.collections",
+        "specs.buffers",
         "return operation if result == 0 else None",
         "return operation",
+    ),
+    _of_checker(
+        "a stack of a known order has any length",
+        "specs.buffers",
+        "return (state,) if result in (UNSEEN, self._sizes[state]) else ()",
+        "return (state,)",
+    ),
+    _of_checker(
+        "a set of a known order has any length",
+        "specs.collections",
+        "return (state,) if result is UNSEEN or result == self._sizes[state] else ()",
+        "return (state,)",
+    ),
+    _of_checker(
+        "a register of a known order lets a failed compare-and-set pass",
+        "specs.registers",
+        "return (state,) if result in (False, UNSEEN) and here != args[0] else ()",
+        "return (state,) if result in (False, UNSEEN) else ()",
     ),
 )
 

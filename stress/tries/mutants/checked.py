@@ -7,19 +7,27 @@ from random import Random
 from typing import Any, Final
 
 from stress.history import UNSEEN, Operation
-from stress.specs import Queue, Register
+from stress.specs import SPECS
 from stress.tries.mutants.brute_force import histories, linearizable
 from stress.tries.source_copy import Change, import_privately
 
 __all__ = ["HISTORIES", "first_difference"]
 
-HISTORIES: Final = 2_000
+HISTORIES: Final = 2_500
 _HURRIED: Final = (
-    Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, 16 * len(operations))", "1"),
+    Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, each * len(operations))", "1"),
     Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
 )
 """With a first turn of one step nothing is decided in it, and all that is done for large histories is done for small.
 """
+
+_SPECS: Final = {
+    "register": "register",
+    "queue": "queue",
+    "unique register": "register",
+    "stack": "stack",
+    "set": "set",
+}
 
 
 def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
@@ -27,7 +35,7 @@ def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
     many there were, and nothing.
     """
     judges = [_Judge(changes), _Judge([*changes, *_HURRIED])]
-    truth = {"register": Register(), "queue": Queue()}
+    truth = {of: SPECS[name]() for of, name in _SPECS.items()}
     for number, (of, history) in enumerate(histories(Random(f"{seed}/checker"), Operation, UNSEEN), start=1):
         right = linearizable(history, truth[of])
         if any(judge.verdict(of, history) != right for judge in judges):
@@ -45,7 +53,7 @@ class _Judge:
         self._check: Any = modules["stress.checker.check"].check
         self._history: Any = modules["stress.history"]
         specs: Any = modules["stress.specs"]
-        self._specs = {"register": specs.Register(), "queue": specs.Queue()}
+        self._specs = {of: specs.SPECS[name]() for of, name in _SPECS.items()}
 
     def verdict(self, of: str, history: Sequence[Operation]) -> bool | None:
         """Whether it takes a history for linearizable; None if it cannot tell."""

@@ -1,0 +1,105 @@
+"""Judging the parts of a large history in several processes, with the very answer that one would give.
+
+The parts are dealt out before the processes begin, the largest first. Each process takes turns among its own, in the
+order in which one process would take them among all. So who refutes a part at an earlier turn than all others has found
+what one process would have found; once something is refuted, the others go on only as far as that turn. Only the number
+of the part is sent; the caller judges it again, for states are a user's objects, which need not bear a journey.
+
+Steps are counted together, and each process may grow by its share of the memory. What was inherited when the processes
+began is not copied, so they must be forked.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from ctypes import c_longlong
+from typing import NamedTuple
+
+from stress.processes import Died, Tally, Team, Worker, WorkFailed
+from stress.verdicts import Verdict
+
+__all__ = ["Elsewhere", "Told", "can_fork", "deal", "judge"]
+
+Turn = tuple[int, int, tuple[int, ...]]
+"""What turns are ordered by: the share of steps, the number of operations, the number of the search."""
+
+
+class Told(NamedTuple):
+    """What a process found: of the part that it refuted the number, and at which turn."""
+
+    verdict: Verdict
+    part: int = -1
+    turn: Turn = (0, 0, ())
+    spent: str = ""
+
+
+class Elsewhere:
+    """What the other processes of a team have done."""
+
+    def __init__(self, processes: int) -> None:
+        self._steps = Tally(["steps"], processes)
+        self._refuted = [multiprocessing.RawArray(c_longlong, 2) for _ in range(processes)]
+
+    def add(self, process: int, steps: int) -> None:
+        """Count steps."""
+        self._steps.add(process, "steps", steps)
+
+    @property
+    def steps(self) -> int:
+        """Of all together."""
+        return self._steps.value("steps")
+
+    def refuted_at(self, process: int, turn: Turn) -> None:
+        """A process has refuted a part."""
+        self._refuted[process][1] = turn[1]
+        self._refuted[process][0] = turn[0]
+
+    def is_late(self, turn: Turn) -> bool:
+        """Whether some process has refuted a part at an earlier turn."""
+        return any(share and turn[:2] > (share, operations) for share, operations in self._refuted)
+
+
+def can_fork() -> bool:
+    """Whether processes can be had that begin with what this one has."""
+    return "fork" in multiprocessing.get_all_start_methods() and not multiprocessing.current_process().daemon
+
+
+def deal(sizes: Sequence[int], processes: int) -> list[list[int]]:
+    """The numbers of the parts for each process: the largest first, each to the process that has least."""
+    dealt: list[list[int]] = [[] for _ in range(processes)]
+    loads = [0] * processes
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        least = loads.index(min(loads))
+        dealt[least].append(number)
+        loads[least] += sizes[number]
+    return dealt
+
+
+def judge(
+    dealt: Sequence[Sequence[int]], take: Callable[[int, Sequence[int], Elsewhere], Told]
+) -> tuple[Told, int] | None:
+    """What `take(process, numbers of parts, elsewhere)` finds, called in as many processes as there are lots; and how
+    many steps that took. None if one of them failed, which is to be seen again without them.
+    """
+    elsewhere = Elsewhere(len(dealt))
+    told: list[Told] = []
+    try:
+        with Team(len(dealt), _work, dealt, take, elsewhere) as team:
+            for message in team.messages():
+                if isinstance(message, Died):
+                    return None
+                if message is not None:
+                    told.append(message)
+    except WorkFailed:
+        return None
+    refuted = [each for each in told if each.verdict is Verdict.ILLEGAL]
+    if refuted:
+        return min(refuted, key=lambda each: each.turn), elsewhere.steps
+    undecided = [each for each in told if each.verdict is Verdict.UNKNOWN]
+    return (undecided or [Told(Verdict.LINEARIZABLE)])[0], elsewhere.steps
+
+
+def _work(worker: Worker, dealt: Sequence[Sequence[int]], take: Callable[..., Told], elsewhere: Elsewhere) -> None:
+    worker.note(f"{len(dealt[worker.number])} parts of a history")
+    worker.send(take(worker.number, dealt[worker.number], elsewhere))

@@ -1,0 +1,250 @@
+"""Specifications of what values are put into and got out of in an order of their own: a queue and a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from stress.history import UNSEEN, Operation, Raised
+from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
+from stress.specs import fifo, lifo
+from stress.specs.moments import Contradiction, Interval, intervals
+
+__all__ = ["Queue", "Stack"]
+
+_LEN: Final = frozenset({"len", "__len__", "qsize"})
+
+
+class _Buffer(Spec):
+    """What a queue and a stack have in common: operations that put a value in, that get one out, and that count."""
+
+    _put: ClassVar[frozenset[str]]
+    _get: ClassVar[frozenset[str]]
+    _next: ClassVar[int]
+    """Which of the values in it is the next to be got out."""
+    read_only = _LEN
+
+    def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
+        self.initial: tuple[Hashable, ...] = tuple(initial or ())
+
+    def step(self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        if op in self._put:
+            return (*state, args[0]), None
+        if op in self._get:
+            rest = state[:-1] if self._next else state[1:]
+            return (rest, state[self._next]) if state else (state, None)
+        if op in self.read_only:
+            return state, len(state)
+        return super().step(state, op, args)
+
+    def successors(
+        self, state: tuple[Hashable, ...], op: str, args: tuple[Any, ...], result: Hashable
+    ) -> Iterable[State]:
+        if op in self._get and not state and isinstance(result, Raised):
+            return (state,)
+        return super().successors(state, op, args, result)
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op in self.read_only or (op in self._get and isinstance(result, Raised))
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        if operation.op in self._put:
+            return operation.args[:1]
+        says_nothing = operation.result in (UNSEEN, None) or isinstance(operation.result, Raised)
+        return () if says_nothing or operation.op not in self._get else (operation.result,)
+
+    def elements_of(self, state: tuple[Hashable, ...]) -> Iterable[Element]:
+        return state
+
+    def restrict(self, state: tuple[Hashable, ...], elements: Collection[Element]) -> State:
+        return tuple(each for each in state if each in elements)
+
+    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
+        """Values that are equal are one of its kind on their own, whatever stands between them."""
+        op, result = operation.op, operation.result
+        if op in self.read_only:
+            return operation if result == 0 else None
+        if op in self._get and result is UNSEEN:  # it may have taken another value
+            return operation._replace(returned=None)
+        if op in self._get and result is None:  # it found nothing, or took a None
+            return operation if element is None or None not in universe else None
+        return operation if isinstance(result, Raised) or element in self.elements(operation) else None
+
+    def shows(self, operation: Operation) -> Iterable[Hashable]:
+        return self.elements(operation) if operation.op in self._get else ()
+
+    def brings(self, operation: Operation) -> Any:
+        if operation.op in self._put:
+            return operation.args[:1]
+        return () if operation.op in self.vocabulary else EVERYTHING
+
+    def content(self, state: tuple[Hashable, ...]) -> Collection[Hashable]:
+        return state
+
+    def _excerpt(self, operations: Iterable[Operation], values: tuple[Hashable, ...], start: Sequence[Any]) -> Excerpt:
+        """What operations say about these values, which may have had others among them."""
+        universe = {*start, *(each.args[0] for each in operations if each.op in self._put)}
+        said = (
+            next((one for one in (self.project(each, value, universe) for value in values) if one is not None), None)
+            for each in operations
+        )
+        return Excerpt(values, [each for each in said if each is not None])
+
+    def _came_and_went(
+        self, operations: Iterable[Operation], start: Sequence[Hashable]
+    ) -> dict[Hashable, tuple[int | None, int | None]] | None:
+        """For each value the places of the operations that put it in (None: it was there at the start) and got it out.
+        None if a value came twice, or is None, which a get may not have found.
+        """
+        puts, gets = dict[Hashable, int](), dict[Hashable, int]()
+        count = len(start)
+        for at, each in enumerate(operations):
+            if each.op in self._put:
+                puts[each.args[0]] = at
+                count += 1
+            elif each.op in self._get:
+                gets[each.result] = at
+        values = dict.fromkeys([*start, *puts])
+        if len(values) < count or None in values:
+            return None
+        return {value: (puts.get(value), gets.get(value)) for value in values}
+
+
+def _is_nothing(result: Hashable) -> bool:
+    return result is None or isinstance(result, Raised)
+
+
+class Queue(_Buffer):
+    """A first-in-first-out queue: `enqueue(x)` (`put`, `append`), `dequeue()` (`get`, `popleft`), `len()`.
+
+    A dequeue that finds nothing answers None or an exception.
+
+    >>> Queue().step((1, 2), "dequeue", ())
+    ((2,), 1)
+    """
+
+    name = "queue"
+    _put = frozenset({"enqueue", "put", "append"})
+    _get = frozenset({"dequeue", "get", "get_nowait", "popleft"})
+    _next = 0
+    vocabulary = _LEN | _put | _get
+    parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
+
+    def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
+        """The order in which the values went through, as the times of their puts and gets tell it (`fifo`)."""
+        passages = self._passages(operations, start) if self.steps_like(Queue) else None
+        if passages is None:
+            return None
+        found = fifo.read_off(passages, self._gets_of_nothing(operations))
+        if not isinstance(found, Contradiction):
+            return _QueueInOrder(found, len(start))
+        return self._excerpt(operations, found.values, start)
+
+    def _passages(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> list[fifo.Passage] | None:
+        """How the values came and went, if that can be told."""
+        found = self._came_and_went(operations, start)
+        if found is None:
+            return None
+        first = min((each.call for each in operations), default=0)
+        passages = [
+            fifo.Passage(
+                value,
+                None if put is None else operations[put],
+                None if got is None else operations[got],
+                first - 1 - len(start) + place,
+            )
+            for place, (value, (put, got)) in enumerate(found.items())
+        ]
+        return [each for each in passages if each.got or each.put is None or not each.put.pending]
+
+    def _gets_of_nothing(self, operations: Iterable[Operation]) -> Iterator[Operation]:
+        return (each for each in operations if each.op in self._get and _is_nothing(each.result))
+
+
+class Stack(_Buffer):
+    """A last-in-first-out stack: `push(x)` (`put`, `append`), `pop()` (`get`), `len()`.
+
+    A pop that finds nothing answers None or an exception.
+
+    >>> Stack().step((1, 2), "pop", ())
+    ((1,), 2)
+    """
+
+    name = "stack"
+    _put = frozenset({"push", "put", "append"})
+    _get = frozenset({"pop", "get", "get_nowait"})
+    _next = -1
+    vocabulary = _LEN | _put | _get
+    parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
+
+    def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
+        """The order of pushes and pops, as their times tell it (`lifo`)."""
+        found = self._came_and_went(operations, start) if self.steps_like(Stack) else None
+        if found is None:
+            return None
+        ran = intervals(operations)
+        passages = [
+            lifo.Passage(
+                value,
+                Interval(place - len(start) - 0.5, place - len(start)) if pushed is None else ran[pushed],
+                None if popped is None else ran[popped],
+            )
+            for place, (value, (pushed, popped)) in enumerate(found.items())
+            if pushed is None or popped is not None or not operations[pushed].pending
+        ]
+        nothing = [
+            ran[at]
+            for at, each in enumerate(operations)
+            if each.op in self._get and _is_nothing(each.result) and not each.pending
+        ]
+        order = lifo.read_off(passages, nothing)
+        if isinstance(order, Contradiction):
+            return self._excerpt(operations, order.values, start)
+        return _StackInOrder(order[len(start) :], len(start))
+
+
+class _QueueInOrder(Queue):
+    """A queue through which values go in one certain order, each once. It allows what a queue allows, and no more; its
+    states are how many values were put in and got out.
+    """
+
+    def __init__(self, order: Sequence[Hashable], present: int) -> None:
+        self.initial: tuple[Hashable, ...] = (present, 0)
+        self._place = {value: place for place, value in enumerate(order)}
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        put, got = state
+        if op in self._put:
+            return ((put + 1, got),) if self._place.get(args[0]) == put and result in (None, UNSEEN) else ()
+        if op in self.read_only:
+            return (state,) if result in (UNSEEN, put - got) else ()
+        if put == got:
+            return (state,) if result is UNSEEN or _is_nothing(result) else ()
+        return ((put, got + 1),) if result is UNSEEN or self._place.get(result) == got else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op in self.read_only or (op in self._get and _is_nothing(result))
+
+
+class _StackInOrder(Stack):
+    """A stack onto which values are pushed, and popped off, in one certain order, each once. It allows what a stack
+    allows, and no more; its state is how many pushes and pops have been.
+    """
+
+    def __init__(self, changes: Sequence[lifo.Change], present: int) -> None:
+        self.initial: Any = 0
+        self._changes, self._sizes = [*changes, None], [present]
+        for _, is_push in changes:
+            self._sizes.append(self._sizes[-1] + (1 if is_push else -1))
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        if op in self._put:
+            return (state + 1,) if self._changes[state] == (args[0], True) and result in (None, UNSEEN) else ()
+        if op in self.read_only:
+            return (state,) if result in (UNSEEN, self._sizes[state]) else ()
+        if not self._sizes[state]:
+            return (state,) if result is UNSEEN or _is_nothing(result) else ()
+        return (state + 1,) if self._changes[state] == (result, False) else ()
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op in self.read_only or (op in self._get and _is_nothing(result))

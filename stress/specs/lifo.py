@@ -1,0 +1,220 @@
+"""The order in which values went onto a stack and off it, read off the times at which they were pushed and popped.
+
+If no value is pushed twice, each is there for one stretch of time, and two stretches never cross: one lies in the
+other, or they lie apart. What is certain of a value is the time from the return of its push to the call of its pop.
+Where no such times cover a moment, the stack may as well be empty then: each value that is there can come a little
+later, or go a little earlier. So they fall into *blocks* without such moments, each to be judged by itself. A block
+needs a value that can lie at the bottom for all of it; any that can, may. Without that one, what lay on it falls into
+blocks in turn. A block where nothing can lie at the bottom is a contradiction. A value that is never popped comes when
+nothing lies there that is, and a pop that found nothing looked when nothing lay there at all. A value whose push and
+pop overlap comes and goes at one moment, and is in nobody's way.
+
+(To take values away until none is left is the idea of Lee and Mathur, *Efficient Decrease-and-Conquer Linearizability
+Monitoring*.)
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from stress.specs.moments import EVER, Contradiction, Interval, Moment, Stay, chain, overlooked
+
+__all__ = ["Change", "Passage", "read_off"]
+
+Change = tuple[Hashable, bool]
+"""A value, and whether it was pushed (or popped)."""
+
+
+@dataclass(eq=False)
+class Passage:
+    """One value: when it was pushed, and popped (None: nobody is known to have popped it)."""
+
+    value: Hashable
+    pushed: Interval
+    popped: Interval | None
+
+    def stay(self) -> Stay:
+        """When it is certainly there."""
+        return Stay(self.pushed.returned, EVER if self.popped is None else self.popped.called, self.value)
+
+
+_Timed = tuple[Moment, int, Change]
+"""A change, its moment, and what comes first of several at one moment."""
+
+
+def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -> list[Change] | Contradiction:
+    """The pushes and pops in an order in which they may have taken effect. O(n log n) for few threads."""
+    popped = [each for each in passages if each.popped is not None]
+    early = next((each for each in popped if each.popped and each.popped.returned < each.pushed.called), None)
+    if early is not None:
+        return Contradiction((early.value,))
+    left = [each for each in passages if each.popped is None]
+    stays = [each.stay() for each in popped]
+    missed = overlooked([*stays, *(each.stay() for each in left)], pops_of_nothing)
+    if missed is not None:
+        return missed[0]
+    missed = overlooked(stays, [each.pushed for each in left])
+    if missed is not None:  # what lies there to the end came while something was there that does not
+        found, push = missed
+        return Contradiction((*found.values, *(each.value for each in left if each.pushed == push)))
+    blocks = _Blocks([each for each in popped if each.stay().since < each.stay().until])
+    timed = blocks.changes()
+    if isinstance(timed, Contradiction):
+        return timed
+    for each in popped:
+        since, until, _ = each.stay()
+        if since > until:
+            moment = max(each.pushed.called, until)
+            timed += [(moment, 0, (each.value, True)), (moment, 1, (each.value, False))]
+    last_look = max((each.called for each in pops_of_nothing), default=-EVER)
+    for each in left:
+        moment, rank, block = blocks.latest_gap(each.pushed.returned)
+        if moment < last_look:  # the stack was empty after it had to come
+            return Contradiction((each.value, *block))
+        timed.append((moment, rank, (each.value, True)))
+    return [change for _, _, change in sorted(timed, key=lambda each: each[:2])]
+
+
+class _Blocks:
+    """Values that are popped, and certainly there for some time. The moments at which that begins or ends for any of
+    them bound *cells*: cell n lies between moments n and n + 1.
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages = passages
+        self._stays = [each.stay() for each in passages]
+        self._moments = sorted([each.since for each in self._stays] + [each.until for each in self._stays])
+        self._begins = {each.since: number for number, each in enumerate(self._stays)}
+        self._cell = {moment: cell for cell, moment in enumerate(self._moments)}
+        self._is_placed = [False] * len(passages)
+        self._running = self._pushes_running()
+        self._blocks: list[tuple[int, int]] = []
+
+    def _pushes_running(self) -> dict[int, list[int]]:
+        """For each value, those whose push ran when its push returned."""
+        running: dict[int, None] = {}
+        found: dict[int, list[int]] = {}
+        calls = sorted(range(len(self._passages)), key=lambda number: self._passages[number].pushed.called)
+        at = 0
+        for moment, number in sorted(self._begins.items()):
+            while at < len(calls) and self._passages[calls[at]].pushed.called < moment:
+                running[calls[at]] = None
+                at += 1
+            found[number] = list(running)
+            del running[number]
+        return found
+
+    def changes(self) -> list[_Timed] | Contradiction:
+        """The pushes and pops of all of them, timed."""
+        cover = _Cover(len(self._moments), [(self._cell[each.since], self._cell[each.until]) for each in self._stays])
+        self._blocks = list(cover.blocks(0, max(len(self._moments) - 1, 0)))
+        timed: list[_Timed] = []
+        blocks = list(self._blocks)
+        while blocks:
+            first, end = blocks.pop()
+            bottom = self._bottom(first, end)
+            if bottom is None:
+                return Contradiction(self._all_of(first, end, self._is_placed))
+            value = self._passages[bottom].value
+            timed += [
+                (self._moments[first], len(timed), (value, True)),
+                (self._moments[end], -len(timed), (value, False)),
+            ]
+            self._is_placed[bottom] = True
+            cover.take(self._cell[self._stays[bottom].since], self._cell[self._stays[bottom].until])
+            blocks += cover.blocks(first, end)
+        return timed
+
+    def _bottom(self, first: int, end: int) -> int | None:
+        """A value that can lie below all others of a block."""
+        begin, finish = self._moments[first], self._moments[end]
+        for number in self._running[self._begins[begin]]:
+            popped = self._passages[number].popped
+            if not self._is_placed[number] and popped and popped.returned > finish > self._stays[number].since:
+                return number
+        return None
+
+    def _all_of(self, first: int, end: int, without: Sequence[bool] = ()) -> tuple[Hashable, ...]:
+        """As few values of a block as leave no gap in it; `without` tells which do not count."""
+        numbers = (self._begins.get(moment) for moment in self._moments[first:end])
+        return chain([self._stays[each] for each in numbers if each is not None and not (without and without[each])])
+
+    def latest_gap(self, moment: Moment) -> tuple[Moment, int, tuple[Hashable, ...]]:
+        """The latest moment up to the given one at which none of these values need be there, what comes first of
+        several then, and the values that are there at the given one.
+        """
+        at = bisect_left(self._blocks, moment, key=lambda block: self._moments[block[0]]) - 1
+        if at < 0 or self._moments[self._blocks[at][1]] < moment:
+            return moment, 0, ()
+        first, end = self._blocks[at]
+        return self._moments[first], -1, self._all_of(first, end)
+
+
+_GONE: Final = 1 << 40
+
+
+class _Cover:
+    """How many stretches cover each of some cells, as a tree of the least of them."""
+
+    def __init__(self, cells: int, stretches: Iterable[tuple[int, int]]) -> None:
+        self._leaves = 1 << max(cells - 1, 1).bit_length()
+        least = [0] * (2 * self._leaves)
+        for first, end in stretches:
+            least[self._leaves + first] += 1
+            least[self._leaves + end] -= 1
+        for leaf in range(self._leaves + 1, 2 * self._leaves):
+            least[leaf] += least[leaf - 1]
+        for node in range(self._leaves - 1, 0, -1):
+            least[node] = min(least[2 * node], least[2 * node + 1])
+        self._least, self._more = least, [0] * (2 * self._leaves)
+
+    def take(self, first: int, end: int) -> None:
+        """One stretch less."""
+        self._add(first, end, -1)
+
+    def blocks(self, first: int, end: int) -> Iterator[tuple[int, int]]:
+        """The stretches without a gap from `first` to `end`, cell by cell; no gap is looked at again."""
+        begin = first
+        while begin < end:
+            gap = self._gap(begin, end)
+            if gap > begin:
+                yield begin, gap
+            if gap < end:
+                self._add(gap, gap + 1, _GONE)
+            begin = gap + 1
+
+    def _gap(self, first: int, end: int) -> int:
+        """The first cell from `first` on that nothing covers; `end` if there is none."""
+        found = self._gap_below(1, 0, self._leaves, 0, first, end)
+        return end if found is None else found
+
+    def _gap_below(self, node: int, low: int, high: int, more: int, first: int, end: int) -> int | None:
+        if high <= first or low >= end or self._least[node] + more > 0:
+            return None
+        if node >= self._leaves:
+            return low
+        more += self._more[node]
+        middle = (low + high) // 2
+        left = self._gap_below(2 * node, low, middle, more, first, end)
+        return self._gap_below(2 * node + 1, middle, high, more, first, end) if left is None else left
+
+    def _add(self, first: int, end: int, amount: int) -> None:
+        least, more = self._least, self._more
+        low, high = first + self._leaves, end + self._leaves
+        ends = low, high - 1
+        while low < high:
+            if low & 1:
+                least[low] += amount
+                more[low] += amount
+                low += 1
+            if high & 1:
+                high -= 1
+                least[high] += amount
+                more[high] += amount
+            low, high = low >> 1, high >> 1
+        for node in ends:
+            while node := node >> 1:
+                least[node] = min(least[2 * node], least[2 * node + 1]) + more[node]

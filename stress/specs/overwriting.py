@@ -1,0 +1,196 @@
+"""The order in which values were in a register, read off the times at which they were written and read.
+
+If no value is written twice, what writes a value and what reads it belong together: nothing else can come between them.
+One value goes *before* another if any operation on the first returned before any on the second was called. If each goes
+before the other, they contradict each other; if no two of them do, there is an order, and the operations have a
+linearization but for compare-and-sets that failed (after Gibbons and Korach, *Testing Shared Memories*, 1997). A
+compare-and-set that succeeded makes its value follow the old one at once: the two are links of a *chain*, and what goes
+before or after the other is the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from stress.history import UNSEEN, Operation
+from stress.specs.moments import EVER, Contradiction, Interval, Moment, intervals
+
+__all__ = ["read_off"]
+
+
+@dataclass(eq=False)
+class _Held:
+    """A value, the operation that wrote it, with its interval (None: it was there at the start, or nothing wrote it),
+    those that saw it, and the value that a compare-and-set put in its place.
+    """
+
+    value: Hashable
+    written: Interval | None = None
+    follows: Hashable = UNSEEN
+    seen: list[Interval] = field(default_factory=list)
+    followed_by: list[Hashable] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Chain:
+    """Values that follow each other at once; which of their operations returned first, and which was called last, as a
+    moment and the place of its value.
+    """
+
+    values: list[Hashable]
+    first_return: tuple[Moment, int]
+    last_call: tuple[Moment, int]
+    is_placed: bool = False
+
+    def between(self) -> list[Hashable]:
+        """The values that it takes to show when it must have been there."""
+        first, last = sorted((self.first_return[1], self.last_call[1]))
+        return self.values[first : last + 1]
+
+
+def read_off(operations: Sequence[Operation], start: Hashable) -> list[Hashable] | Contradiction | None:
+    """The values, from `start` on, in an order in which the register may have held them; None if one was written twice.
+    O(n log n) for few threads.
+    """
+    held = _held(operations, start)
+    if held is None:
+        return None
+    twice = next((each for each in held.values() if len(each.followed_by) > 1), None)
+    if twice is not None:
+        return Contradiction((twice.value, *twice.followed_by))
+    chains: list[_Chain] = []
+    for each in held.values():
+        if each.follows is UNSEEN:
+            chain = _chain(each, held, start)
+            if isinstance(chain, Contradiction):
+                return chain
+            chains.append(chain)
+    in_some = {value for chain in chains for value in chain.values}
+    if len(in_some) < len(held):  # compare-and-sets that go round and round
+        return Contradiction(tuple(value for value in held if value not in in_some))
+    order = _in_order(chains)
+    return order if isinstance(order, Contradiction) else [value for chain in order for value in chain.values]
+
+
+def _held(operations: Sequence[Operation], start: Hashable) -> dict[Hashable, _Held] | None:
+    """What was certainly in the register at some time; None if a value was written twice."""
+    held = {start: _Held(start)}
+    may_have: dict[Hashable, tuple[Hashable, Interval]] = {}  # written by a compare-and-set, or not
+    written = {start}
+    seen: list[tuple[Hashable, Interval]] = []
+    unread: dict[Hashable, Interval] = {}  # by a write that never returned
+    for (_, _, _, returned, op, args, result), ran in zip(operations, intervals(operations), strict=True):
+        if op == "read":
+            if result is not UNSEEN:
+                seen.append((result, ran))
+            continue
+        if op == "cas" and result is False:
+            continue
+        if op not in {"write", "cas"}:
+            return None
+        value = args[-1]
+        if value in written:
+            return None
+        written.add(value)
+        if op == "cas" and result is UNSEEN:
+            may_have[value] = args[0], ran
+        elif op == "cas":
+            held[value] = _Held(value, ran, args[0])
+        elif returned is None:
+            unread[value] = ran
+        else:
+            held[value] = _Held(value, ran)
+    for value, ran in seen:
+        held.setdefault(value, _Held(value)).seen.append(ran)
+    _follow(held, may_have, unread)
+    return held
+
+
+def _follow(
+    held: dict[Hashable, _Held], may_have: dict[Hashable, tuple[Hashable, Interval]], unread: dict[Hashable, Interval]
+) -> None:
+    """Add what wrote a value that was seen, and the old value of each compare-and-set that succeeded."""
+    left = list(held.values())
+    while left:
+        here = left.pop()
+        if here.value in unread:
+            here.written = unread[here.value]
+        elif here.value in may_have:
+            here.follows, here.written = may_have[here.value]
+        if here.follows is not UNSEEN:
+            if here.follows not in held:
+                held[here.follows] = _Held(here.follows)
+                left.append(held[here.follows])
+            held[here.follows].followed_by.append(here.value)
+
+
+def _chain(first: _Held, held: dict[Hashable, _Held], start: Hashable) -> _Chain | Contradiction:
+    """The values that follow `first`, unless something of them happened before what must have gone before it."""
+    values: list[Hashable] = []
+    first_return, last_call = (EVER, 0), (-EVER, 0)
+    if first.written is None:
+        if first.value != start:
+            return Contradiction((first.value,))
+        first_return = last_call = (-1, 0)
+    here = first
+    while True:
+        at = len(values)
+        values.append(here.value)
+        for ran in [] if here.written is None else [here.written]:
+            if ran.returned < last_call[0]:
+                return Contradiction(tuple(values[last_call[1] :]))
+            first_return, last_call = min(first_return, (ran.returned, at)), max(last_call, (ran.called, at))
+        if here.seen:
+            if min(here.seen, key=_returned).returned < last_call[0]:
+                return Contradiction(tuple(values[last_call[1] :]))
+            first_return = min(first_return, (min(here.seen, key=_returned).returned, at))
+            last_call = max(last_call, (max(here.seen).called, at))
+        if not here.followed_by:
+            return _Chain(values, first_return, last_call)
+        here = held[here.followed_by[0]]
+
+
+def _returned(ran: Interval) -> Moment:
+    return ran.returned
+
+
+def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
+    """The chains in an order that agrees with the times. What can come next is either what was called to the end first,
+    or what began to return first: all others wait for the latter.
+    """
+    chains = list(chains)
+    by_call = _Left(sorted(chains, key=lambda each: each.last_call))
+    by_return = _Left(sorted(chains, key=lambda each: each.first_return))
+    order: list[_Chain] = []
+    while (earliest := by_call.first()) is not None:
+        first, second = by_return.first(), by_return.second()
+        assert first is not None
+        blocks = second if earliest is first else first
+        if blocks is not None and blocks.first_return < earliest.last_call:
+            if earliest is first or (second is not None and second.first_return < first.last_call):
+                assert second is not None
+                return Contradiction((*first.between(), *second.between()))
+            earliest = first
+        earliest.is_placed = True
+        order.append(earliest)
+    return order
+
+
+class _Left:
+    """Those of some chains that have no place yet."""
+
+    def __init__(self, chains: Sequence[_Chain]) -> None:
+        self._chains, self._at = chains, 0
+
+    def first(self) -> _Chain | None:
+        """The first of them."""
+        chains = self._chains
+        while self._at < len(chains) and chains[self._at].is_placed:
+            self._at += 1
+        return chains[self._at] if self._at < len(chains) else None
+
+    def second(self) -> _Chain | None:
+        """The one after the first."""
+        chains = self._chains
+        return next((chains[at] for at in range(self._at + 1, len(chains)) if not chains[at].is_placed), None)
