@@ -15,6 +15,7 @@ from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.published import Directory, NotPublishedError, Version, open_directory
 from snapshot.signatures import Signature
+from snapshot.sql import read_published
 from snapshot.texts import Key
 from snapshot.worker import JOINED, HeldSet
 from subtrie import Dialect, SubscriptionTrie
@@ -219,6 +220,10 @@ class _PublishedSet(SetSource):
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The version as Spark reads it: the full instant, less what the feeds take away, and what they bring."""
+        if not self._directory.store.is_local:
+            # Spark would need a file system of its own for it; the data source reads by ours.
+            where, number = self._directory.store.place, self._version.version
+            return read_published(spark, where, versionAsOf=number).select(*JOINED)
         full, feeds = self._directory.parts(self._version)
         assert full.full is not None
         whole = spark.read.parquet(self._directory.locate(full.full)).select(*JOINED)
