@@ -25,7 +25,8 @@ WORDS = (20, 50, 50, 40, 20)
 CHANGES = 1_000
 
 
-def _session() -> SparkSession:
+def session() -> SparkSession:
+    """Spark with two cores."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -73,7 +74,7 @@ def _messages(spark: SparkSession, count: int, *, skewed: bool = False) -> DataF
 
 
 def _groups(quick: bool) -> Iterator[Group]:
-    spark = _session()
+    spark = session()
     messages, small, large = (2_000, 200, 400) if quick else (1_000_000, 100_000, 1_000_000)
     yield _group("uniform", _trie(small), _messages(spark, messages), small)
     yield _group("skewed topics", _trie(small), _messages(spark, messages // 10, skewed=True), small)
