@@ -70,8 +70,8 @@ def match_stream(
     require_workers(spark)
     if record is None and not directory.store.is_local:
         raise ValueError(
-            f"{directory.store.place} cannot be written to: say with record= which directory, of a file system that all "
-            "executors have mounted, keeps which batch was matched with which version"
+            f"{directory.store.place} cannot be written to: say with record= which directory, of a file system that "
+            "all executors have mounted, keeps which batch was matched with which version"
         )
     kept = store_of(directory.store.locate("_matched") if record is None else record)
     kept.prepare(("",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.once
 
 
+def pyarrow_fs() -> Any:
+    return importlib.import_module("pyarrow.fs")
+
+
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
     """A bucket of a server on this machine, as the part of its URI before a key and the part behind."""
@@ -27,11 +32,9 @@ def bucket() -> Iterator[str]:
     server = server_of(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    from pyarrow import fs
-
     own = f"endpoint_override=http://{host}:{port}&region=us-east-1&allow_bucket_creation=true"
     uri = f"s3://key:secret@bucket?{own}"
-    files, path = fs.FileSystem.from_uri(uri)
+    files, path = pyarrow_fs().FileSystem.from_uri(uri)
     files.create_dir(path)
     try:
         yield uri
@@ -52,8 +55,7 @@ def inside(uri: str, name: str) -> str:
 
 def listed(uri: str) -> list[str]:
     """The files below a URI."""
-    from pyarrow import fs
-
+    fs = pyarrow_fs()
     files, path = fs.FileSystem.from_uri(uri)
     found = files.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
     return sorted(each.path.removeprefix(f"{path}/") for each in found if each.type == fs.FileType.File)
@@ -61,9 +63,7 @@ def listed(uri: str) -> list[str]:
 
 def copy(where: Path, uri: str) -> None:
     """Copy a published directory, the manifests last."""
-    from pyarrow import fs
-
-    files, path = fs.FileSystem.from_uri(uri)
+    files, path = pyarrow_fs().FileSystem.from_uri(uri)
     names = [str(each.relative_to(where)) for each in where.rglob("*") if each.is_file()]
     for name in sorted(names, key=lambda name: (name.startswith("_versions"), name)):
         with files.open_output_stream(f"{path}/{name}") as stream:
@@ -90,18 +90,18 @@ class TestFiles:
 
     def test_are_read_in_batches_and_from_a_folder(self, uri: str) -> None:
         import pyarrow.parquet as pq
-        from pyarrow import fs
 
         trie = filled()
-        files, path = fs.FileSystem.from_uri(uri)
-        for number, batch in enumerate(snapshot.to_reader(trie).read_all().to_batches(max_chunksize=90)):
-            pq.write_table(batch_table(batch), f"{path}/part-{number}.parquet", filesystem=files)
+        files, path = pyarrow_fs().FileSystem.from_uri(uri)
+        table = snapshot.to_arrow(trie)
+        for number, start in enumerate(range(0, len(table), 90)):
+            pq.write_table(table[start : start + 90], f"{path}/part-{number}.parquet", filesystem=files)
         loaded = snapshot.load(uri)
         assert {name for name, _, _ in held_by(loaded)} == {name for name, _, _ in held_by(trie)}
         assert len(loaded) == len(trie)
 
     def test_that_are_not_there_are_named(self, uri: str) -> None:
-        with pytest.raises(FileNotFoundError, match="nothing.parquet"):
+        with pytest.raises(FileNotFoundError, match=r"nothing\.parquet"):
             snapshot.load(inside(uri, "nothing.parquet"))
 
     def test_of_a_write_that_fails_are_not_there(self, uri: str) -> None:
@@ -110,12 +110,6 @@ class TestFiles:
         with pytest.raises(TypeError, match="what"):
             snapshot.write(trie, inside(uri, "set.parquet"))
         assert listed(uri) == []
-
-
-def batch_table(batch: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.Table.from_batches([batch])
 
 
 class TestPublished:

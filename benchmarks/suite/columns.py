@@ -88,6 +88,7 @@ def _growth(count: int) -> list[float]:
         small = SubscriptionTrie()
         small.subscribe("a", "b")
         path = str(Path(folder, "set.parquet"))
+        grown: list[float] = []
         for warm in (small, trie):
             read = partial(_peak, partial(_read, warm))
             write = partial(_peak, partial(snapshot.write, warm, path))
@@ -127,7 +128,9 @@ def _meanwhile(quick: bool) -> Iterator[Group]:
             "write": partial(snapshot.write, trie, path),
         }
         seconds = 0.05 if quick else MATCHING_SECONDS
-        yield [Contender(f"while: {name}", partial(_matching, trie, work, seconds), 1, 2) for name, work in whiles.items()]
+        yield [
+            Contender(f"while: {name}", partial(_matching, trie, work, seconds), 1, 2) for name, work in whiles.items()
+        ]
 
 
 def _matching(trie: SubscriptionTrie, work: Callable[[], object] | None, seconds: float) -> float:

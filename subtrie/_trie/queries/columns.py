@@ -43,9 +43,7 @@ from subtrie._trie.groups import sets_of
 from subtrie._trie.weak_subscribers import Held
 from subtrie.dialects import Dialect
 
-
 if not cython.compiled:  # the compiled body (columns.pxd) asks the processor to fetch memory into its caches
-
     AHEAD = 64  # branches that are asked for at once, at least, where a level has so many
     INODES = 8  # I-nodes, likewise
 
