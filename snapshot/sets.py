@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MOST_COLLECTED = 250_000
 """Subscriptions up to which the keys of a join are made once and kept in the plan, and not each time that it runs."""
 
+MOST_IN_DRIVER = 10_000
+"""Subscriptions of which Spark may make keys in its driver, by one thread and all of them at once."""
+
 
 class SentSet(ABC):
     """What the workers are sent: the set, or where it is."""
@@ -131,7 +134,9 @@ class _TrieSet(SetSource):
         return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        return spark.createDataFrame(self._table)
+        frame = spark.createDataFrame(self._table)
+        # Spark's optimizer would compute by itself, in the driver, whatever is selected from rows that are there.
+        return frame.hint("rebalance") if self.subscriptions > MOST_IN_DRIVER else frame
 
 
 def _to_ipc(table: pa.Table) -> bytes:

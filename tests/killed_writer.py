@@ -1,7 +1,7 @@
 """A process that writes a set and is killed in the middle, at a point that a test names.
 
-`python -m tests.killed_writer PATH POINT`: batch-1, batch-2 (before a batch is written), footer (before the last bytes),
-flush (before the bytes are made durable), move (before the file gets its name), moved (after).
+`python -m tests.killed_writer PATH POINT`: batch-2 (before the second batch is written), flush (before the bytes are made
+durable), move (before the file gets its name), moved (after).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import snapshot
-from snapshot import paths
+from snapshot import columns, paths
 from subtrie import SubscriptionTrie
 
-ROWS = 80_000
-"""More than a batch."""
+ROWS = 150
+"""More than a batch, of which each has a hundred here."""
 
 
 def main(path: str, point: str) -> None:
@@ -38,14 +38,8 @@ def main(path: str, point: str) -> None:
             die()
         return original(*arguments)
 
-    write_batch, add, flush, place_of = (
-        writer.write_batch,
-        writer.add_key_value_metadata,
-        paths._flush,
-        paths.place_of,
-    )
+    write_batch, flush, place_of = writer.write_batch, paths._flush, paths.place_of
     writer.write_batch = lambda *arguments: batch(write_batch, *arguments)
-    writer.add_key_value_metadata = lambda *arguments: before("footer", add, *arguments)
     paths._flush = lambda *arguments: before("flush", flush, *arguments)
 
     class Files:
@@ -66,10 +60,10 @@ def main(path: str, point: str) -> None:
     changed: Any = module
     if point.startswith("move"):
         changed.place_of = lambda path: place_of(path)._replace(files=Files(place_of(path).files))
+    columns.BATCH_ROWS = 100
     trie = SubscriptionTrie()
     trie.subscribe_many((f"new.{number}", number) for number in range(ROWS))
     snapshot.write(trie, path)
-    print("written", flush=True)
 
 
 def die() -> None:

@@ -92,7 +92,9 @@ class TestBackFromSpark:
         assert held_as_texts(built) == held_as_texts(trie)
         filter = next(trie.subscriptions()).filter
         fewer = snapshot.from_spark(frame.where(frame["filter"] != filter).select("subscriber", "filter"), trie.dialect)
-        assert {held.filter for held in built.subscriptions()} - {held.filter for held in fewer.subscriptions()} == {filter}
+        assert {held.filter for held in built.subscriptions()} - {held.filter for held in fewer.subscriptions()} == {
+            filter
+        }
         with pytest.raises(ValueError, match="there is no column 'subscriber'"):
             snapshot.from_spark(frame.select("filter"), trie.dialect)
         with pytest.raises(ValueError, match="no column names the dialect: give dialect="):
