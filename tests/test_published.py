@@ -263,7 +263,7 @@ class TestSubscribers:
         with snapshot.Publisher(trie, tmp_path) as publisher:
             publisher.publish()
             trie.subscribe("b", object())
-            with pytest.raises(TypeError, match="JSON has no equal of it: .* give a key= function"):
+            with pytest.raises(TypeError, match=r"JSON has no equal of it: .* give a key= function"):
                 publisher.publish()
             assert len(snapshot.restore(tmp_path)) == 1
         trie.check()

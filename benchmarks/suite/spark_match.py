@@ -78,7 +78,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     messages, small, large = (2_000, 200, 400) if quick else (1_000_000, 100_000, 1_000_000)
     yield _group("uniform", _trie(small), _messages(spark, messages), small)
     yield _group("skewed topics", _trie(small), _messages(spark, messages // 10, skewed=True), small)
-    yield _group("300 signatures", _trie(small, 300), _messages(spark, messages // 10), small)
+    yield _group("300 signatures", _trie(small, 300), _messages(spark, messages // 100), small)
     hot = _trie(small // 10, hot=small)
     yield _group("one filter with as many subscribers", hot, _messages(spark, messages // 10), small)
     yield _group("uniform", _trie(large), _messages(spark, messages), large)
