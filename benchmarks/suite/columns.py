@@ -75,9 +75,9 @@ def _scan(frame: Any) -> int:
 
 
 def _memory(quick: bool) -> Iterator[Group]:
-    for count in (10_000,) if quick else (LARGE, MEMORY):
-        both = OneRun(partial(in_child, _growth, count))
-        yield [Contender(name, both.next, 1, count) for name in ("to_reader, read", "write")]
+    count = 10_000 if quick else MEMORY
+    both = OneRun(partial(in_child, _growth, count))
+    yield [Contender(name, both.next, 1, count) for name in ("to_reader, read", "write")]
 
 
 def _growth(count: int) -> list[float]:
@@ -178,7 +178,7 @@ BENCHMARKS = [
         operation="export",
         groups=_memory,
         unit="MB",
-        repeats=2,
+        repeats=1,
         warm_ups=0,
         x_label="subscriptions",
         note="The highest of what is seen every 5 ms, less what there was before.",
