@@ -103,6 +103,7 @@ stress: $(STRESSED)/built .venv/built
 	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
 	.venv/bin/python -m stress explore
+	.venv/bin/python -m pytest -m cluster tests/test_snapshot_cluster.py
 
 # In a copy of the sources, for extensions of two builds of the same version have the same names. What Cython made of them is copied
 # too: it is the same for every interpreter, and Cython takes a quarter of an hour under the sanitizer.
@@ -159,8 +160,8 @@ CTRIE_NO_EXTENSIONS=1 $(@D)/bin/python -m $(PIP_INSTALL) --editable '.[$(EXTRAS)
 @touch $@
 endef
 
-# `bitmaps` and `portable` have no builds for free-threaded interpreters.
-.venv/installed: EXTRAS := spark,stress,bench,bitmaps,portable,test,lint
+# `bitmaps`, `portable`, `s3` and `connect` have no builds for free-threaded interpreters.
+.venv/installed: EXTRAS := spark,s3,connect,stress,bench,bitmaps,portable,test,lint
 .venv-t/installed: EXTRAS := spark,stress,bench,test
 
 .venv/installed .venv-t/installed: %/installed: pyproject.toml | %/bin/pip

@@ -70,13 +70,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if uses_spark(item):
             item.add_marker("spark")
-    elsewhere = [item for item in items if not belongs_here(item)]
+    asked = str(config.getoption("-m"))
+    elsewhere = [item for item in items if not belongs_here(item, asked)]
     if elsewhere:
         config.hook.pytest_deselected(items=elsewhere)
-        items[:] = [item for item in items if belongs_here(item)]
+        items[:] = [item for item in items if item not in elsewhere]
 
 
-def belongs_here(item: pytest.Item) -> bool:
+def belongs_here(item: pytest.Item, asked: str) -> bool:
+    if item.get_closest_marker("cluster") and "cluster" not in asked:
+        return False
     if item.get_closest_marker("freethreaded") and not FREE_THREADED:
         return False
     return not (item.get_closest_marker("compiled") and INTERPRETED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctrie._bulk import collector_paused
 from snapshot._extras import extra
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.columns import RowError, build, strings
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 USED = ("filter", "subscriber", "options", "group", "dialect")
 """The columns of which a trie is built."""
+
+MOST_SHARED = 4096
+"""Different options that subscriptions share. Most sets have few, and options of one's own take 200 bytes."""
 
 KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 """The dialects that their names stand for."""
@@ -130,6 +134,7 @@ class Building:
         self._meaning = meaning or _meaning_of_texts(dialect)
         self._own = own
         self._bulk = build(dialect, exact=exact)
+        self._shared: dict[tuple[str | None, ...], dict[str, Any]] = {}  # options by their names and texts
 
     @property
     def rows(self) -> int:
@@ -141,6 +146,10 @@ class Building:
 
         :raises ValueError: of which TopicError is one; see `from_arrow`
         """
+        with collector_paused():
+            self._add(batch)
+
+    def _add(self, batch: pa.RecordBatch) -> None:
         first = self.rows
         filters = strings_of(batch, "filter", first)
         subscribers: list[Any] = strings_of(batch, "subscriber", first)
@@ -162,16 +171,22 @@ class Building:
         column = batch.column("options")
         if self._own and column.null_count:
             raise RowError(first + _first_null(column), "options are null")
-        names, values, ends = _pairs(column)
+        names, texts, ends = _pairs(column)
         if len(names) == 0:
             return [None] * len(batch)
-        values = self._values(names, values, ends, first)
+        values = self._values(names, texts, ends, first)
         options: list[dict[str, Any] | None] = []
+        shared = self._shared
         start = ends[0]
         for end in ends[1:]:
-            held = dict(zip(names[start:end], values[start:end], strict=True)) if end > start else None
-            if held is not None and len(held) < end - start:
-                raise RowError(first + len(options), f"an option occurs twice among {names[start:end]}")
+            key = (*names[start:end], *texts[start:end])
+            held = shared.get(key)
+            if held is None and end > start:
+                held = dict(zip(names[start:end], values[start:end], strict=True))
+                if len(held) < end - start:
+                    raise RowError(first + len(options), f"an option occurs twice among {names[start:end]}")
+                if len(shared) < MOST_SHARED:
+                    shared[key] = held
             options.append(held)
             start = end
         return options
@@ -219,8 +234,10 @@ class Building:
             if group is None:
                 continue
             if self._dialect.queue_groups:
-                held = options[row] = options[row] or {}
-                named = held.setdefault("queue", group)
+                held = options[row] or {}
+                if "queue" not in held:
+                    held = options[row] = {**held, "queue": group}
+                named = held["queue"]
             else:
                 named = self._dialect.unshare(tuple(filters[row].split(self._dialect.separator)))[0]
             if named != group:

@@ -106,7 +106,7 @@ class Recorder:
     def __init__(self, dialect: Dialect, *, keyed: bool) -> None:
         self._dialect = dialect
         self._keyed = keyed
-        self._subscribers = _Values("the subscriber")
+        self._subscribers = _Values("the subscriber", "; give a key= function that turns a subscriber into a string")
         self._options: dict[str, _Values] = {}
         self._rows = 0
 
@@ -153,8 +153,9 @@ def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
 class _Values:
     """The values seen under one name: all of them strings, or none."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, cure: str = "") -> None:
         self._name = name
+        self._cure = cure
         self._first: Subscription | None = None
         self.are_strings: bool | None = None
 
@@ -165,7 +166,7 @@ class _Values:
         if is_string is not self.are_strings:
             raise TypeError(
                 f"{self._name} is a string in one subscription and not in another, and could not be rebuilt: "
-                f"{self._first!r}, {held!r}"
+                f"{self._first!r}, {held!r}{self._cure}"
             )
         if not is_string and not rebuilds(value):
-            raise TypeError(f"{self._name} could not be rebuilt, since JSON has no equal of it: {held!r}")
+            raise TypeError(f"{self._name} could not be rebuilt, since JSON has no equal of it: {held!r}{self._cure}")

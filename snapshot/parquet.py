@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ctrie._bulk import collector_paused
 from snapshot._extras import extra
 from snapshot.build import USED, Building, Meaning, from_arrow
 from snapshot.columns import BATCH_ROWS, schema, set_batches
@@ -75,10 +76,10 @@ def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
     :raises ValueError: the file is damaged, or of another version, or holds no subscriptions; the row is named
     :raises TopicError: a filter in the file is not one of its dialect
 
-    O(n) time; memory for the trie and one batch of rows.
+    O(n) time; memory for the trie and one batch of rows. Python's collector of cycles rests meanwhile, in all threads.
     """
     place = place_of(path)
-    with _naming(place):
+    with _naming(place), collector_paused():
         paths = parquet_files(place)
         if len(paths) == 1:
             with _opened(place, paths[0]) as file:

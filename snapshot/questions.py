@@ -15,6 +15,7 @@ from snapshot.environment import require_session, require_workers
 from snapshot.matching import Source, match_spark
 from snapshot.published import open_directory
 from snapshot.sets import SetSource, source_of
+from snapshot.sql import read_published
 from snapshot.texts import Key
 from snapshot.worker import behind_group
 from subtrie import Dialect, SubscriptionTrie
@@ -119,12 +120,18 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
     schema = "version bigint, time timestamp, subscriptions bigint"
     rows = [(each.version, each.time, each.subscriptions) for each in versions]
     frame = spark.createDataFrame(rows, schema)
-    files = [directory.locate(each.feed) for each in versions if each.feed is not None]
+    files = [each.feed for each in versions if each.feed is not None]
     kinds = {"added": "insert", "removed": "delete", "updated": "update_postimage"}
     if not files:
         return frame.selectExpr("*", *(f"cast(0 as bigint) as {name}" for name in kinds)).orderBy("version")
     counts = [_expr(f"count_if(_change_type = '{kind}') as {name}") for name, kind in kinds.items()]
-    changes = spark.read.parquet(*files).groupBy("_commit_version").agg(*counts)
+    if directory.store.is_local:
+        changes = spark.read.parquet(*map(directory.locate, files))
+    else:
+        first = next(each.version for each in versions if each.feed is not None)
+        between = {"startingVersion": first, "endingVersion": versions[-1].version}
+        changes = read_published(spark, directory.store.place, readChangeFeed="true", **between)
+    changes = changes.groupBy("_commit_version").agg(*counts)
     counted = frame.join(changes, frame["version"] == changes["_commit_version"], "left")
     return counted.selectExpr(*frame.columns, *(f"coalesce({name}, 0) as {name}" for name in kinds)).orderBy("version")
 

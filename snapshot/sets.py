@@ -15,6 +15,7 @@ from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.published import Directory, NotPublishedError, Version, open_directory
 from snapshot.signatures import Signature
+from snapshot.sql import read_published
 from snapshot.texts import Key
 from snapshot.worker import JOINED, HeldSet
 from subtrie import Dialect, SubscriptionTrie
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 MOST_COLLECTED = 250_000
 """Subscriptions up to which the keys of a join are made once and kept in the plan, and not each time that it runs."""
+
+MOST_IN_DRIVER = 10_000
+"""Subscriptions of which Spark may make keys in its driver, by one thread and all of them at once."""
 
 
 class SentSet(ABC):
@@ -130,7 +134,9 @@ class _TrieSet(SetSource):
         return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        return spark.createDataFrame(self._table)
+        frame = spark.createDataFrame(self._table)
+        # Spark's optimizer would compute by itself, in the driver, whatever is selected from rows that are there.
+        return frame.hint("rebalance") if self.subscriptions > MOST_IN_DRIVER else frame
 
 
 def _to_ipc(table: pa.Table) -> bytes:
@@ -219,6 +225,10 @@ class _PublishedSet(SetSource):
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The version as Spark reads it: the full instant, less what the feeds take away, and what they bring."""
+        if not self._directory.store.is_local:
+            # Spark would need a file system of its own for it; the data source reads by ours.
+            where, number = self._directory.store.place, self._version.version
+            return read_published(spark, where, versionAsOf=number).select(*JOINED)
         full, feeds = self._directory.parts(self._version)
         assert full.full is not None
         whole = spark.read.parquet(self._directory.locate(full.full)).select(*JOINED)

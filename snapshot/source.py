@@ -47,7 +47,7 @@ from pyspark.sql.streaming.datasource import (
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
 from snapshot.published import Directory, Version, open_directory
-from snapshot.published.store import Store
+from snapshot.published.store import Files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -235,7 +235,7 @@ def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
     return found
 
 
-def _groups_of(store: Store, name: str) -> list[list[int]]:
+def _groups_of(store: Files, name: str) -> list[list[int]]:
     """The row groups of a file, in as many lists as tasks should read it."""
     metadata = _parquet(store, name).metadata
     groups: list[list[int]] = []
@@ -249,7 +249,7 @@ def _groups_of(store: Store, name: str) -> list[list[int]]:
     return groups
 
 
-def _parquet(store: Store, name: str) -> Any:
+def _parquet(store: Files, name: str) -> Any:
     return extra("pyarrow.parquet").ParquetFile(store.open(name), page_checksum_verification=True)
 
 

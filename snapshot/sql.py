@@ -9,7 +9,7 @@ from snapshot._extras import extra
 from snapshot.environment import require_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
@@ -32,9 +32,7 @@ def register(spark: SparkSession) -> None:
     """
     extra("pyspark.sql")
     require_session(spark)
-    source = extra("snapshot.source")
-    pushed = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
-    spark.dataSource.register(source.FilteredSubscriptions if pushed else source.Subscriptions)
+    register_source(spark)
     cases = "".join(
         f" when {catalyst.text(name)} then {catalyst.matches('filter', 'topic', dialect)}"
         for name, dialect in catalyst.DIALECTS.items()
@@ -46,3 +44,16 @@ def register(spark: SparkSession) -> None:
         "(filter string, topic string, dialect string default 'AMQP') returns boolean "
         f"return case dialect{cases} else {unknown} end"
     )
+
+
+def register_source(spark: SparkSession) -> None:
+    """Make the data source known to a session."""
+    source = extra("snapshot.source")
+    pushed = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
+    spark.dataSource.register(source.FilteredSubscriptions if pushed else source.Subscriptions)
+
+
+def read_published(spark: SparkSession, where: str, **options: int | str) -> DataFrame:
+    """What is published, by the data source."""
+    register_source(spark)
+    return spark.read.format("subscriptions").options(**options).load(where)

@@ -43,17 +43,17 @@ def match_stream(
     """Join a stream of messages with the published subscriptions that match them.
 
     :param messages: a streaming data frame; of another one all is matched with the newest version
-    :param where: a published directory that all executors can read
+    :param where: a published directory that all executors can read, a path or a URI
     :param topic: as for `snapshot.match_spark`
     :param record: a directory that all executors can write to, to keep which batch was matched with which version;
         several queries may share it, and it belongs to their checkpoints: whoever deletes one deletes both. By default
-        ``_matched`` in ``where``
+        ``_matched`` in ``where``; where that is no local path, one has to be given
     :param mode: as for `snapshot.match_spark`
     :param groups: as for `snapshot.match_spark`
     :returns: the columns that `snapshot.match_spark` returns, and ``version``. A micro-batch is matched with the
         version that is the newest when its first task starts, and with the same one if it is run again, so that a sink
         which writes each batch once has each row once, whatever was killed
-    :raises ValueError: as for `snapshot.match_spark`
+    :raises ValueError: as for `snapshot.match_spark`, or there has to be a ``record``
     :raises FileNotFoundError: nothing was ever published at ``where``
     :raises WorkersError: Spark's Python workers lack this package
 
@@ -68,6 +68,11 @@ def match_stream(
         raise ValueError("the result would have two columns 'version', rename that of the messages")
     spark = messages.sparkSession
     require_workers(spark)
+    if record is None and not directory.store.is_local:
+        raise ValueError(
+            f"{directory.store.place} cannot be written to: say with record= which directory, of a file system that "
+            "all executors have mounted, keeps which batch was matched with which version"
+        )
     kept = store_of(directory.store.locate("_matched") if record is None else record)
     kept.prepare(("",))
     batch = uuid.uuid4().hex

@@ -257,6 +257,17 @@ class TestFeeds:
 
 
 class TestSubscribers:
+    def test_that_are_objects_need_a_key_whenever_they_come(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a", "alice")
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            publisher.publish()
+            trie.subscribe("b", object())
+            with pytest.raises(TypeError, match=r"JSON has no equal of it: .* give a key= function"):
+                publisher.publish()
+            assert len(snapshot.restore(tmp_path)) == 1
+        trie.check()
+
     def test_are_what_the_key_makes_of_them(self, tmp_path: Path) -> None:
         trie = SubscriptionTrie()
         trie.subscribe("a", ("connection", 5), qos=1)

@@ -290,6 +290,25 @@ class TestFromArrow:
         with pytest.raises(ValueError, match=r"no rows.*give dialect="):
             snapshot.from_arrow(self.TABLE[:0])
 
+    def test_lets_subscriptions_share_options_and_change_alone(self) -> None:
+        table = pa.table(
+            {
+                "filter": ["a", "b", "c", "d"],
+                "subscriber": ["s"] * 4,
+                "options": pa.array([[("x", "1")]] * 3 + [[]], pa.map_(pa.string(), pa.string())),
+                "group": ["q", None, "r", "r"],
+            }
+        )
+        trie = snapshot.from_arrow(table, NATS)
+        trie.subscribe("b", "s", x="2")
+        assert held_by(trie) == [
+            ("a", "s", {"x": "1", "queue": "q"}),
+            ("b", "s", {"x": "2"}),
+            ("c", "s", {"x": "1", "queue": "r"}),
+            ("d", "s", {"queue": "r"}),
+        ]
+        trie.check()
+
     def test_puts_the_members_of_a_queue_group_in_it(self) -> None:
         table = self.TABLE.append_column("group", pa.array(["q", None]))
         built = snapshot.from_arrow(table, NATS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import snapshot
 from snapshot import columns, parquet
 from snapshot.dialect_fields import fields_of
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+from tests import killed_writer
 
 Held = tuple[str, Any, dict[str, Any]]
 
@@ -137,6 +140,26 @@ class TestFile:
         with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not dict"):
             snapshot.write(source, path)
         assert not list(path.parent.iterdir())
+
+
+class TestKills:
+    @pytest.mark.slow
+    @pytest.mark.once
+    def test_leave_the_file_before_or_the_new_one(self, path: Path) -> None:
+        for point in ("batch-2", "flush", "move", "moved"):
+            before = trie_of(("old", "alice", {}))
+            snapshot.write(before, path)
+            killed = subprocess.run(
+                [sys.executable, "-m", "tests.killed_writer", path, point],
+                cwd=Path(__file__).parent.parent,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert (killed.returncode, killed.stdout, killed.stderr) == (-9, "", ""), point
+            assert len(snapshot.load(path)) == (killed_writer.ROWS if point == "moved" else 1), point
+            others = [other.name for other in path.parent.iterdir() if other != path]
+            assert all(name.startswith(f".{path.name}.") for name in others), "what Spark would read"
 
 
 class TestWhatCannotBeRebuilt:

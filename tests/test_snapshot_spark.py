@@ -12,7 +12,7 @@ import pytest
 import snapshot
 from ctrie import Ctrie
 from snapshot import columns
-from subtrie import AMQP, MQTT, SubscriptionTrie
+from subtrie import AMQP, MQTT, SubscriptionTrie, TopicError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,6 +83,46 @@ class TestToSpark:
         source: Any = Ctrie()
         with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not Ctrie"):
             snapshot.to_spark(source, spark)
+
+
+class TestBackFromSpark:
+    def test_rows_become_a_trie_again(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
+        frame = snapshot.to_spark(trie, spark)
+        built = snapshot.from_spark(frame.repartition(3))
+        assert held_as_texts(built) == held_as_texts(trie)
+        filter = next(trie.subscriptions()).filter
+        fewer = snapshot.from_spark(frame.where(frame["filter"] != filter).select("subscriber", "filter"), trie.dialect)
+        assert {held.filter for held in built.subscriptions()} - {held.filter for held in fewer.subscriptions()} == {
+            filter
+        }
+        with pytest.raises(ValueError, match="there is no column 'subscriber'"):
+            snapshot.from_spark(frame.select("filter"), trie.dialect)
+        with pytest.raises(ValueError, match="no column names the dialect: give dialect="):
+            snapshot.from_spark(frame.select("filter", "subscriber"))
+        twice = frame.unionByName(frame)
+        with pytest.raises(ValueError, match=r"row \d+: subscriber .* is on .* already"):
+            snapshot.from_spark(twice)
+        built.check()
+
+    def test_files_that_spark_has_written_are_loaded(
+        self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path
+    ) -> None:
+        snapshot.write(trie, tmp_path / "ours.parquet")
+        written = str(tmp_path / "spark")
+        spark.read.parquet(str(tmp_path / "ours.parquet")).repartition(2).write.parquet(written)
+        loaded = snapshot.load(written)
+        assert held_as_texts(loaded) == held_as_texts(trie)
+        bad = spark.read.parquet(written).selectExpr("concat(filter, '.', char(0)) as filter", "subscriber", "dialect")
+        bad.write.parquet(str(tmp_path / "bad"))
+        with pytest.raises(TopicError, match="row 0: forbidden character"):
+            snapshot.load(tmp_path / "bad")
+        loaded.check()
+
+
+def held_as_texts(trie: SubscriptionTrie) -> set[tuple[str, str, frozenset[tuple[str, str | None]]]]:
+    """What a trie holds once all that is no string has become the text that exports give it."""
+    table = snapshot.to_arrow(trie, key=str).select(["filter", "subscriber", "options"])
+    return {(row["filter"], row["subscriber"], frozenset(row["options"])) for row in table.to_pylist()}
 
 
 class TestDiffToSpark:

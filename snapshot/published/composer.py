@@ -60,13 +60,14 @@ class Composition(NamedTuple):
 class Composer:
     """Writes the files of versions, under names of one publisher.
 
-    :param directory: where to
+    :param directory: what is there
+    :param store: where to
     :param epoch: of the publisher
     """
 
-    def __init__(self, directory: Directory, epoch: int) -> None:
+    def __init__(self, directory: Directory, store: Store, epoch: int) -> None:
         self._directory = directory
-        self._store: Store = directory.store
+        self._store = store
         self._epoch = epoch
 
     def compose(self, cut: Cut, number: int, last: Published | None, ledger: Ledger | None) -> Composition:

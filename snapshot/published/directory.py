@@ -22,7 +22,7 @@ from snapshot.published.manifest import (
     manifest_name,
     manifest_number,
 )
-from snapshot.published.store import Store, store_of
+from snapshot.published.store import Files, files_of
 
 
 class Parts(NamedTuple):
@@ -38,7 +38,7 @@ class Directory:
     Only the answers of one call belong together: a publisher may go on meanwhile.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Files) -> None:
         self.store = store
 
     def newest(self) -> Version | None:
@@ -192,14 +192,14 @@ class Directory:
 
 
 def open_directory(where: str | os.PathLike[str]) -> Directory:
-    """Read what is published at `where`, a path or a ``file:`` URI. Nothing is looked at yet."""
-    return Directory(store_of(where))
+    """Read what is published at `where`, a path or a URI. Nothing is looked at yet."""
+    return Directory(files_of(where))
 
 
 def versions(where: str | os.PathLike[str]) -> list[Version]:
     """All versions published at ``where`` that can be restored, in order.
 
-    :param where: the directory, a path or a ``file:`` URI
+    :param where: the directory, a path or a URI
     :raises FileNotFoundError: nothing was ever published there
     :raises DamagedError: a manifest is damaged, or of a format that is not known here
 

@@ -132,7 +132,7 @@ class Follower:
 def follow(where: str | os.PathLike[str], *, every: float | datetime.timedelta | None = None) -> Follower:
     """Open a live copy of the trie that is published in a directory.
 
-    :param where: the directory, a path or a ``file:`` URI
+    :param where: the directory, a path or a URI
     :param every: let a background thread `Follower.poll` this often: seconds, or a ``timedelta``. Errors are logged
         (logger ``snapshot.published``), and it is tried again; without it, nothing happens but by `Follower.poll`
     :raises FileNotFoundError: nothing was ever published there

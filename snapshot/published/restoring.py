@@ -17,7 +17,7 @@ from subtrie import SubscriptionTrie
 def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = None) -> SubscriptionTrie:
     """Rebuild the subscription trie as it was when a version was published.
 
-    :param where: the directory, a path or a ``file:`` URI
+    :param where: the directory, a path or a URI
     :param at: the number of a version, or a time with a zone, which stands for the newest version that is not later;
         without it the newest version
     :returns: a new, writable trie with the same dialect, filters, groups, subscribers and options; where it was

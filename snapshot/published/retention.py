@@ -60,7 +60,7 @@ class Retention:
             self._stale.append(self._kept.popleft())
         self._kept.append(_kept(version))
 
-    def remove_some(self, directory: Directory) -> None:
+    def remove_some(self, directory: Directory, store: Store) -> None:
         """Remove the oldest of what is not needed any more: each manifest before the files that it names."""
         needed = self._kept[0].base
         for _ in range(REMOVALS):
@@ -68,9 +68,9 @@ class Retention:
                 return
             number = self._stale[0].number
             version = directory.get(number)
-            directory.store.remove(manifest_name(number))
+            store.remove(manifest_name(number))
             for file in () if version is None else version.files():
-                directory.store.remove(file.path)
+                store.remove(file.path)
             self._stale.popleft()
 
     def _expired(self, time: datetime.datetime) -> int:

@@ -8,32 +8,39 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from snapshot.published.remote import RemoteFiles
 
-class Store(Protocol):
-    """The files under one place. Names are relative to it, with "/" between folder and file."""
+
+class Files(Protocol):
+    """The files under one place, to be read. Names are relative to it, with "/" between folder and file."""
 
     place: str
-    """How messages call the place."""
+    """The path or URI of the place, by which `files_of` finds it on other machines, too."""
+    is_local: bool
+    """Whether programs that know no URIs find the files."""
 
     def read(self, name: str) -> bytes:
         """The content of a file. FileNotFoundError where there is none."""
 
-    def open(self, name: str) -> io.BufferedIOBase:
-        """Open a file for reading anywhere in it."""
+    def open(self, name: str) -> Any:
+        """Open a file for reading anywhere in it: a binary stream, as pyarrow and hashlib take it."""
 
     def locate(self, name: str) -> str:
         """The path or URI by which other programs find the file."""
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, without the folder's; none where there is no such folder."""
+
+
+class Store(Files, Protocol):
+    """Files that one may publish."""
 
     def create(self, name: str, content: bytes, scratch: str) -> None:
         """Make a new file, whole and durable. FileExistsError where there is one already, which is left alone.
@@ -64,6 +71,8 @@ class Store(Protocol):
 class LocalStore:
     """A directory of a file system of this machine, or one that is mounted here and can link files."""
 
+    is_local = True
+
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         self._path = path
@@ -74,7 +83,7 @@ class LocalStore:
         """The content of a file."""
         return (self._path / name).read_bytes()
 
-    def open(self, name: str) -> io.BufferedIOBase:
+    def open(self, name: str) -> Any:
         """Open a file for reading anywhere in it."""
         return (self._path / name).open("rb")
 
@@ -166,23 +175,41 @@ class LocalStore:
         self._to_sync.clear()
 
 
+def files_of(where: str | os.PathLike[str]) -> Files:
+    """What is at a path or a URI, to be read.
+
+    :raises ValueError: nobody knows the URI's scheme
+    """
+    path = _local(where)
+    return RemoteFiles(os.fspath(where)) if path is None else LocalStore(path)
+
+
 def store_of(where: str | os.PathLike[str]) -> Store:
     """The store at a path or a ``file:`` URI.
 
     :raises ValueError: the URI is of another scheme
     """
+    path = _local(where)
+    if path is None:
+        raise ValueError(
+            f"{os.fspath(where)}: publishing needs a file system that refuses to create a file twice, and this one is "
+            "not known to. Publish under a local path, and copy from there, manifests last (docs/published.md, Object "
+            "stores)"
+        )
+    return LocalStore(path)
+
+
+def _local(where: str | os.PathLike[str]) -> Path | None:
+    """The path on this machine, None for a URI of something else."""
     text = os.fspath(where)
     if not isinstance(text, str):
         raise TypeError(f"where must be a path or a URI, not {where!r}")
     if "://" not in text and not text.startswith("file:"):
-        return LocalStore(Path(text).absolute())
+        return Path(text).absolute()
     parts = urlsplit(text)
     if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return LocalStore(Path(unquote(parts.path)))
-    raise ValueError(
-        f"{text}: a published directory needs a file system that refuses to create a file twice; "
-        f"{parts.scheme}: is not known to. Publish under a local path"
-    )
+        return Path(unquote(parts.path))
+    return None
 
 
 def _sync(path: Path) -> None:

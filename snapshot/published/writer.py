@@ -70,7 +70,7 @@ class Writer:
         present = self._present()
         sweep(store, present, self._claim.epoch)
         self._retention = Retention(keep, present, self._claim.oldest)
-        self._composer = Composer(self._directory, self._claim.epoch)
+        self._composer = Composer(self._directory, store, self._claim.epoch)
         self._key = key
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
@@ -232,7 +232,7 @@ class Writer:
         self._attempt = None
         with contextlib.suppress(OSError):  # the version is there; a reader without the hint lists the manifests
             self._store.overwrite(NEWEST, hint_of(attempt.version))
-            self._retention.remove_some(self._directory)
+            self._retention.remove_some(self._directory, self._store)
 
     def _adopt(self, attempt: _Attempt) -> None:
         ledger, self._ledger = self._ledger, None

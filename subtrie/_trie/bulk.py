@@ -77,7 +77,7 @@ class Bulk:
 
     def add(self, filters: list[str], subscribers: list[Any], options: list[Any]) -> None:
         """Put subscriptions in: their filters, as they were subscribed, their subscribers, and their options (None: no
-        options; a dict is kept). After an error the trie is of no use.
+        options; a dict is kept, and several may have the same). After an error the trie is of no use.
 
         Raises TopicError, with the row in its reason, for what is no filter, and RowError for whatever else is wrong.
         O(rows x (words + log n)), the logarithm being that of rows that are not next to those they should be.
@@ -87,6 +87,7 @@ class Bulk:
         first = self.rows
         last: Any = None
         place: Any = None
+        checked: Any = None
         for number in range(len(filters)):
             filter = filters[number]
             own = options[number]
@@ -95,8 +96,9 @@ class Bulk:
                 if place is None or queue is not None or last is None or filter != last:
                     place = trie._place(filter, queue)
                     last = filter if queue is None else None
-                if own is not None:
+                if own is not checked and own is not None:
                     trie.dialect.check_options(own)
+                    checked = own
                 subscriber = subscribers[number]
                 entry = new_entry(subscriber, subscriber_hash(subscriber), own)
             except TopicError as error:

@@ -1,10 +1,50 @@
 # C types for columns.py.
 cimport cython
+from cpython.object cimport PyObject
 
-from ctrie._nodes cimport Root
-from subtrie._trie.branch cimport Branch
+from ctrie._descent cimport prefetch_node
+from ctrie._native cimport Borrowed, Py_None, is_exactly
+from ctrie._nodes cimport INode, Root, value_of
+from subtrie._trie.branch cimport Branch, next_of
+from subtrie._trie.packed_key cimport packed_is_here, text_of
 from subtrie._trie.queries.buffers cimport Rows
-from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.subscribers cimport SUBTRIE_SUBSCRIBER, Entry
+
+cdef extern from *:
+    """
+    static inline void prefetch_branch(PyObject *branch)
+    {
+        __builtin_prefetch(branch);
+        __builtin_prefetch((char *)branch + 64);
+    }
+    #define prefetch_keys(dict) __builtin_prefetch(((PyDictObject *)dict)->ma_keys)
+    """
+    void prefetch_branch(PyObject *branch)
+    void prefetch_keys(PyObject *dict)
+
+cdef enum:
+    AHEAD = 64
+    INODES = 8
+
+
+cdef inline void prefetch_value(Borrowed branch) noexcept:
+    if not packed_is_here(text_of(branch)):
+        prefetch_node((<Borrowed *>text_of(branch))[0])
+    prefetch_node(value_of(branch))
+    prefetch_node(next_of(branch))
+
+
+cdef inline void prefetch_entry(Borrowed branch) noexcept:
+    cdef Borrowed value = value_of(branch)
+    if is_exactly(value, Entry):
+        prefetch_node(SUBTRIE_SUBSCRIBER(value))
+        prefetch_node(<Borrowed>(<Entry>value).options)
+
+
+cdef inline void prefetch_options(Borrowed branch) noexcept:
+    cdef Borrowed value = value_of(branch)
+    if is_exactly(value, Entry) and <Borrowed>(<Entry>value).options != Py_None:
+        prefetch_keys(<Borrowed>(<Entry>value).options)
 
 
 cdef class SetColumns:
@@ -14,11 +54,15 @@ cdef class SetColumns:
 
     @cython.locals(filling=Rows, nodes=list)
     cpdef bint fill(self, Py_ssize_t rows, Py_ssize_t text) except -1
+    @cython.locals(inodes=list, found=list, some=list, each=INode, node=list)
+    cdef object _level(self, INode inode)
     cdef object _branch(self, Branch branch)
     @cython.locals(entry=Entry)
     cdef object _members(self, object group, object members)
     cdef object _row(self, object group, object subscriber, dict options)
 
 
+@cython.locals(place=Py_ssize_t)
+cdef int _prefetch_branches(Borrowed main) except -1
 @cython.locals(columns=SetColumns)
 cpdef SetColumns set_columns(Root root, object dialect, object texts, bint ask)

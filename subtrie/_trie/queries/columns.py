@@ -3,6 +3,10 @@
 The walk is that of `walk` in listing.py, made so that it can stop anywhere: what it has yet to visit is a stack of
 I-nodes, branches, and sets of subscribers, each with the place (buffers.py) of the words that lead to it. So a batch
 ends after any row, even where a filter has a million subscribers.
+
+Nodes lie anywhere in memory, and the walk waits for each of them: for a row, more than half of the time. So it goes
+through a level for some branches at once, and has the processor fetch what these lead to, a step for all of them before
+the next step for any.
 """
 
 from __future__ import annotations
@@ -15,12 +19,20 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._arrays import popcount
+    from ctrie._cnode import CNode, bitmap_of, child_at
+    from ctrie._descent import prefetch_node
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
+    from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Branch
     from subtrie._trie.groups import Shared, members_of
     from subtrie._trie.queries.buffers import Rows, new_rows
     from subtrie._trie.subscribers import Entry, branches_of
 else:
+    from cython.cimports.ctrie._arrays import popcount
+    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
+    from cython.cimports.ctrie._descent import prefetch_node
+    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
     from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
     from cython.cimports.subtrie._trie.branch import Branch
     from cython.cimports.subtrie._trie.groups import Shared, members_of
@@ -30,6 +42,22 @@ else:
 from subtrie._trie.groups import sets_of
 from subtrie._trie.weak_subscribers import Held
 from subtrie.dialects import Dialect
+
+if not cython.compiled:  # the compiled body (columns.pxd) asks the processor to fetch memory into its caches
+    AHEAD = 64  # branches that are asked for at once, at least, where a level has so many
+    INODES = 8  # I-nodes, likewise
+
+    def prefetch_branch(branch: Any) -> None:
+        """Have a branch or an I-node fetched."""
+
+    def prefetch_value(branch: Any) -> None:
+        """Have fetched what a branch refers to."""
+
+    def prefetch_entry(branch: Any) -> None:
+        """Have fetched what the only entry of a branch refers to."""
+
+    def prefetch_options(branch: Any) -> None:
+        """Have fetched what the options of the only entry of a branch are looked up by."""
 
 
 class SetColumns:
@@ -51,13 +79,42 @@ class SetColumns:
             if isinstance(node, Branch):
                 self._branch(node)
             elif isinstance(node, INode):
-                for below in branches(self._root, node):
-                    nodes.append(below)
-                    filling.push()
+                self._level(node)
             else:
                 self._members(node[0], node[1])
         filling.done()
         return len(nodes) > 0
+
+    def _level(self, inode: INode) -> None:
+        """Put what an I-node leads to on the stack: I-nodes, and above them branches that will be there when they are
+        looked at."""
+        inodes: list[INode] = [inode]
+        found: list[Branch] = []
+        while len(inodes) > 0 and len(found) < AHEAD:
+            some = inodes[-INODES:]
+            del inodes[-INODES:]
+            pin()
+            for each in some:
+                prefetch_node(peek(borrow(each)))
+            for each in some:
+                _prefetch_branches(peek(borrow(each)))
+            unpin()
+            for each in some:
+                for below in branches(self._root, each):
+                    if isinstance(below, INode):
+                        inodes.append(below)
+                    else:
+                        found.append(below)
+        for below in found:
+            prefetch_value(borrow(below))
+        for below in found:
+            prefetch_entry(borrow(below))
+        for below in found:
+            prefetch_options(borrow(below))
+        for node in (inodes, found):
+            for below in node:
+                self._nodes.append(below)
+                self.rows.push()
 
     def _branch(self, branch: Branch) -> None:
         self.rows.spell(branch)
@@ -87,6 +144,13 @@ class SetColumns:
             if subscriber is None:
                 return  # gone
         self.rows.row(group, True, subscriber, options)
+
+
+def _prefetch_branches(main: Any) -> None:
+    """Have fetched what a borrowed main node, which may be any, leads to."""
+    if is_exactly(main, CNode):
+        for place in range(popcount(bitmap_of(main))):
+            prefetch_branch(child_at(main, place))
 
 
 def set_columns(root: Root, dialect: Dialect, texts: Any, ask: bool) -> SetColumns:
