@@ -33,6 +33,7 @@ MODULES = {
     "subtrie._trie.groups": "subtrie/_trie/groups.py",
     "subtrie._trie.packed_key": "subtrie/_trie/packed_key.pyx",
     "subtrie._trie.branch": "subtrie/_trie/branch.py",
+    "subtrie._trie.frozen": "subtrie/_trie/frozen.py",
     "subtrie._trie.match.reading": "subtrie/_trie/match/reading.py",
     "subtrie._trie.match.answer_cache": "subtrie/_trie/match/answer_cache.py",
     "subtrie._trie.match.columns": "subtrie/_trie/match/columns.py",

@@ -30,6 +30,7 @@ if not cython.compiled:
         words_in,
     )
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
+    from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import members_of
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
@@ -41,6 +42,7 @@ if not cython.compiled:
         all_held,
         deliveries,
         deliveries_many,
+        exact_first,
         filter_path,
         has_match,
         hash_in_filter,
@@ -70,6 +72,7 @@ else:
         words_in,
     )
     from cython.cimports.subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
+    from cython.cimports.subtrie._trie.frozen import frozen_root
     from cython.cimports.subtrie._trie.groups import members_of
     from cython.cimports.subtrie._trie.match.answer_cache import counts as cache_counts
     from cython.cimports.subtrie._trie.match.answer_cache import forget, new_cache
@@ -81,6 +84,7 @@ else:
         all_held,
         deliveries,
         deliveries_many,
+        exact_first,
         filter_path,
         has_match,
         match,
@@ -363,7 +367,8 @@ class SubscriptionTrie(Matchable):
         >>> list(t.match_iter("a.b"))
         ['exact', 'wide']
         """
-        return match_exact_first(freeze_root(self._root), self._plan, topic, word_hash)
+        found = exact_first(self, topic)
+        return match_exact_first(frozen_root(self), self._plan, topic, word_hash) if found is None else found
 
     def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant during the call, not all of the same one.

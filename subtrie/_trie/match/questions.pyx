@@ -19,17 +19,21 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memchr, memcpy, memmove
 
+cimport cython
+
+from ctrie._cnode cimport MainNode
 from ctrie._descent cimport help_pending
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
 from ctrie._nodes cimport INode, Root, freeze_root, hash_of as CTRIE_HASH, rdcss_read_root, value_of as CTRIE_VALUE
-from subtrie._trie.branch cimport Chain, sole_hash_of as SUBTRIE_ALONE
+from subtrie._trie.branch cimport Branch, Chain, sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.answer_cache cimport (
     ANSWER, DELIVERIES, FIRST, MOST_SEEN, ROOT, SUBSCRIBERS, TOPIC, Table, own_table, remember, wanted_place
 )
 from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
+from subtrie._trie.frozen cimport main_for_good, root_over
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
 from subtrie._trie.match.cache_lookup cimport recalled
@@ -38,7 +42,7 @@ from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SU
 from subtrie._trie.match.trail cimport trail_add
 from subtrie._trie.match.traversal cimport (
     ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, ROOM, THROUGH, UNSPLIT, Step, Trails, Traversal,
-    estimated_size, prefetch, prefetch_to_count, still_holds, traverse, warm
+    estimated_size, find_named, prefetch, prefetch_to_count, still_holds, traverse, warm
 )
 from subtrie._trie.packed_key cimport text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport (
@@ -458,7 +462,7 @@ cdef int _read(Scratch *s, PyObject *borrowed) except -1:
             unpin()
             rdcss_read_root(<Root>borrowed)
             continue
-        outcome = traverse(&s.walk, first)
+        outcome = traverse(&s.walk, first, slot_read(CTRIE_SLOT(first)))
         if outcome == PENDING:
             help_pending(<Root>borrowed, s.walk.pending, s.walk.pending_main)
             continue
@@ -613,15 +617,20 @@ cdef Query _prepare(Scratch *s, Matchable trie, object topic):
         for i in range(s.walk.size):
             s.walk.words[i] = word_of_string(<PyObject *>query.words[i])
         s.walk.reserved = query.reserved
+    _lay_out(s, plan, topic if query is None else query.whole)
+    return query
+
+
+cdef inline void _lay_out(Scratch *s, PyObject *plan, whole) noexcept:
+    """Put into `s` what a traversal has to know besides the topic's words."""
     s.walk.exact = (<Plan>plan).exact
     if s.walk.exact:
-        s.walk.whole = word_of_string(<PyObject *>topic if query is None else <PyObject *>query.whole)
+        s.walk.whole = word_of_string(<PyObject *>whole)
     s.walk.full = ~<uint64_t>0 >> (63 - s.walk.size)
     s.walk.many_min = (<Plan>plan).many_min
     s.walk.separator = (<Plan>plan).separator_in_place
     s.walk.one = (<Plan>plan).one
     s.walk.many = (<Plan>plan).many
-    return query
 
 
 cdef int _begin(Scratch *s, bint only_first) except -1:
@@ -718,6 +727,171 @@ cdef inline bint _has_match_in_place(Scratch *s, Matchable trie) except -1:
         return s.walk.found.count > 0
     finally:
         _release(s)
+
+
+# ------------------------------------------------------------------------------------------------- exact matches first
+
+cpdef object exact_first(Matchable trie, topic):
+    """Return an iterator of what `match` returns, those first who asked for this very topic, all of the instant of the
+    call; None where that is left to literal_first.py, the text to read."""
+    cdef Scratch s
+    cdef MainNode main
+    cdef PyObject *exact = NULL
+    if <PyObject *>trie._home != Py_None or not _split_in_place(&s, <Plan><PyObject *>trie._plan, topic):
+        return None
+    _lay_out(&s, <PyObject *>trie._plan, topic)
+    main = main_for_good(trie)
+    _begin(&s, False)
+    try:
+        if not _has_wild_word(&s.walk):
+            exact = _take_named(&s, main)
+        if s.shared:
+            return None
+        if exact != NULL:
+            return _search_later(&s, trie, topic, main, exact)
+        _read_below(&s, main, NULL)
+        return iter(_answer(&s, <PyObject *>trie._plan, True))
+    finally:
+        _release(&s)
+
+
+cdef bint _has_wild_word(Traversal *t) noexcept:
+    """Tell whether a word of the topic would be a wildcard in a filter."""
+    cdef Py_ssize_t i
+    for i in range(t.size):
+        if t.words[i].length == 1 and (t.words[i].data[0] == <char>t.one or t.words[i].data[0] == <char>t.many):
+            return True
+    return False
+
+
+cdef PyObject *_take_named(Scratch *s, MainNode main) except? NULL:
+    """Take the subscribers of the filter that is the topic itself. Returns its branch, or NULL."""
+    cdef int outcome
+    cdef bint taken = True
+    cdef object root = None
+    while True:
+        pin()
+        s.walk.pending = NULL
+        outcome = find_named(&s.walk, <PyObject *>main)
+        if outcome == PENDING:
+            if root is None:
+                unpin()
+                root = root_over(main)
+            else:
+                help_pending(<Root>root, s.walk.pending, s.walk.pending_main)
+            continue
+        if outcome == ENOUGH:
+            taken = _take_found(s)
+        unpin()
+        if outcome == NO_MEMORY or not taken:
+            raise MemoryError()
+        return <PyObject *>s.walk.found.items[0] if outcome == ENOUGH else NULL    # what `main` leads to stays
+
+
+cdef int _read_below(Scratch *s, MainNode main, PyObject *first) except -1:
+    """As `_read`, below a main node for good: no second pass is needed. The branch `first` comes first."""
+    cdef int outcome
+    cdef bint taken
+    cdef object root = None
+    while True:
+        pin()
+        outcome = traverse(&s.walk, NULL, <PyObject *>main)
+        if outcome == PENDING:
+            if root is None:
+                unpin()
+                root = root_over(main)
+            else:
+                help_pending(<Root>root, s.walk.pending, s.walk.pending_main)
+            continue
+        _put_first(&s.walk.found, <uint64_t>first)
+        taken = outcome == THROUGH and _take_found(s)
+        unpin()
+        if not taken:
+            raise MemoryError()
+        return 0
+
+
+cdef inline void _put_first(buffer *found, uint64_t first) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(found.count):
+        if found.items[i] == first:
+            found.items[i] = found.items[0]
+            found.items[0] = first
+            return
+
+
+cdef ExactFirst _search_later(Scratch *s, Matchable trie, topic, MainNode main, PyObject *exact):
+    """Hand the subscribers taken over to an iterator which searches when it has named them."""
+    cdef ExactFirst rest = ExactFirst.__new__(ExactFirst)
+    rest.trie = trie
+    rest.topic = topic
+    rest.main = main
+    rest.exact = <Branch>exact
+    if s.subscribers.count == 2:
+        rest.sole = <object><PyObject *>s.subscribers.items[0]
+    else:
+        rest.found = PyTuple_New(s.subscribers.count // 2)
+        _hand_over(rest.found, s.subscribers.items)
+        s.subscribers.count = 0     # the references are the tuple's now
+    return rest
+
+
+cdef class ExactFirst:
+    """Names the subscribers of a filter that is the topic itself, and then looks for the others, in what the trie was
+    when it was asked."""
+
+    cdef Matchable trie
+    cdef object topic
+    cdef MainNode main      # None: all are found
+    cdef Branch exact
+    cdef object sole        # who is named next, being the only one who asked for the topic
+    cdef tuple found        # who is named, the first `named` of them having been
+    cdef Py_ssize_t named
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef PyObject *next
+        with cython.critical_section(self):
+            next = self.next()
+        if next == NULL:
+            raise StopIteration
+        one = <object>next
+        Py_DECREF(one)
+        return one
+
+    cdef PyObject *next(self) except? NULL:
+        """Return a new reference to who is named next; NULL if that is nobody."""
+        cdef PyObject *one
+        if self.named == 0 and self.found is None and self.main is not None:
+            one = <PyObject *>self.sole
+            Py_INCREF_PTR(one)
+            self.named = 1
+            self.sole = None
+            return one
+        if (self.found is None or self.named == PyTuple_GET_SIZE_PTR(<PyObject *>self.found)) and self.main is not None:
+            self.search()
+        if self.found is None or self.named >= PyTuple_GET_SIZE_PTR(<PyObject *>self.found):
+            return NULL
+        one = PyTuple_GET_ITEM_PTR(<PyObject *>self.found, self.named)
+        Py_INCREF_PTR(one)
+        self.named += 1
+        return one
+
+    cdef int search(self) except -1:
+        """Find the others."""
+        cdef Scratch s
+        cdef MainNode main = self.main
+        self.main = None
+        _prepare(&s, self.trie, self.topic)
+        _begin(&s, False)
+        try:
+            _read_below(&s, main, <PyObject *>self.exact)
+            self.found = _answer(&s, <PyObject *>self.trie._plan, True)
+        finally:
+            _release(&s)
+        return 0
 
 
 cpdef list match_many(Matchable trie, topics):

@@ -38,6 +38,7 @@ __all__ = [
     "all_held",
     "deliveries",
     "deliveries_many",
+    "exact_first",
     "filter_path",
     "has_match",
     "hash_in_filter",
@@ -151,6 +152,10 @@ def _answer(
     if place >= 0 and reading.root is trie._root and len(reading.seen) <= 2 * MOST_SEEN:
         remember(table, place, (topic, answer, trie._root, reading.seen[0], *reading.seen))
     return answer, False
+
+
+def exact_first(trie: Matchable, topic: str) -> None:
+    """The compiled body answers `match_iter`, where it can; here literal_first.py always does."""
 
 
 def has_match(trie: Matchable, topic: str) -> bool:

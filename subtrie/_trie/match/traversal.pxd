@@ -56,7 +56,8 @@ cdef struct Traversal:
     buffer seen             # I-node, main node, positions: those of a level that begins there, 0 for I-nodes inside
     buffer found            # branches
 
-cdef int traverse(Traversal *t, PyObject *first) noexcept nogil
+cdef int traverse(Traversal *t, PyObject *first, PyObject *main) noexcept nogil
+cdef int find_named(Traversal *t, PyObject *main) noexcept nogil
 cdef bint still_holds(Traversal *t, PyObject *root, PyObject *first) noexcept nogil
 
 cdef enum:

@@ -47,11 +47,15 @@ cdef struct Ends:       # where a traversal's next notes go: kept in registers, 
 cdef inline PyObject *_note(Ends *ends, PyObject *inode, uint64_t positions) noexcept nogil:
     """Read an I-node's main node and note both."""
     cdef PyObject *main = slot_read(CTRIE_SLOT(inode))
+    _note_both(ends, inode, main, positions)
+    return main
+
+
+cdef inline void _note_both(Ends *ends, PyObject *inode, PyObject *main, uint64_t positions) noexcept nogil:
     ends.seen[0] = <uint64_t>inode
     ends.seen[1] = <uint64_t>main
     ends.seen[2] = positions
     ends.seen += NOTED
-    return main
 
 
 cdef inline bint _is_pending(Traversal *t, PyObject *inode, PyObject *main) noexcept nogil:
@@ -62,9 +66,11 @@ cdef inline bint _is_pending(Traversal *t, PyObject *inode, PyObject *main) noex
     return True
 
 
-cdef int traverse(Traversal *t, PyObject *first) noexcept nogil:
-    """Breadth first: the levels noted are the queue. A level's main node is noted, and fetched into the cache, some
-    time before it is looked at."""
+cdef int traverse(Traversal *t, PyObject *first, PyObject *main) noexcept nogil:
+    """Go through the trie whose first I-node held `main`; `first` may be NULL where nobody will want to know it.
+
+    Breadth first: the levels noted are the queue. A level's main node is noted, and fetched into the cache, some time
+    before it is looked at."""
     cdef Ends ends
     cdef uint64_t *at
     cdef uint64_t *noted
@@ -76,7 +82,7 @@ cdef int traverse(Traversal *t, PyObject *first) noexcept nogil:
     t.level = <uint64_t>-1
     ends = _ends(t)
     at = ends.seen
-    _note(&ends, first, 1)
+    _note_both(&ends, first, main, 1)
     while at != ends.seen and outcome == THROUGH:
         if ends.seen > ends.seen_limit or ends.found > ends.found_limit:
             passed = at - t.seen.items
@@ -319,6 +325,89 @@ cdef inline int _literal(
         return THROUGH
     node = CTRIE_TOMB(main)
     return THROUGH if node == Py_None else _visit_if(t, ends, node, w, reached)
+
+
+# ------------------------------------------------------------------------------------------------- the topic's own filter
+
+cdef int find_named(Traversal *t, PyObject *main) noexcept nogil:
+    """Look for the branch of the filter that is the topic itself, below the first main node. No word of the topic is
+    what a wildcard is in a filter. ENOUGH: it is what was found, and somebody is subscribed to it. THROUGH: there is
+    none. As `_asked_by_name` in literal_first.py."""
+    cdef const word *w = &t.whole if t.exact else t.words
+    cdef const word *end = w + 1 if t.exact else t.words + t.size
+    cdef PyObject *branch
+    t.found.count = 0
+    while True:
+        if slot_read(CTRIE_SLOT(main)) != Py_None:
+            t.pending_main = main
+            return PENDING
+        branch = _branch_of(t, main, w)
+        if branch == NULL:
+            return PENDING if t.pending != NULL else THROUGH
+        w += _followed(t, branch, w, end)
+        if w > end:
+            return THROUGH
+        if w == end:
+            if not SUBTRIE_ALONE(branch) and CTRIE_VALUE(branch) == Py_None:
+                return THROUGH
+            return ENOUGH if buffer_push(&t.found, <uint64_t>branch) else NO_MEMORY
+        branch = SUBTRIE_NEXT(branch)
+        if branch == Py_None:
+            return THROUGH
+        t.pending = branch
+        main = slot_read(CTRIE_SLOT(branch))
+
+
+cdef inline PyObject *_branch_of(Traversal *t, PyObject *main, const word *w) noexcept nogil:
+    """Return the branch of a level that begins with a word, or NULL: then `t.pending` is the I-node of an undecided
+    GCAS, with `t.pending_main`, or NULL if there is no such branch."""
+    cdef uint64_t hash = w.hash
+    cdef uint64_t bitmap, flag
+    cdef PyObject *node
+    cdef Py_ssize_t i
+    while CTRIE_IS(main, CNODE):
+        bitmap = CTRIE_BITMAP(main)
+        flag = flag_at(hash, 0)
+        t.pending = NULL
+        if not bitmap & flag:
+            return NULL
+        node = CTRIE_CHILD(main, popcount(bitmap & (flag - 1)))
+        if not CTRIE_IS(node, INODE):
+            return node if _begins(t, node, w) else NULL
+        hash >>= W
+        main = slot_read(CTRIE_SLOT(node))
+        if _is_pending(t, node, main):
+            return NULL
+    t.pending = NULL
+    if CTRIE_IS(main, LNODE):
+        node = CTRIE_ENTRIES(main)
+        for i in range(PyTuple_GET_SIZE_PTR(node)):
+            if _begins(t, PyTuple_GET_ITEM_PTR(node, i), w):
+                return PyTuple_GET_ITEM_PTR(node, i)
+        return NULL
+    node = CTRIE_TOMB(main)
+    return node if node != Py_None and _begins(t, node, w) else NULL
+
+
+cdef inline bint _begins(Traversal *t, PyObject *branch, const word *w) noexcept nogil:
+    return CTRIE_HASH(branch) == w.hash and word_begins(w, SUBTRIE_TEXT(branch), t.separator)
+
+
+cdef inline Py_ssize_t _followed(Traversal *t, PyObject *branch, const word *w, const word *end) noexcept nogil:
+    """Return how many words, from `w` on, a branch has that begins with this one; more than there are up to `end` if
+    it has others."""
+    cdef characters chain
+    cdef Py_ssize_t start, at = w.length, count = 1
+    if not CTRIE_IS(branch, CHAIN):
+        return 1
+    chain = packed_characters(SUBTRIE_TEXT(branch))
+    while at < chain.length:
+        start = at + 1
+        at = word_end(&chain, start, t.separator)
+        if w + count == end or not word_is_part(w + count, &chain, start, at):
+            return end - w + 1
+        count += 1
+    return count
 
 
 cdef bint still_holds(Traversal *t, PyObject *root, PyObject *first) noexcept nogil:
