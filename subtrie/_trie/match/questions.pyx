@@ -41,8 +41,8 @@ from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new
 from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
 from subtrie._trie.match.trail cimport trail_add
 from subtrie._trie.match.traversal cimport (
-    ABOVE, ENOUGH, MOST_WORDS, NO_MEMORY, NOTED, PENDING, ROOM, THROUGH, UNSPLIT, Step, Trails, Traversal,
-    estimated_size, find_named, prefetch, prefetch_to_count, still_holds, traverse, warm
+    ABOVE, ENOUGH, KEPT, MOST_WORDS, NO_MEMORY, NOTED, PENDING, ROOM, THROUGH, UNSPLIT, Passed, Step, Trails, Traversal,
+    estimated_size, find_named, prefetch, prefetch_to_count, still_holds, traverse, traverse_beside, warm
 )
 from subtrie._trie.packed_key cimport text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport (
@@ -735,6 +735,7 @@ cpdef object exact_first(Matchable trie, topic):
     """Return an iterator of what `match` returns, those first who asked for this very topic, all of the instant of the
     call; None where that is left to literal_first.py, the text to read."""
     cdef Scratch s
+    cdef Passed passed
     cdef MainNode main
     cdef PyObject *exact = NULL
     if <PyObject *>trie._home != Py_None or not _split_in_place(&s, <Plan><PyObject *>trie._plan, topic):
@@ -744,12 +745,12 @@ cpdef object exact_first(Matchable trie, topic):
     _begin(&s, False)
     try:
         if not _has_wild_word(&s.walk):
-            exact = _take_named(&s, main)
+            exact = _take_named(&s, main, &passed)
         if s.shared:
             return None
         if exact != NULL:
-            return _search_later(&s, trie, topic, main, exact)
-        _read_below(&s, main, NULL)
+            return _search_later(&s, trie, topic, main, exact, &passed)
+        _read_below(&s, main, NULL, NULL)
         return iter(_answer(&s, <PyObject *>trie._plan, True))
     finally:
         _release(&s)
@@ -764,7 +765,7 @@ cdef bint _has_wild_word(Traversal *t) noexcept:
     return False
 
 
-cdef PyObject *_take_named(Scratch *s, MainNode main) except? NULL:
+cdef PyObject *_take_named(Scratch *s, MainNode main, Passed *passed) except? NULL:
     """Take the subscribers of the filter that is the topic itself. Returns its branch, or NULL."""
     cdef int outcome
     cdef bint taken = True
@@ -772,13 +773,9 @@ cdef PyObject *_take_named(Scratch *s, MainNode main) except? NULL:
     while True:
         pin()
         s.walk.pending = NULL
-        outcome = find_named(&s.walk, <PyObject *>main)
+        outcome = find_named(&s.walk, <PyObject *>main, passed)
         if outcome == PENDING:
-            if root is None:
-                unpin()
-                root = root_over(main)
-            else:
-                help_pending(<Root>root, s.walk.pending, s.walk.pending_main)
+            root = _help_below(root, main, &s.walk)
             continue
         if outcome == ENOUGH:
             taken = _take_found(s)
@@ -788,22 +785,30 @@ cdef PyObject *_take_named(Scratch *s, MainNode main) except? NULL:
         return <PyObject *>s.walk.found.items[0] if outcome == ENOUGH else NULL    # what `main` leads to stays
 
 
-cdef int _read_below(Scratch *s, MainNode main, PyObject *first) except -1:
-    """As `_read`, below a main node for good: no second pass is needed. The branch `first` comes first."""
+cdef object _help_below(root, MainNode main, Traversal *t):
+    """Decide what is pending below a main node for good, for which it takes a root: made, unpinned, at the first try."""
+    if root is None:
+        unpin()
+        return root_over(main)
+    help_pending(<Root>root, t.pending, t.pending_main)
+    return root
+
+
+cdef int _read_below(Scratch *s, MainNode main, const Passed *passed, PyObject *named) except -1:
+    """As `_read`, below a main node for good: no second pass is needed. The branch `named`, if any, comes first."""
     cdef int outcome
     cdef bint taken
     cdef object root = None
     while True:
         pin()
-        outcome = traverse(&s.walk, NULL, <PyObject *>main)
+        if passed == NULL:
+            outcome = traverse(&s.walk, NULL, <PyObject *>main)
+            _put_first(&s.walk.found, <uint64_t>named)
+        else:
+            outcome = traverse_beside(&s.walk, passed, named)
         if outcome == PENDING:
-            if root is None:
-                unpin()
-                root = root_over(main)
-            else:
-                help_pending(<Root>root, s.walk.pending, s.walk.pending_main)
+            root = _help_below(root, main, &s.walk)
             continue
-        _put_first(&s.walk.found, <uint64_t>first)
         taken = outcome == THROUGH and _take_found(s)
         unpin()
         if not taken:
@@ -820,22 +825,33 @@ cdef inline void _put_first(buffer *found, uint64_t first) noexcept nogil:
             return
 
 
-cdef ExactFirst _search_later(Scratch *s, Matchable trie, topic, MainNode main, PyObject *exact):
+cdef ExactFirst _search_later(
+    Scratch *s, Matchable trie, topic, MainNode main, PyObject *exact, const Passed *passed
+):
     """Hand the subscribers taken over to an iterator which searches when it has named them."""
     cdef ExactFirst rest = ExactFirst.__new__(ExactFirst)
     rest.trie = trie
     rest.topic = topic
     rest.main = main
     rest.exact = <Branch>exact
+    if s.walk.size <= KEPT and passed.count <= KEPT + 1 and not s.walk.exact:
+        rest.size = s.walk.size
+        rest.reserved = s.walk.reserved
+        rest.passed = passed[0]
+        memcpy(rest.words, s.walk.words, rest.size * sizeof(word))
     if s.subscribers.count == 2:
         rest.sole = <object><PyObject *>s.subscribers.items[0]
-    else:
-        rest.found = PyTuple_New(s.subscribers.count // 2)
-        _hand_over(rest.found, s.subscribers.items)
-        s.subscribers.count = 0     # the references are the tuple's now
+        rest.found = ()
+        rest.named = -1
+        return rest
+    rest.found = PyTuple_New(s.subscribers.count // 2)
+    _hand_over(rest.found, s.subscribers.items)
+    s.subscribers.count = 0     # the references are the tuple's now
     return rest
 
 
+@cython.freelist(4)
+@cython.final
 cdef class ExactFirst:
     """Names the subscribers of a filter that is the topic itself, and then looks for the others, in what the trie was
     when it was asked."""
@@ -844,50 +860,44 @@ cdef class ExactFirst:
     cdef object topic
     cdef MainNode main      # None: all are found
     cdef Branch exact
-    cdef object sole        # who is named next, being the only one who asked for the topic
+    cdef object sole        # who is named first, where only one asked for the topic and `named` is -1
     cdef tuple found        # who is named, the first `named` of them having been
     cdef Py_ssize_t named
+    cdef Py_ssize_t size    # of what is kept of the first look, borrowed from `topic` and from what `main` leads to; or 0
+    cdef bint reserved
+    cdef word words[KEPT]
+    cdef Passed passed
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        cdef PyObject *next
         with cython.critical_section(self):
-            next = self.next()
-        if next == NULL:
-            raise StopIteration
-        one = <object>next
-        Py_DECREF(one)
-        return one
-
-    cdef PyObject *next(self) except? NULL:
-        """Return a new reference to who is named next; NULL if that is nobody."""
-        cdef PyObject *one
-        if self.named == 0 and self.found is None and self.main is not None:
-            one = <PyObject *>self.sole
-            Py_INCREF_PTR(one)
-            self.named = 1
-            self.sole = None
-            return one
-        if (self.found is None or self.named == PyTuple_GET_SIZE_PTR(<PyObject *>self.found)) and self.main is not None:
-            self.search()
-        if self.found is None or self.named >= PyTuple_GET_SIZE_PTR(<PyObject *>self.found):
-            return NULL
-        one = PyTuple_GET_ITEM_PTR(<PyObject *>self.found, self.named)
-        Py_INCREF_PTR(one)
-        self.named += 1
-        return one
+            if self.named < 0:
+                self.named = 1
+                return self.sole
+            if self.main is not None and self.named >= PyTuple_GET_SIZE_PTR(<PyObject *>self.found):
+                self.search()
+            if self.named < PyTuple_GET_SIZE_PTR(<PyObject *>self.found):
+                self.named += 1
+                return <object>PyTuple_GET_ITEM_PTR(<PyObject *>self.found, self.named - 1)
+        raise StopIteration
 
     cdef int search(self) except -1:
         """Find the others."""
         cdef Scratch s
         cdef MainNode main = self.main
         self.main = None
-        _prepare(&s, self.trie, self.topic)
+        if self.size:
+            s.walk.size = self.size
+            s.walk.reserved = self.reserved
+            memcpy(s.walk.words, self.words, self.size * sizeof(word))
+            _lay_out(&s, <PyObject *>self.trie._plan, self.topic)
+        else:
+            _prepare(&s, self.trie, self.topic)
         _begin(&s, False)
         try:
-            _read_below(&s, main, <PyObject *>self.exact)
+            _read_below(&s, main, &self.passed if self.size else NULL, <PyObject *>self.exact)
             self.found = _answer(&s, <PyObject *>self.trie._plan, True)
         finally:
             _release(&s)

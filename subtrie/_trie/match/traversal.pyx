@@ -72,31 +72,37 @@ cdef int traverse(Traversal *t, PyObject *first, PyObject *main) noexcept nogil:
     Breadth first: the levels noted are the queue. A level's main node is noted, and fetched into the cache, some time
     before it is looked at."""
     cdef Ends ends
-    cdef uint64_t *at
-    cdef uint64_t *noted
-    cdef Py_ssize_t passed
-    cdef int outcome = THROUGH
     t.seen.count = t.found.count = 0
     if t.trails != NULL:
         t.trails.above.count = t.trails.levels.count = 0
     t.level = <uint64_t>-1
     ends = _ends(t)
-    at = ends.seen
     _note_both(&ends, first, main, 1)
+    return _go_through(t, &ends, True)
+
+
+cdef inline int _go_through(Traversal *t, Ends *ends, bint from_first) noexcept nogil:
+    """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's."""
+    cdef uint64_t *at = t.seen.items
+    cdef uint64_t *noted
+    cdef Py_ssize_t passed
+    cdef int outcome = THROUGH
     while at != ends.seen and outcome == THROUGH:
         if ends.seen > ends.seen_limit or ends.found > ends.found_limit:
             passed = at - t.seen.items
-            _settle(t, &ends)
+            _settle(t, ends)
             if not _more_room(t):
                 return NO_MEMORY
-            ends = _ends(t)
+            ends[0] = _ends(t)
             at = t.seen.items + passed
         noted = at
         at += NOTED
         if noted[2]:
             t.level += 1
-            outcome = _level(t, &ends, <PyObject *>noted[0], <PyObject *>noted[1], noted[2], noted == t.seen.items)
-    _settle(t, &ends)
+            outcome = _level(
+                t, ends, <PyObject *>noted[0], <PyObject *>noted[1], noted[2], from_first and noted == t.seen.items
+            )
+    _settle(t, ends)
     return outcome
 
 
@@ -329,33 +335,56 @@ cdef inline int _literal(
 
 # ------------------------------------------------------------------------------------------------- the topic's own filter
 
-cdef int find_named(Traversal *t, PyObject *main) noexcept nogil:
+cdef int find_named(Traversal *t, PyObject *main, Passed *passed) noexcept nogil:
     """Look for the branch of the filter that is the topic itself, below the first main node. No word of the topic is
     what a wildcard is in a filter. ENOUGH: it is what was found, and somebody is subscribed to it. THROUGH: there is
     none. As `_asked_by_name` in literal_first.py."""
     cdef const word *w = &t.whole if t.exact else t.words
-    cdef const word *end = w + 1 if t.exact else t.words + t.size
-    cdef PyObject *branch
-    t.found.count = 0
+    cdef const word *begin = w
+    cdef const word *end = w + 1 if t.exact else w + t.size
+    cdef PyObject *branch = NULL
+    t.found.count = passed.count = 0
     while True:
-        if slot_read(CTRIE_SLOT(main)) != Py_None:
-            t.pending_main = main
-            return PENDING
+        if passed.count <= KEPT:
+            passed.mains[passed.count] = main
+            passed.taken[passed.count] = w - begin
+            passed.count += 1
+        else:
+            passed.count = KEPT + 2
+        if w == end:
+            return ENOUGH if buffer_push(&t.found, <uint64_t>branch) else NO_MEMORY
         branch = _branch_of(t, main, w)
         if branch == NULL:
             return PENDING if t.pending != NULL else THROUGH
         w += _followed(t, branch, w, end)
-        if w > end:
+        if w > end or (w == end and not SUBTRIE_ALONE(branch) and CTRIE_VALUE(branch) == Py_None):
             return THROUGH
-        if w == end:
-            if not SUBTRIE_ALONE(branch) and CTRIE_VALUE(branch) == Py_None:
+        if SUBTRIE_NEXT(branch) == Py_None:
+            if w != end:
                 return THROUGH
             return ENOUGH if buffer_push(&t.found, <uint64_t>branch) else NO_MEMORY
-        branch = SUBTRIE_NEXT(branch)
-        if branch == Py_None:
-            return THROUGH
-        t.pending = branch
-        main = slot_read(CTRIE_SLOT(branch))
+        main = slot_read(CTRIE_SLOT(SUBTRIE_NEXT(branch)))
+        if _is_pending(t, SUBTRIE_NEXT(branch), main):
+            return PENDING
+
+
+cdef int traverse_beside(Traversal *t, const Passed *passed, PyObject *named) noexcept nogil:
+    """As `traverse`, where the topic's own filter is known, which comes first of what is found: of the levels on the way
+    to it only the wildcards are still to be looked at, for a word leads to one branch."""
+    cdef Ends ends
+    cdef int i, outcome
+    t.seen.count = t.found.count = 0
+    if buffer_room_for(&t.seen, (KEPT + 1) * 2 * NOTED) == NULL or not buffer_push(&t.found, <uint64_t>named):
+        return NO_MEMORY
+    if buffer_room_for(&t.found, (KEPT + 1) * 2) == NULL:
+        return NO_MEMORY
+    ends = _ends(t)
+    for i in range(passed.count):
+        if i or not t.reserved:
+            outcome = _wildcards(t, &ends, passed.mains[i], <uint64_t>1 << passed.taken[i])
+            if outcome != THROUGH:
+                return outcome
+    return _go_through(t, &ends, False)
 
 
 cdef inline PyObject *_branch_of(Traversal *t, PyObject *main, const word *w) noexcept nogil:
