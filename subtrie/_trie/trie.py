@@ -34,7 +34,7 @@ if not cython.compiled:
     from subtrie._trie.groups import members_of
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
-    from subtrie._trie.match.deliveries import merged
+    from subtrie._trie.match.deliveries import check_merge, merged
     from subtrie._trie.match.questions_interpreted import (
         Matchable,
         Plan,
@@ -76,7 +76,7 @@ else:
     from cython.cimports.subtrie._trie.groups import members_of
     from cython.cimports.subtrie._trie.match.answer_cache import counts as cache_counts
     from cython.cimports.subtrie._trie.match.answer_cache import forget, new_cache
-    from cython.cimports.subtrie._trie.match.deliveries import merged
+    from cython.cimports.subtrie._trie.match.deliveries import check_merge, merged
     from cython.cimports.subtrie._trie.match.questions import (
         Matchable,
         Plan,
@@ -101,7 +101,7 @@ from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
 from subtrie._trie.match.columns import columns_of
-from subtrie._trie.match.deliveries import Delivery, Subscription, check_merge, held_later
+from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
 from subtrie._trie.match.reading import path_of, words_of
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
