@@ -44,6 +44,8 @@ MODULES = {
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.pyx",
     "subtrie._trie.editing": "subtrie/_trie/editing.py",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
+    "subtrie._trie.queries.literal_first": "subtrie/_trie/queries/literal_first.py",
+    "subtrie._trie.queries.overlapping": "subtrie/_trie/queries/overlapping.py",
     "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
     "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
     "subtrie._trie.topic_store": "subtrie/_trie/topic_store.py",

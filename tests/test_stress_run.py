@@ -18,7 +18,6 @@ from stress.processes import Tally
 from stress.recorder.campaign import Settings, run_workloads
 from stress.recorder.workload import Workload
 from stress.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest, TopicsUnderTest
-from stress.tries.topics import Topics
 
 SEEDS = [1, 2, 3]
 

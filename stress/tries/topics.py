@@ -7,7 +7,7 @@ instant, answered by naive scan.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import Element, FrozenMap, State, without_order
@@ -33,7 +33,7 @@ class Topics(Map):
     name = "topics"
     read_only = Map.read_only | {"matching"}
     vocabulary = Map.vocabulary | {"matching"}
-    parameters = {**Map.parameters, "matching": "filter"}
+    parameters: ClassVar[dict[str, str]] = {**Map.parameters, "matching": "filter"}
 
     def __init__(
         self, initial: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None, *, dialect: str = "amqp"
@@ -69,7 +69,7 @@ class Topics(Map):
 
     def footprint(self, operation: Operation, universe: Collection[Element]) -> Any:
         if operation.op == "matching":
-            return self._matching(operation.args[0], universe)
+            return self._matching(str(operation.args[0]), universe)
         return super().footprint(operation, universe)
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:

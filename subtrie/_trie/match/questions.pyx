@@ -740,6 +740,8 @@ cpdef object exact_first(Matchable trie, topic):
     cdef PyObject *exact = NULL
     if <PyObject *>trie._home != Py_None or not _split_in_place(&s, <Plan><PyObject *>trie._plan, topic):
         return None
+    if s.walk.size > KEPT:
+        return None
     _lay_out(&s, <PyObject *>trie._plan, topic)
     main = main_for_good(trie)
     _begin(&s, False)
@@ -750,7 +752,7 @@ cpdef object exact_first(Matchable trie, topic):
             return None
         if exact != NULL:
             return _search_later(&s, trie, topic, main, exact, &passed)
-        _read_below(&s, main, NULL, NULL)
+        _read_below(&s, main, &passed, NULL)
         return iter(_answer(&s, <PyObject *>trie._plan, True))
     finally:
         _release(&s)
@@ -801,9 +803,8 @@ cdef int _read_below(Scratch *s, MainNode main, const Passed *passed, PyObject *
     cdef object root = None
     while True:
         pin()
-        if passed == NULL:
+        if named == NULL:
             outcome = traverse(&s.walk, NULL, <PyObject *>main)
-            _put_first(&s.walk.found, <uint64_t>named)
         else:
             outcome = traverse_beside(&s.walk, passed, named)
         if outcome == PENDING:
@@ -816,15 +817,6 @@ cdef int _read_below(Scratch *s, MainNode main, const Passed *passed, PyObject *
         return 0
 
 
-cdef inline void _put_first(buffer *found, uint64_t first) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(found.count):
-        if found.items[i] == first:
-            found.items[i] = found.items[0]
-            found.items[0] = first
-            return
-
-
 cdef ExactFirst _search_later(
     Scratch *s, Matchable trie, topic, MainNode main, PyObject *exact, const Passed *passed
 ):
@@ -834,11 +826,10 @@ cdef ExactFirst _search_later(
     rest.topic = topic
     rest.main = main
     rest.exact = <Branch>exact
-    if s.walk.size <= KEPT and passed.count <= KEPT + 1 and not s.walk.exact:
-        rest.size = s.walk.size
-        rest.reserved = s.walk.reserved
-        rest.passed = passed[0]
-        memcpy(rest.words, s.walk.words, rest.size * sizeof(word))
+    rest.size = s.walk.size
+    rest.reserved = s.walk.reserved
+    rest.passed = passed[0]
+    memcpy(rest.words, s.walk.words, rest.size * sizeof(word))
     if s.subscribers.count == 2:
         rest.sole = <object><PyObject *>s.subscribers.items[0]
         rest.found = ()
@@ -863,7 +854,8 @@ cdef class ExactFirst:
     cdef object sole        # who is named first, where only one asked for the topic and `named` is -1
     cdef tuple found        # who is named, the first `named` of them having been
     cdef Py_ssize_t named
-    cdef Py_ssize_t size    # of what is kept of the first look, borrowed from `topic` and from what `main` leads to; or 0
+    # What is kept of the first look is borrowed from `topic`, and from what `main` leads to.
+    cdef Py_ssize_t size
     cdef bint reserved
     cdef word words[KEPT]
     cdef Passed passed
@@ -888,16 +880,13 @@ cdef class ExactFirst:
         cdef Scratch s
         cdef MainNode main = self.main
         self.main = None
-        if self.size:
-            s.walk.size = self.size
-            s.walk.reserved = self.reserved
-            memcpy(s.walk.words, self.words, self.size * sizeof(word))
-            _lay_out(&s, <PyObject *>self.trie._plan, self.topic)
-        else:
-            _prepare(&s, self.trie, self.topic)
+        s.walk.size = self.size
+        s.walk.reserved = self.reserved
+        memcpy(s.walk.words, self.words, self.size * sizeof(word))
+        _lay_out(&s, <PyObject *>self.trie._plan, self.topic)
         _begin(&s, False)
         try:
-            _read_below(&s, main, &self.passed if self.size else NULL, <PyObject *>self.exact)
+            _read_below(&s, main, &self.passed, <PyObject *>self.exact)
             self.found = _answer(&s, <PyObject *>self.trie._plan, True)
         finally:
             _release(&s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ctrie._nodes import Rooted
@@ -154,8 +154,9 @@ def _answer(
     return answer, False
 
 
-def exact_first(trie: Matchable, topic: str) -> None:
+def exact_first(trie: Matchable, topic: str) -> Iterator[Any] | None:
     """The compiled body answers `match_iter`, where it can; here literal_first.py always does."""
+    return None
 
 
 def has_match(trie: Matchable, topic: str) -> bool:

@@ -59,12 +59,12 @@ cdef struct Traversal:
 cdef int traverse(Traversal *t, PyObject *first, PyObject *main) noexcept nogil
 
 cdef enum:
-    KEPT = 8                # words of a topic, at most, whose levels are kept
+    KEPT = 12               # words, at most, of a topic whose own filter is looked for
 
 cdef struct Passed:         # what was passed on the way to the topic's own filter
     PyObject *mains[KEPT + 1]   # of each level its first main node
     int taken[KEPT + 1]         # and how many words had been taken by then
-    int count                   # of levels; KEPT + 2: there were too many
+    int count                   # of levels
 
 cdef int find_named(Traversal *t, PyObject *main, Passed *passed) noexcept nogil
 cdef int traverse_beside(Traversal *t, const Passed *passed, PyObject *named) noexcept nogil

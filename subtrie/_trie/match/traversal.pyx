@@ -160,11 +160,14 @@ cdef int _whole(Traversal *t, Ends *ends, PyObject *level, PyObject *main) noexc
 
 cdef int _first_of_exact(Traversal *t, Ends *ends, PyObject *level, PyObject *main) noexcept nogil:
     """The same with the words: look for all that may match."""
+    cdef int outcome = _literal(t, ends, level, main, &t.whole, <uint64_t>1 << t.size)
+    return outcome if outcome != THROUGH else _first_of_exact_but_whole(t, ends, main)
+
+
+cdef inline int _first_of_exact_but_whole(Traversal *t, Ends *ends, PyObject *main) noexcept nogil:
     cdef uint64_t bitmap = CTRIE_BITMAP(main)
     cdef PyObject *marked
     cdef int outcome = THROUGH if t.reserved else _wildcards(t, ends, main, 1)
-    if outcome == THROUGH:
-        outcome = _literal(t, ends, level, main, &t.whole, <uint64_t>1 << t.size)
     if outcome != THROUGH or not bitmap >> MARKED & 1:
         return outcome
     marked = CTRIE_CHILD(main, popcount(bitmap & (flag_at(MARKED, 0) - 1)))
@@ -337,22 +340,19 @@ cdef inline int _literal(
 
 cdef int find_named(Traversal *t, PyObject *main, Passed *passed) noexcept nogil:
     """Look for the branch of the filter that is the topic itself, below the first main node. No word of the topic is
-    what a wildcard is in a filter. ENOUGH: it is what was found, and somebody is subscribed to it. THROUGH: there is
-    none. As `_asked_by_name` in literal_first.py."""
+    what a wildcard is in a filter, and there are KEPT at most. ENOUGH: it is what was found, and somebody is subscribed
+    to it. THROUGH: there is none. As `_asked_by_name` in literal_first.py."""
     cdef const word *w = &t.whole if t.exact else t.words
     cdef const word *begin = w
     cdef const word *end = w + 1 if t.exact else w + t.size
     cdef PyObject *branch = NULL
     t.found.count = passed.count = 0
     while True:
-        if passed.count <= KEPT:
-            passed.mains[passed.count] = main
-            passed.taken[passed.count] = w - begin
-            passed.count += 1
-        else:
-            passed.count = KEPT + 2
+        passed.mains[passed.count] = main
+        passed.taken[passed.count] = w - begin
+        passed.count += 1
         if w == end:
-            return ENOUGH if buffer_push(&t.found, <uint64_t>branch) else NO_MEMORY
+            break
         branch = _branch_of(t, main, w)
         if branch == NULL:
             return PENDING if t.pending != NULL else THROUGH
@@ -360,12 +360,13 @@ cdef int find_named(Traversal *t, PyObject *main, Passed *passed) noexcept nogil
         if w > end or (w == end and not SUBTRIE_ALONE(branch) and CTRIE_VALUE(branch) == Py_None):
             return THROUGH
         if SUBTRIE_NEXT(branch) == Py_None:
-            if w != end:
-                return THROUGH
-            return ENOUGH if buffer_push(&t.found, <uint64_t>branch) else NO_MEMORY
+            if w == end:
+                break
+            return THROUGH
         main = slot_read(CTRIE_SLOT(SUBTRIE_NEXT(branch)))
         if _is_pending(t, SUBTRIE_NEXT(branch), main):
             return PENDING
+    return ENOUGH if buffer_push(&t.found, <uint64_t>branch) else NO_MEMORY
 
 
 cdef int traverse_beside(Traversal *t, const Passed *passed, PyObject *named) noexcept nogil:
@@ -374,11 +375,16 @@ cdef int traverse_beside(Traversal *t, const Passed *passed, PyObject *named) no
     cdef Ends ends
     cdef int i, outcome
     t.seen.count = t.found.count = 0
-    if buffer_room_for(&t.seen, (KEPT + 1) * 2 * NOTED) == NULL or not buffer_push(&t.found, <uint64_t>named):
-        return NO_MEMORY
-    if buffer_room_for(&t.found, (KEPT + 1) * 2) == NULL:
+    if (
+        buffer_room_for(&t.seen, (KEPT + 2) * 2 * NOTED) == NULL
+        or buffer_room_for(&t.found, (KEPT + 2) * 2) == NULL
+        or not buffer_push(&t.found, <uint64_t>named)
+    ):
         return NO_MEMORY
     ends = _ends(t)
+    if t.exact:     # the whole topic is one word, and what begins with a word is behind the mark
+        outcome = _first_of_exact_but_whole(t, &ends, passed.mains[0])
+        return outcome if outcome != THROUGH else _go_through(t, &ends, False)
     for i in range(passed.count):
         if i or not t.reserved:
             outcome = _wildcards(t, &ends, passed.mains[i], <uint64_t>1 << passed.taken[i])

@@ -7,8 +7,8 @@ in the branches (topic_edits.py), so an answer takes no text: the walk collects 
 A filter that has `many_words` before its end (AMQP's `a.#.b`) is walked as far as that word, and what is found is then
 compared as a whole.
 
-In a store of a million topics the walk waits for memory most of its time. So it goes through a few levels at a time, and
-before it looks at their nodes, it has all of them fetched, side by side, as `warm` in ctrie/_descent.py.
+In a store of a million topics the walk waits for memory most of its time. So it goes through a few levels at a time,
+and before it looks at their nodes, it has all of them fetched, side by side, as `warm` in ctrie/_descent.py.
 """
 
 from __future__ import annotations
