@@ -108,6 +108,7 @@ cdef extern from *:
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     PyObject *referred_to(PyObject *reference)
     object PyTuple_New(Py_ssize_t size)
+    object PyMethod_New(object function, object owner)
     bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
     bint may_be_in_cycle(PyObject *o)
     uint64_t nanoseconds()
@@ -503,6 +504,25 @@ cdef bint _hand_over(tuple answer, const uint64_t *items) noexcept:
     return in_cycles
 
 
+cdef object _living_method(PyObject *reference):
+    """As `HeldMethod.__call__`."""
+    cdef PyObject *owner = referred_to(reference)
+    cdef PyObject *function
+    if owner == NULL:
+        return None
+    one = <object>owner
+    Py_DECREF_PTR(owner)
+    held = (<object>reference).function
+    if type(held) is str:
+        return getattr(one, held)
+    function = referred_to(<PyObject *>held)
+    if function == NULL:
+        return None
+    method = PyMethod_New(<object>function, one)
+    Py_DECREF_PTR(function)
+    return method
+
+
 cdef int _keep_living(buffer *subscribers) except -1:
     """Put subscribers in the places of references to them, and drop those who are gone: before repeated ones are dropped,
     lest of two equal ones the one is dropped that lives."""
@@ -517,7 +537,7 @@ cdef int _keep_living(buffer *subscribers) except -1:
             alive = referred_to(reference)
         elif CTRIE_IS(reference, HELD_METHOD):
             try:
-                method = (<object>reference)()
+                method = _living_method(reference)
             except BaseException:       # what was not looked at is still to be let go
                 memmove(items + kept, items + i, (count - i) * sizeof(uint64_t))
                 subscribers.count = kept + count - i
