@@ -78,10 +78,10 @@ cdef int traverse(Traversal *t, PyObject *first, PyObject *main) noexcept nogil:
     t.level = <uint64_t>-1
     ends = _ends(t)
     _note_both(&ends, first, main, 1)
-    return _go_through(t, &ends, True)
+    return _go_through(t, ends, True)
 
 
-cdef inline int _go_through(Traversal *t, Ends *ends, bint from_first) noexcept nogil:
+cdef inline int _go_through(Traversal *t, Ends ends, bint from_first) noexcept nogil:
     """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's."""
     cdef uint64_t *at = t.seen.items
     cdef uint64_t *noted
@@ -90,19 +90,19 @@ cdef inline int _go_through(Traversal *t, Ends *ends, bint from_first) noexcept 
     while at != ends.seen and outcome == THROUGH:
         if ends.seen > ends.seen_limit or ends.found > ends.found_limit:
             passed = at - t.seen.items
-            _settle(t, ends)
+            _settle(t, &ends)
             if not _more_room(t):
                 return NO_MEMORY
-            ends[0] = _ends(t)
+            ends = _ends(t)
             at = t.seen.items + passed
         noted = at
         at += NOTED
         if noted[2]:
             t.level += 1
             outcome = _level(
-                t, ends, <PyObject *>noted[0], <PyObject *>noted[1], noted[2], from_first and noted == t.seen.items
+                t, &ends, <PyObject *>noted[0], <PyObject *>noted[1], noted[2], from_first and noted == t.seen.items
             )
-    _settle(t, ends)
+    _settle(t, &ends)
     return outcome
 
 
@@ -384,13 +384,13 @@ cdef int traverse_beside(Traversal *t, const Passed *passed, PyObject *named) no
     ends = _ends(t)
     if t.exact:     # the whole topic is one word, and what begins with a word is behind the mark
         outcome = _first_of_exact_but_whole(t, &ends, passed.mains[0])
-        return outcome if outcome != THROUGH else _go_through(t, &ends, False)
+        return outcome if outcome != THROUGH else _go_through(t, ends, False)
     for i in range(passed.count):
         if i or not t.reserved:
             outcome = _wildcards(t, &ends, passed.mains[i], <uint64_t>1 << passed.taken[i])
             if outcome != THROUGH:
                 return outcome
-    return _go_through(t, &ends, False)
+    return _go_through(t, ends, False)
 
 
 cdef inline PyObject *_branch_of(Traversal *t, PyObject *main, const word *w) noexcept nogil:
