@@ -3,6 +3,10 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Slot
+cdef extern from "watch.h":
+    bint is_watching "ctrie_is_watching" ()
+    void watch_more "ctrie_watch" (int more)
+
 from ctrie._nodes cimport Edit, INode, Pair, Root, Rooted, SNode
 
 cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
@@ -43,7 +47,9 @@ cdef class Ctrie(Rooted):
     @cython.locals(hash=uint64_t, outcome=int)
     cdef object _put_if_absent(self, object key, object value, object default)
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
+    @cython.locals(found=SNode)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
+    cdef object _watch_on(self, object watch, str operation, object key, uint64_t hash)
     @cython.locals(edit=MapEdit)
     cdef MapEdit _map_edit(self, int mode, object key, uint64_t hash, object value, SNode expected)
     @cython.locals(hash=uint64_t, sn=SNode)
@@ -55,6 +61,7 @@ cdef class Ctrie(Rooted):
     cdef Ctrie _with_root(self, Root root)
 
 cdef Root _frozen(Ctrie trie)
+cdef bint _has_changed(int mode, SNode found, SNode expected) noexcept
 cdef bint _compares_as(Ctrie one, Ctrie other) except -1
 @cython.locals(remade=Ctrie)
 cpdef Ctrie _remade(object cls, object hash, object equal)

@@ -68,6 +68,14 @@ else:
     )
 
 from ctrie._nodes import check_level, differences, parts, shape, snodes
+from ctrie._own_changes import Watch, note_change
+
+if not cython.compiled:  # the compiled body (c/watch.h) looks at a number of the thread's own
+    from ctrie._own_changes import is_watching
+
+    def watch_more(count: int) -> None:
+        """The compiled twin counts how many operations watch the present thread."""
+
 
 PUT = 0
 PUT_IF_ABSENT = 1
@@ -276,6 +284,8 @@ class Ctrie(Rooted):
         """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it was
         so. O(log n), lock-free.
 
+        A value whose `__eq__` changes `key` each time is in its own way: RuntimeError, as in `compute`.
+
         >>> m = Ctrie({"a": 1})
         >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
         (False, True, 3)
@@ -283,7 +293,8 @@ class Ctrie(Rooted):
         return self._edit_if(REPLACE_SAME, key, old, new)
 
     def remove_if(self, key: Any, old: Any) -> bool:
-        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); tell whether.
+        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); tell whether. Errors as
+        `replace_if`.
 
         >>> m = Ctrie({"a": 1})
         >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
@@ -304,8 +315,9 @@ class Ctrie(Rooted):
         """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
 
         Atomic: nobody changes the value between the one that `fn` saw and the one that it returned. `fn` may be called
-        again when another thread was faster, so it should have no side effects; if it changes `key` itself, it is in
-        its own way for ever. What it raises reaches the caller and nothing is changed.
+        again when another thread was faster, so it should have no side effects. What it raises reaches the caller, and
+        nothing is changed. If it changes `key` itself each time, it is in its own way: RuntimeError after ten calls.
+        That is told of changes by the thread that calls it; to wait for another thread that changes `key` is not.
 
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
@@ -315,17 +327,24 @@ class Ctrie(Rooted):
         if not callable(fn):
             raise TypeError(f"compute() takes a function of the present value, not {type(fn).__name__}")
         hash = self._hash_of(key)
-        # Progress: a round that does not return found that another thread has changed this key.
+        watch = None
+        # Progress: a round that does not return found that another thread has changed this key, or that users' code in
+        # this one has, which the watch sees to the end of.
         while True:
-            sn = find(self, key, hash, self._equal)
-            if sn is None:
-                value = fn(default)
-                if self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None) is None:
+            if watch is not None:
+                watch_more(1)
+            try:
+                if watch is not None:
+                    watch.begin()
+                sn = find(self, key, hash, self._equal)
+                value = fn(default if sn is None else sn.value)
+                if self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
                     return value
-            else:
-                value = fn(sn.value)
-                if self._edit_hashed(REPLACE_SAME, key, hash, value, sn) is sn:
-                    return value
+            finally:
+                if watch is not None:
+                    watch_more(-1)
+                    watch.end()
+            watch = self._watch_on(watch, "compute", key, hash)
 
     def get_or_create(self, key: Any, factory: Callable[[], Any]) -> Any:
         """Return the value of `key`, calling `factory()` to make it if there is none; at most once per key.
@@ -584,12 +603,16 @@ class Ctrie(Rooted):
         hash = self._hash_of(key)
         if put_quickly(self, key, hash, self._equal, value, False) == UNDONE:
             self._edit_hashed(PUT, key, hash, value, None)
+        elif is_watching():
+            note_change(self, key, hash)
 
     def _put_if_absent(self, key: Any, value: Any, default: Any) -> Any:
         self._writable()
         hash = self._hash_of(key)
         outcome = put_quickly(self, key, hash, self._equal, value, True)
         if outcome == STORED:
+            if is_watching():
+                note_change(self, key, hash)
             return default
         if outcome == THERE:
             present = find_value(self, key, hash, self._equal, _ABSENT)
@@ -603,7 +626,10 @@ class Ctrie(Rooted):
         return self._edit_hashed(mode, key, self._hash_of(key), value, expected)
 
     def _edit_hashed(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> SNode | None:
-        return edit_trie(self._root, self._map_edit(mode, key, hash, value, expected))
+        found = edit_trie(self._root, self._map_edit(mode, key, hash, value, expected))
+        if is_watching() and _has_changed(mode, found, expected):
+            note_change(self, key, hash)
+        return found
 
     def _map_edit(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> MapEdit:
         edit: MapEdit = MapEdit.__new__(MapEdit)
@@ -618,13 +644,31 @@ class Ctrie(Rooted):
     def _edit_if(self, mode: int, key: Any, old: Any, new: Any) -> bool:
         self._writable()
         hash = self._hash_of(key)
-        # Progress: a round that does not return found that another thread has changed this key.
+        watch = None
+        # Progress: as in `compute`.
         while True:
-            sn = find(self, key, hash, self._equal)
-            if sn is None or not (sn.value is old or sn.value == old):
-                return False
-            if self._edit_hashed(mode, key, hash, new, sn) is sn:
-                return True
+            if watch is not None:
+                watch_more(1)
+            try:
+                if watch is not None:
+                    watch.begin()
+                sn = find(self, key, hash, self._equal)
+                if sn is None or not (sn.value is old or sn.value == old):
+                    return False
+                if self._edit_hashed(mode, key, hash, new, sn) is sn:
+                    return True
+            finally:
+                if watch is not None:
+                    watch_more(-1)
+                    watch.end()
+            watch = self._watch_on(watch, "replace_if" if mode == REPLACE_SAME else "remove_if", key, hash)
+
+    def _watch_on(self, watch: Any, operation: str, key: Any, hash: int) -> Any:
+        """After a round that came to nothing: return what watches the next one."""
+        if watch is None:
+            return Watch(self, hash)
+        watch.end_round(operation, key, self._equal)
+        return watch
 
     def _creations_root(self) -> Root:
         root = load(self._creations)
@@ -668,6 +712,15 @@ class Ctrie(Rooted):
 
 def _frozen(trie: Ctrie) -> Root:
     return freeze_root(trie._root)
+
+
+def _has_changed(mode: int, found: SNode | None, expected: SNode | None) -> bool:
+    """Tell whether an edit that has found this has changed anything."""
+    if mode == PUT:
+        return True
+    if mode == PUT_IF_ABSENT:
+        return found is None
+    return found is not None and (mode in (REPLACE, REMOVE) or found is expected)
 
 
 def _compares_as(one: Ctrie, other: Ctrie) -> bool:

@@ -205,6 +205,26 @@ class TestReentry:
         assert trie["k"] == "newer"
         trie.check()
 
+    @pytest.mark.parametrize("operation", ["replace_if", "remove_if"])
+    def test_a_value_whose_comparison_changes_its_key_each_time_is_told(self, operation: str) -> None:
+        asked = []
+
+        class Meddling:
+            def __eq__(self, other: object) -> bool:
+                asked.append(other)
+                trie["k"] = Meddling()
+                return True
+
+            __hash__ = None  # type: ignore[assignment]
+
+        trie: Any = Ctrie({"k": Meddling()})
+        with pytest.raises(RuntimeError, match=f"{operation}: what it called for 'k' has changed that same key"):
+            OPERATIONS[operation](trie, "k")
+        assert len(asked) == 10
+        trie["k"] = "old"
+        assert OPERATIONS[operation](trie, "k") is True
+        trie.check()
+
     def test_a_map_that_is_its_own_key_function(self) -> None:
         numbers: Any = Ctrie()
 
@@ -323,6 +343,63 @@ class TestCompute:
         assert trie.compute("k", double, 100) == 200
         assert seen == [1, 5, 100]
         assert trie == {"k": 200}
+        trie.check()
+
+    OWN_CHANGES: dict[str, Callable[[Any], Any]] = {
+        "set": lambda m: m.__setitem__("k", object()),
+        "update": lambda m: m.update({"k": object()}),
+        "replace": lambda m: m.replace("k", object()),
+        "compute": lambda m: m.compute("k", lambda value: object()),
+        "in a compute of another key": lambda m: m.compute("j", lambda value: m.__setitem__("k", object())),
+        "pop and put_if_absent": lambda m: (m.pop("k", None), m.put_if_absent("k", object())),
+        "replace_if": lambda m: m.replace_if("k", m["k"], object()),
+    }
+
+    @pytest.mark.parametrize("change", OWN_CHANGES)
+    def test_a_function_that_changes_its_own_key_each_time_is_told(self, change: str) -> None:
+        trie: Any = Ctrie({"k": 1, "other": 2})
+        calls = []
+
+        def meddle(value: Any) -> Any:
+            calls.append(value)
+            self.OWN_CHANGES[change](trie)
+            return "done"
+
+        with pytest.raises(RuntimeError, match="compute: what it called for 'k' has changed that same key"):
+            trie.compute("k", meddle)
+        assert len(calls) == 10
+        assert trie["k"] != "done"
+        assert trie.compute("k", lambda value: 2) == 2
+        trie.check()
+
+    def test_a_function_that_leaves_its_own_key_as_it_was_is_not_blamed_for_what_others_change(self) -> None:
+        trie: Any = Ctrie({"k": 0})
+        calls = []
+
+        def look(value: int) -> int:
+            calls.append(value)
+            assert trie.setdefault("k", -1) == value
+            assert not trie.replace_if("k", -1, -2)
+            if len(calls) < 30:
+                run_together([lambda: trie.__setitem__("k", len(calls))])
+            return -value
+
+        assert trie.compute("k", look) == -29
+        trie.check()
+
+    def test_a_key_with_the_same_hash_is_another_key(self) -> None:
+        trie: Any = Ctrie(hash=lambda k: 1)
+        calls = []
+
+        def beside(value: Any) -> str:
+            calls.append(value)
+            trie["other"] = len(calls)
+            if len(calls) < 30:
+                run_together([lambda: trie.__setitem__("k", len(calls))])
+            return "done"
+
+        assert trie.compute("k", beside) == "done"
+        assert len(calls) == 30
         trie.check()
 
     def test_the_function_may_use_other_keys(self) -> None:

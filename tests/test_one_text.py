@@ -20,6 +20,7 @@ SLOTS_OWN: Final = {"ctrie/_native.pyx", "ctrie/_native.pxd", "ctrie/_row.pxd", 
 AT_MOST: Final = 0.36
 """Of the lines of all compiled sources; it may only fall, and is to get to 0.20."""
 STILL_TOUCHING: Final = {
+    "subtrie/_trie/match/named.pyx",
     "subtrie/_trie/match/questions.pyx",
     "subtrie/_trie/match/warming.pyx",
 }

@@ -35,6 +35,7 @@ from stress.checker.check import projections
 from stress.checker.components import Component
 from stress.checker.search import Search
 from stress.checker.unwritten_values import first_without_origin
+from stress.tries.topics import Topics
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 
@@ -93,6 +94,24 @@ def map_call(random: Random) -> Call:
             ("len", ()),
             ("clear", ()),
             ("popitem", ()),
+        ]
+    )
+
+
+def topic_call(random: Random) -> Call:
+    topic, value = random.choice(["a.b", "c"]), random.randrange(3)
+    return random.choice(
+        [
+            ("put", (topic, value)),
+            ("put", (topic, value)),
+            ("setdefault", (topic, value)),
+            ("get", (topic,)),
+            ("pop", (topic, None)),
+            ("popitem", ()),
+            ("matching", (random.choice(["#", "a.*", "c"]),)),
+            ("matching", (random.choice(["#", "a.*", "c"]),)),
+            ("items", ()),
+            ("clear", ()),
         ]
     )
 
@@ -163,6 +182,7 @@ KINDS: dict[str, tuple[Spec, Callable[[Random], Call]]] = {
     "map": (Map(), map_call),
     "kv": (KeyValue(), text_call),
     "subscriptions": (Subscriptions(), subscription_call),
+    "topics": (Topics(), topic_call),
     "multi-register": (MultiRegister(0), transaction),
     "queue": (Queue(), queue_call),
     "stack": (Stack(), stack_call),

@@ -18,7 +18,7 @@ from stress import Budget, Counter, Deferred, Map, Outcome, Queue, Subscriptions
 from stress.processes import Tally
 from stress.recorder.campaign import Settings, run_workloads
 from stress.recorder.workload import Workload
-from stress.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest
+from stress.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest, TopicsUnderTest
 
 SEEDS = [1, 2, 3]
 
@@ -143,6 +143,14 @@ class SharingMap(LockedMap):
 
     def snapshot(self) -> Deferred:
         return Deferred(lambda: list(self.content.items()))
+
+
+class TornStore(LockedMap):
+    """Asked by filter, it reads one topic after the other."""
+
+    def matching(self, filter: str) -> list[tuple[Any, Any]]:
+        found = [(topic, self.get(topic)) for topic in ("a.b", "a.c") if filter == "a.*"]
+        return [(topic, value) for topic, value in found if value is not None]
 
 
 COUNTING = [("increment",), ("value",)]
@@ -431,7 +439,7 @@ def run_target(workloads: list[Workload], **settings: Any) -> Outcome:
 class TestOurOwn:
     """The structures of this distribution; `python -m stress run` does the same for longer."""
 
-    @pytest.mark.parametrize("name", ["map", "subscriptions"])
+    @pytest.mark.parametrize("name", ["map", "subscriptions", "topics"])
     @pytest.mark.parametrize("threads", [2, 4])
     def test_they_are_linearizable(self, name: str, threads: int) -> None:
         outcome = run_target(TARGETS[name](), threads=threads, rounds=60)
@@ -442,3 +450,4 @@ class TestOurOwn:
     def test_adapters_pass_on_what_they_do_not_change(self) -> None:
         assert MapUnderTest({"a": 1}).get("a") == 1
         assert SubscriptionsUnderTest(TornMatcher()).match("a.b") == frozenset()
+        assert TopicsUnderTest(TornStore()).get("a.b") is None

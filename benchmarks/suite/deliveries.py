@@ -19,6 +19,9 @@ ONE_BY_ONE = "match one by one"
 class Someone:
     """A subscriber that can be weakly held."""
 
+    def told(self, topic: str) -> None:
+        """What such a one is called by."""
+
 
 def _groups(quick: bool) -> Iterator[Group]:
     filters = throughput_filters(count=100 if quick else 1_000)
@@ -26,9 +29,6 @@ def _groups(quick: bool) -> Iterator[Group]:
     trie = SubscriptionTrie()
     for number, filter in enumerate(filters):
         trie.subscribe(filter, number, qos=number % 3)
-    weak, people = SubscriptionTrie(weak=True), [Someone() for _ in filters]
-    for filter, someone in zip(filters, people, strict=True):
-        weak.subscribe(filter, someone)
     for topic in topics[:200]:
         same(trie.match(topic), [one.subscriber for one in trie.deliveries(topic)], "deliveries")
     ways: dict[str, Callable[[str], Any]] = {
@@ -38,8 +38,9 @@ def _groups(quick: bool) -> Iterator[Group]:
         "deliveries, merge='one'": partial(trie.deliveries, merge="one"),
         "deliveries, merge='best'": partial(trie.deliveries, merge="best"),
         "list(entries)": lambda topic: list(trie.entries(topic)),
+        "list(match)": lambda topic: list(trie.match(topic)),
         "list(match_iter)": lambda topic: list(trie.match_iter(topic)),
-        "match, weak=True": lambda topic, _=people: weak.match(topic),  # type: ignore[misc]
+        "next(match_iter)": lambda topic: next(trie.match_iter(topic)),
     }
     group = [
         Contender(name, partial(timed, partial(call_each, way, topics)), len(topics)) for name, way in ways.items()
@@ -49,6 +50,29 @@ def _groups(quick: bool) -> Iterator[Group]:
         own = entrant.texts(topics[::10])
         group.append(Contender(entrant.name, partial(timed, partial(call_each, matcher.match, own)), len(own)))
     yield group
+
+
+def _weak(quick: bool) -> Iterator[Group]:
+    filters = throughput_filters(count=100 if quick else 1_000)
+    topics = throughput_topics(filters, 2_000 if quick else 50_000)
+    people = [Someone() for _ in filters]
+    tries = {}
+    for weak in (False, True):
+        tries[weak, "objects"], tries[weak, "methods"] = SubscriptionTrie(weak=weak), SubscriptionTrie(weak=weak)
+        for filter, someone in zip(filters, people, strict=True):
+            tries[weak, "objects"].subscribe(filter, someone)
+            tries[weak, "methods"].subscribe(filter, someone.told)
+    for topic in topics[:200]:
+        for kind in ("objects", "methods"):
+            same(tries[False, kind].match(topic), tries[True, kind].match(topic), f"weakly held {kind}")
+
+    def ask(weak: bool, kind: str, _: list[Someone] = people) -> None:
+        call_each(tries[weak, kind].match, topics)
+
+    yield [
+        Contender(f"match of {kind}{', weak=True' * weak}", partial(timed, partial(ask, weak, kind)), len(topics))
+        for weak, kind in tries
+    ]
 
 
 def _batches(quick: bool) -> Iterator[Group]:
@@ -77,6 +101,14 @@ BENCHMARKS = [
         groups=_groups,
         baseline=BASELINE,
         note="The throughput workload, about 3 matches a message.",
+    ),
+    Benchmark(
+        name="weak",
+        title="Subscribers that are weakly held, among 1,000 filters",
+        operation="match",
+        groups=_weak,
+        baseline="match of objects",
+        note="The throughput workload. Of a bound method, what is held is its object; each match makes a method anew.",
     ),
     Benchmark(
         name="batches",

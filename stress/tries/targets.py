@@ -13,8 +13,9 @@ from typing import Any, Final
 from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of, unique
 from stress.specs import Map, Subscriptions
+from stress.tries.topics import Topics
 
-__all__ = ["TARGETS", "MapUnderTest", "SubscriptionsUnderTest"]
+__all__ = ["TARGETS", "MapUnderTest", "SubscriptionsUnderTest", "TopicsUnderTest"]
 
 
 class MapUnderTest:
@@ -90,6 +91,33 @@ class SubscriptionsUnderTest:
         """A snapshot, read later."""
         taken = self.trie.snapshot()
         return Deferred(lambda: [(entry.filter, entry.subscriber) for entry in taken.subscriptions()])
+
+
+class TopicsUnderTest:
+    """The calls of the specification of topics, on a store such as `subtrie.TopicStore`."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def matching(self, filter: str) -> list[tuple[str, Any]]:
+        """Topic and value of each topic that matches."""
+        return list(self.store.matching(filter))
+
+    def snapshot(self) -> Deferred:
+        """A snapshot, read later. What is written to a fork of it may show neither in it nor in the store."""
+        taken = self.store.snapshot()
+
+        def read() -> list[tuple[Any, Any]]:
+            fork = taken.fork()
+            fork["written.to.a.fork"] = True
+            for topic in taken:
+                del fork[topic]
+            return list(taken.items())
+
+        return Deferred(read)
 
 
 class Key(str):
@@ -194,7 +222,29 @@ def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bo
     return [*calls, *of_all] if whole else calls
 
 
+def _topic_workloads() -> list[Workload]:
+    subtrie = import_module("subtrie")
+
+    def store() -> TopicsUnderTest:
+        return TopicsUnderTest(subtrie.TopicStore())
+
+    shallow = _topic_calls(["a", "a.b", "a.c", "b.c"], ["a.*", "*.c", "#", "a.#", "a.b"])
+    deep = _topic_calls(["a.b.c.d", "a.b.c", "a.b.x.d", "x.y"], ["a.b.#", "a.*.*.d", "a.b.c.*", "*.b.#", "x.y"])
+    return [Workload(store, Topics(), each, _check, "topics") for each in (shallow, deep, [*shallow, *deep])]
+
+
+def _topic_calls(topics: Sequence[str], filters: Sequence[str]) -> list[tuple[Any, ...]]:
+    topic, filter = one_of(*topics), one_of(*filters)
+    of_one: list[tuple[Any, ...]] = [
+        ("__setitem__", topic, unique), ("__setitem__", topic, unique), ("setdefault", topic, unique),
+        ("pop", topic, None), ("pop", topic, None), ("__delitem__", topic), ("get", topic), ("__getitem__", topic),
+    ]  # fmt: skip
+    of_all = [("popitem",), ("items",), ("__len__",), ("snapshot",), ("clear",)]
+    return [*of_one * 2, *[("matching", filter)] * 8, *of_all]
+
+
 TARGETS: Final[Mapping[str, Callable[[], list[Workload]]]] = {
     "map": _map_workloads,
     "subscriptions": _subscription_workloads,
+    "topics": _topic_workloads,
 }

@@ -18,12 +18,14 @@ from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
+    from subtrie._trie.frozen import frozen_root
     from subtrie._trie.match.questions_interpreted import Matchable, Plan, filter_path
     from subtrie._trie.queries.topics_matching import topics_along
     from subtrie._trie.topic_edits import put_topic, take_topic
     from subtrie._trie.words import word_hash
 else:
     from cython.cimports.ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
+    from cython.cimports.subtrie._trie.frozen import frozen_root
     from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path
     from cython.cimports.subtrie._trie.queries.topics_matching import topics_along
     from cython.cimports.subtrie._trie.topic_edits import put_topic, take_topic
@@ -195,7 +197,7 @@ class TopicStore(Matchable):
         """
         dialect = self.dialect
         words = dialect.unshare(dialect.split_filter(filter))[1]
-        root = freeze_root(self._root)
+        root = frozen_root(self)
         if not words:
             pair = self._held(root, "")
             return iter(() if pair is None else (pair,))

@@ -41,8 +41,11 @@ cpdef tuple delivered(tuple found, object dialect, bint take_turns)
 cpdef tuple held(tuple found, object dialect)
 cdef object _value(Told one)
 cdef Told _given(bint delivers, Entry entry, object group, Told by, object dialect)
+cpdef object check_merge(object merge, object by)
 @cython.locals(one=Told, kept=list, places=dict, at=Py_ssize_t)
 cpdef tuple merged(tuple found, str merge, str by)
+@cython.locals(one=Told, taken=uint64_t, flag=uint64_t)
+cdef bint _are_distinct(tuple found) except -1
 @cython.locals(at=Py_ssize_t, hash=uint64_t, other=Told, same_hash=list)
 cdef Py_ssize_t _place(list kept, Told one, dict places) except -2
 @cython.locals(entry=Entry)

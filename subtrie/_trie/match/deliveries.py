@@ -24,11 +24,13 @@ from types import GenericAlias, MappingProxyType
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._arrays import flag_at
     from subtrie._trie.branch import Branch
     from subtrie._trie.groups import Shared
     from subtrie._trie.match.trail import text_of
     from subtrie._trie.subscribers import Entry, new_entry
 else:
+    from cython.cimports.ctrie._arrays import flag_at
     from cython.cimports.subtrie._trie.branch import Branch
     from cython.cimports.subtrie._trie.groups import Shared
     from cython.cimports.subtrie._trie.match.trail import text_of
@@ -280,7 +282,7 @@ def check_merge(merge: str, by: str) -> None:
 def merged(found: tuple[Told, ...], merge: str, by: str) -> tuple[Told, ...]:
     """Keep, of what each subscriber has for itself, all, some one, or one whose option `by` is greatest. What it has as
     a member of a group is kept beside that. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
-    if merge == ALL or len(found) < 2:
+    if merge == ALL or len(found) < 2 or _are_distinct(found):
         return found
     kept: list[Told] = []
     places: dict[int, list[int]] | None = {} if len(found) > FEW else None
@@ -291,6 +293,19 @@ def merged(found: tuple[Told, ...], merge: str, by: str) -> tuple[Told, ...]:
         elif merge == BEST and _is_better(one, kept[at], by):
             kept[at] = one
     return found if len(kept) == len(found) else tuple(kept)
+
+
+def _are_distinct(found: tuple[Told, ...]) -> bool:
+    """Tell whether no two of those who have it for themselves have the last six bits of their hashes in common: the
+    shortest proof that nobody comes twice."""
+    taken = 0
+    for one in found:
+        if one._group is None:
+            flag = flag_at(_hash(one), 0)
+            if taken & flag:
+                return False
+            taken |= flag
+    return True
 
 
 def _place(kept: list[Told], one: Told, places: dict[int, list[int]] | None) -> int:

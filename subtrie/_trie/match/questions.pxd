@@ -32,6 +32,7 @@ cdef class Matchable(Rooted):
 cpdef uint64_t word_hash(str word) except? 0
 cpdef tuple filter_path(Matchable trie, object filter)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
+cpdef object exact_first(Matchable trie, topic)
 cpdef bint has_match(Matchable trie, topic) except -1
 cpdef list match_many(Matchable trie, topics)
 cpdef tuple deliveries(Matchable trie, topic)

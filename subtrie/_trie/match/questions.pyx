@@ -18,23 +18,31 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memchr, memcpy, memmove
 
+cimport cython
+
+from ctrie._cnode cimport MainNode
+from ctrie._descent cimport help_pending
 from ctrie._native cimport (
     CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
 )
 from ctrie._nodes cimport INode, Root, freeze_root, hash_of as CTRIE_HASH, rdcss_read_root, value_of as CTRIE_VALUE
-from subtrie._trie.branch cimport Chain, sole_hash_of as SUBTRIE_ALONE
+from subtrie._trie.branch cimport Branch, Chain, sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.answer_cache cimport (
     ANSWER, DELIVERIES, FIRST, MOST_SEEN, ROOT, SUBSCRIBERS, TOPIC, Table, own_stripe, own_table, recall, remember,
     wanted_place
 )
 from subtrie._trie.match.dedupe cimport REPEATED, drop_repeated
+from subtrie._trie.frozen cimport main_for_good, root_over
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query, read_matches
 from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
 from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
 from subtrie._trie.match.trail cimport trail_add
-from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
+from subtrie._trie.match.named cimport KEPT, Passed, find_named, traverse_beside
+from subtrie._trie.match.traversal cimport (
+    CHANGED, ENOUGH, NO_MEMORY, PENDING, THROUGH, UNSPLIT, read_pinned, traverse
+)
 from subtrie._trie.match.walk cimport (
     ABOVE, MOST_WORDS, NOTED, Trails, Traversal, prefetch, prefetch_to_count
 )
@@ -103,6 +111,7 @@ cdef extern from *:
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     PyObject *referred_to(PyObject *reference)
     object PyTuple_New(Py_ssize_t size)
+    object PyMethod_New(object function, object owner)
     bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
     bint may_be_in_cycle(PyObject *o)
     uint64_t nanoseconds()
@@ -481,6 +490,25 @@ cdef bint _hand_over(tuple answer, const uint64_t *items) noexcept:
     return in_cycles
 
 
+cdef object _living_method(PyObject *reference):
+    """As `HeldMethod.__call__`."""
+    cdef PyObject *owner = referred_to(reference)
+    cdef PyObject *function
+    if owner == NULL:
+        return None
+    one = <object>owner
+    Py_DECREF_PTR(owner)
+    held = (<object>reference).function
+    if type(held) is str:
+        return getattr(one, held)
+    function = referred_to(<PyObject *>held)
+    if function == NULL:
+        return None
+    method = PyMethod_New(<object>function, one)
+    Py_DECREF_PTR(function)
+    return method
+
+
 cdef int _keep_living(buffer *subscribers) except -1:
     """Put subscribers in the places of references to them, and drop those who are gone: before repeated ones are dropped,
     lest of two equal ones the one is dropped that lives."""
@@ -495,7 +523,7 @@ cdef int _keep_living(buffer *subscribers) except -1:
             alive = referred_to(reference)
         elif CTRIE_IS(reference, HELD_METHOD):
             try:
-                method = (<object>reference)()
+                method = _living_method(reference)
             except BaseException:       # what was not looked at is still to be let go
                 memmove(items + kept, items + i, (count - i) * sizeof(uint64_t))
                 subscribers.count = kept + count - i
@@ -595,15 +623,20 @@ cdef Query _prepare(Scratch *s, Matchable trie, object topic):
         for i in range(s.walk.size):
             s.walk.words[i] = word_of_string(<PyObject *>query.words[i])
         s.walk.reserved = query.reserved
+    _lay_out(s, plan, topic if query is None else query.whole)
+    return query
+
+
+cdef inline void _lay_out(Scratch *s, PyObject *plan, whole) noexcept:
+    """Put into `s` what a traversal has to know besides the topic's words."""
     s.walk.exact = (<Plan>plan).exact
     if s.walk.exact:
-        s.walk.whole = word_of_string(<PyObject *>topic if query is None else <PyObject *>query.whole)
+        s.walk.whole = word_of_string(<PyObject *>whole)
     s.walk.full = ~<uint64_t>0 >> (63 - s.walk.size)
     s.walk.many_min = (<Plan>plan).many_min
     s.walk.separator = (<Plan>plan).separator_in_place
     s.walk.one = (<Plan>plan).one
     s.walk.many = (<Plan>plan).many
-    return query
 
 
 cdef int _begin(Scratch *s, bint only_first) except -1:
@@ -700,6 +733,170 @@ cdef inline bint _has_match_in_place(Scratch *s, Matchable trie) except -1:
         return s.walk.found.count > 0
     finally:
         _release(s)
+
+
+# ------------------------------------------------------------------------------------------------- exact matches first
+
+cpdef object exact_first(Matchable trie, topic):
+    """Return an iterator of what `match` returns, those first who asked for this very topic, all of the instant of the
+    call; None where that is left to literal_first.py, the text to read."""
+    cdef Scratch s
+    cdef Passed passed
+    cdef MainNode main
+    cdef PyObject *exact = NULL
+    if <PyObject *>trie._home != Py_None or not _split_in_place(&s, <Plan><PyObject *>trie._plan, topic):
+        return None
+    if s.walk.size > KEPT:
+        return None
+    _lay_out(&s, <PyObject *>trie._plan, topic)
+    main = main_for_good(trie)
+    _begin(&s, False)
+    try:
+        if not _has_wild_word(&s.walk):
+            exact = _take_named(&s, main, &passed)
+        if s.shared:
+            return None
+        if exact != NULL:
+            return _search_later(&s, trie, topic, main, exact, &passed)
+        _read_below(&s, main, &passed, NULL)
+        return iter(_answer(&s, <PyObject *>trie._plan, True))
+    finally:
+        _release(&s)
+
+
+cdef bint _has_wild_word(Traversal *t) noexcept:
+    """Tell whether a word of the topic would be a wildcard in a filter."""
+    cdef Py_ssize_t i
+    for i in range(t.size):
+        if t.words[i].length == 1 and (t.words[i].data[0] == <char>t.one or t.words[i].data[0] == <char>t.many):
+            return True
+    return False
+
+
+cdef PyObject *_take_named(Scratch *s, MainNode main, Passed *passed) except? NULL:
+    """Take the subscribers of the filter that is the topic itself. Returns its branch, or NULL."""
+    cdef int outcome
+    cdef bint taken = True
+    cdef object root = None
+    while True:
+        pin()
+        s.walk.pending = NULL
+        outcome = find_named(&s.walk, <PyObject *>main, passed)
+        if outcome == PENDING:
+            root = _help_below(root, main, &s.walk)
+            continue
+        if outcome == ENOUGH:
+            taken = _take_found(s)
+        unpin()
+        if outcome == NO_MEMORY or not taken:
+            raise MemoryError()
+        return <PyObject *>s.walk.found.items[0] if outcome == ENOUGH else NULL    # what `main` leads to stays
+
+
+cdef object _help_below(root, MainNode main, Traversal *t):
+    """Decide what is pending below a main node for good, for which it takes a root: made, unpinned, at the first try."""
+    if root is None:
+        unpin()
+        return root_over(main)
+    help_pending(<Root>root, t.pending, t.pending_main)
+    return root
+
+
+cdef int _read_below(Scratch *s, MainNode main, const Passed *passed, PyObject *named) except -1:
+    """As `_read`, below a main node for good: no second pass is needed. The branch `named`, if any, comes first."""
+    cdef int outcome
+    cdef bint taken
+    cdef object root = None
+    while True:
+        pin()
+        if named == NULL:
+            outcome = traverse(&s.walk, NULL, <PyObject *>main)
+        else:
+            outcome = traverse_beside(&s.walk, passed, named)
+        if outcome == PENDING:
+            root = _help_below(root, main, &s.walk)
+            continue
+        taken = outcome == THROUGH and _take_found(s)
+        unpin()
+        if not taken:
+            raise MemoryError()
+        return 0
+
+
+cdef ExactFirst _search_later(
+    Scratch *s, Matchable trie, topic, MainNode main, PyObject *exact, const Passed *passed
+):
+    """Hand the subscribers taken over to an iterator which searches when it has named them."""
+    cdef ExactFirst rest = ExactFirst.__new__(ExactFirst)
+    rest.trie = trie
+    rest.topic = topic
+    rest.main = main
+    rest.exact = <Branch>exact
+    rest.size = s.walk.size
+    rest.reserved = s.walk.reserved
+    rest.passed = passed[0]
+    memcpy(rest.words, s.walk.words, rest.size * sizeof(word))
+    if s.subscribers.count == 2:
+        rest.sole = <object><PyObject *>s.subscribers.items[0]
+        rest.found = ()
+        rest.named = -1
+        return rest
+    rest.found = PyTuple_New(s.subscribers.count // 2)
+    _hand_over(rest.found, s.subscribers.items)
+    s.subscribers.count = 0     # the references are the tuple's now
+    return rest
+
+
+@cython.freelist(4)
+@cython.final
+cdef class ExactFirst:
+    """Names the subscribers of a filter that is the topic itself, and then looks for the others, in what the trie was
+    when it was asked."""
+
+    cdef Matchable trie
+    cdef object topic
+    cdef MainNode main      # None: all are found
+    cdef Branch exact
+    cdef object sole        # who is named first, where only one asked for the topic and `named` is -1
+    cdef tuple found        # who is named, the first `named` of them having been
+    cdef Py_ssize_t named
+    # What is kept of the first look is borrowed from `topic`, and from what `main` leads to.
+    cdef Py_ssize_t size
+    cdef bint reserved
+    cdef word words[KEPT]
+    cdef Passed passed
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        with cython.critical_section(self):
+            if self.named < 0:
+                self.named = 1
+                return self.sole
+            if self.main is not None and self.named >= PyTuple_GET_SIZE_PTR(<PyObject *>self.found):
+                self.search()
+            if self.named < PyTuple_GET_SIZE_PTR(<PyObject *>self.found):
+                self.named += 1
+                return <object>PyTuple_GET_ITEM_PTR(<PyObject *>self.found, self.named - 1)
+        raise StopIteration
+
+    cdef int search(self) except -1:
+        """Find the others."""
+        cdef Scratch s
+        cdef MainNode main = self.main
+        self.main = None
+        s.walk.size = self.size
+        s.walk.reserved = self.reserved
+        memcpy(s.walk.words, self.words, self.size * sizeof(word))
+        _lay_out(&s, <PyObject *>self.trie._plan, self.topic)
+        _begin(&s, False)
+        try:
+            _read_below(&s, main, &self.passed, <PyObject *>self.exact)
+            self.found = _answer(&s, <PyObject *>self.trie._plan, True)
+        finally:
+            _release(&s)
+        return 0
 
 
 cpdef list match_many(Matchable trie, topics):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ctrie._nodes import Root, Rooted, freeze_root
@@ -34,6 +34,7 @@ __all__ = [
     "all_held",
     "deliveries",
     "deliveries_many",
+    "exact_first",
     "filter_path",
     "has_match",
     "hash_in_filter",
@@ -246,6 +247,11 @@ def _answer(
 
 def _has_groups(read: Read) -> bool:
     return any(isinstance(branch.value, Shared) for branch, _ in read.found)
+
+
+def exact_first(trie: Matchable, topic: str) -> Iterator[Any] | None:
+    """The compiled body answers `match_iter`, where it can; here literal_first.py always does."""
+    return None
 
 
 def has_match(trie: Matchable, topic: str) -> bool:

@@ -61,6 +61,7 @@ if not cython.compiled:
         make_room,
         note,
         note_above,
+        note_both,
         note_found,
         noted,
         prefetch,
@@ -112,6 +113,7 @@ else:
         make_room,
         note,
         note_above,
+        note_both,
         note_found,
         noted,
         prefetch,
@@ -149,7 +151,7 @@ def read_pinned(t: Traversal, root: Any) -> int:
             unpin()
             rdcss_read_root(cython.cast(Root, root))
             continue
-        outcome = traverse(t, first)
+        outcome = traverse(t, first, peek(first))
         if outcome == PENDING:
             help_pending(cython.cast(Root, root), t.pending, t.pending_main)
             continue
@@ -169,13 +171,18 @@ def still_holds(t: Traversal, root: Any, first: Any) -> bool:
     return peek(root) is first
 
 
-def traverse(t: Traversal, first: Any) -> int:
-    """The first pass, breadth first: the levels noted are the queue. A level's main node is noted, and fetched into the
-    processor's caches, some time before it is looked at."""
+def traverse(t: Traversal, first: Any, main: Any) -> int:
+    """The first pass, through the trie whose first I-node held `main`, breadth first: the levels noted are the queue. A
+    level's main node is noted, and fetched into the processor's caches, some time before it is looked at."""
     rewind(t)
     ends = ends_of(t)
+    note_both(address(ends), first, main, 1)
+    return go_through(t, ends, True)
+
+
+def go_through(t: Traversal, ends: Ends, from_first: bool) -> int:
+    """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's."""
     seen = t.seen.items
-    note(address(ends), first, 1)
     at = 0
     outcome = THROUGH
     while at != noted(seen, address(ends)) and outcome == THROUGH:
@@ -187,7 +194,8 @@ def traverse(t: Traversal, first: Any) -> int:
             seen = t.seen.items
         if seen[at + 2]:
             t.level += 1
-            outcome = _level(t, address(ends), as_node(seen[at]), as_node(seen[at + 1]), seen[at + 2], at == 0)
+            is_first = from_first and at == 0
+            outcome = _level(t, address(ends), as_node(seen[at]), as_node(seen[at + 1]), seen[at + 2], is_first)
         at += NOTED
     settle(t, address(ends))
     return outcome
@@ -199,7 +207,7 @@ def _level(t: Traversal, ends: Ends, level: Any, main: Any, positions: int, is_f
     if is_first and t.exact:
         return _first_of_exact(t, ends, level, main) if t.size else _whole(t, ends, level, main)
     if not (is_first and t.reserved):
-        outcome = _wildcards(t, ends, main, positions)
+        outcome = wildcards(t, ends, main, positions)
         if outcome != THROUGH:
             return outcome
     return _literals(t, ends, level, main, positions & (t.full >> 1))  # positions with a word after them
@@ -224,16 +232,20 @@ def _whole(t: Traversal, ends: Ends, level: Any, main: Any) -> int:
 
 def _first_of_exact(t: Traversal, ends: Ends, level: Any, main: Any) -> int:
     """The same with the words: look for all that may match."""
+    outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))
+    return outcome if outcome != THROUGH else first_of_exact_but_whole(t, ends, main)
+
+
+def first_of_exact_but_whole(t: Traversal, ends: Ends, main: Any) -> int:
+    """The same, but for the topic as a whole."""
     bitmap = bitmap_of(main)
-    outcome = THROUGH if t.reserved else _wildcards(t, ends, main, 1)
-    if outcome == THROUGH:
-        outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))
+    outcome = THROUGH if t.reserved else wildcards(t, ends, main, 1)
     if outcome != THROUGH or not bitmap >> MARKED & 1:
         return outcome
     return _visit(t, ends, _wild(main, bitmap, MARKED), 0, 1)
 
 
-def _wildcards(t: Traversal, ends: Ends, main: Any, positions: int) -> int:
+def wildcards(t: Traversal, ends: Ends, main: Any, positions: int) -> int:
     if not is_exactly(main, CNode):
         return _entombed_wildcard(t, ends, entombed_in(main), positions)
     bitmap = bitmap_of(main)

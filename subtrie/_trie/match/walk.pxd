@@ -112,11 +112,15 @@ cdef inline Py_ssize_t noted(const uint64_t *seen, const Ends *ends) noexcept no
 
 cdef inline Borrowed note(Ends *ends, Borrowed inode, uint64_t positions) noexcept nogil:
     cdef Borrowed main = peek(inode)
+    note_both(ends, inode, main, positions)
+    return main
+
+
+cdef inline void note_both(Ends *ends, Borrowed inode, Borrowed main, uint64_t positions) noexcept nogil:
     ends.seen[0] = <uint64_t>inode
     ends.seen[1] = <uint64_t>main
     ends.seen[2] = positions
     ends.seen += NOTED
-    return main
 
 
 cdef inline void note_found(Ends *ends, Borrowed branch) noexcept nogil:

@@ -141,8 +141,13 @@ def noted(seen: list[Any], ends: Ends) -> int:
 def note(ends: Ends, inode: Any, positions: int) -> Any:
     """Read an I-node's main node, note both, and return it."""
     main = peek(inode)
-    ends._seen += (inode, main, positions)
+    note_both(ends, inode, main, positions)
     return main
+
+
+def note_both(ends: Ends, inode: Any, main: Any, positions: int) -> None:
+    """Note an I-node and the main node that it held."""
+    ends._seen += (inode, main, positions)
 
 
 def note_found(ends: Ends, branch: Any) -> None:

@@ -6,6 +6,9 @@ in the branches (topic_edits.py), so an answer takes no text: the walk collects 
 
 A filter that has `many_words` before its end (AMQP's `a.#.b`) is walked as far as that word, and what is found is then
 compared as a whole.
+
+In a store of a million topics the walk waits for memory most of its time. So it goes through a few levels at a time,
+and before it looks at their nodes, it has all of them fetched, side by side, as `warm` in ctrie/_descent.py.
 """
 
 from __future__ import annotations
@@ -19,16 +22,24 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
-    from ctrie._cnode import CNode, branch_at
-    from ctrie._nodes import INode, Root, branches, gcas_read, rdcss_read_root
-    from subtrie._trie.branch import Branch, Chain, is_wanted
+    from ctrie._cnode import CNode, bitmap_of, branch_at, child_at
+    from ctrie._descent import prefetch_child, prefetch_node
+    from ctrie._nodes import INode, Root, branches, gcas_read, hash_of, rdcss_read_root, value_of
+    from ctrie._slot import borrow, is_exactly, peek, pin, unpin
+    from subtrie._trie.branch import Branch, Chain, is_wanted, next_of
     from subtrie._trie.packed_key import key_begins, words_followed
 else:
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, branch_at
-    from cython.cimports.ctrie._nodes import INode, Root, branches, gcas_read, rdcss_read_root
-    from cython.cimports.subtrie._trie.branch import Branch, Chain, is_wanted
+    from cython.cimports.ctrie._cnode import CNode, bitmap_of, branch_at, child_at
+    from cython.cimports.ctrie._descent import prefetch_child, prefetch_node
+    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
+    from cython.cimports.ctrie._nodes import INode, Root, branches, gcas_read, hash_of, rdcss_read_root, value_of
+    from cython.cimports.subtrie._trie.branch import Branch, Chain, is_wanted, next_of
     from cython.cimports.subtrie._trie.packed_key import key_begins, words_followed
+
+
+if not cython.compiled:  # in topics_matching.pxd, a size of C arrays
+    GROUP = 16  # levels that are gone through together: more would not wait less
 
 
 class Walk:
@@ -63,12 +74,61 @@ class Walk:
         """Go through the levels from the first one on."""
         self.levels = [first, 0]
         while self.levels:
-            depth = self.levels.pop()
-            level = self.levels.pop()
+            group = self.levels[-2 * GROUP :]
+            del self.levels[-2 * GROUP :]
+            if len(group) > 2:
+                self._warm(group)
+            for i in range(0, len(group), 2):
+                depth = group[i + 1]
+                if depth >= self.size or self.words[depth] is None:
+                    self._any_word(group[i], depth)
+                else:
+                    self._own_word(group[i], depth)
+
+    def _warm(self, group: list[Any]) -> None:
+        """Have fetched what the look at several levels is going to read."""
+        if not cython.compiled:
+            nodes: list[Any] = [None] * GROUP
+            hashes = [0] * GROUP
+            places = [0] * GROUP
+        count = left = len(group) // 2
+        for i in range(count):
+            depth = group[2 * i + 1]
+            nodes[i] = borrow(group[2 * i])
             if depth >= self.size or self.words[depth] is None:
-                self._any_word(level, depth)
+                nodes[i] = borrow(None)
             else:
-                self._own_word(level, depth)
+                hashes[i] = self.hashes[depth]
+        pin()
+        lev = 0
+        while left:
+            for i in range(count):
+                if nodes[i] is not borrow(None):
+                    nodes[i] = peek(nodes[i])
+                    prefetch_node(nodes[i])
+            for i in range(count):
+                if nodes[i] is not borrow(None):
+                    if is_exactly(nodes[i], CNode) and bitmap_of(nodes[i]) & flag_at(hashes[i], lev):
+                        places[i] = popcount(bitmap_of(nodes[i]) & (flag_at(hashes[i], lev) - 1))
+                        prefetch_child(nodes[i], places[i])
+                    else:
+                        nodes[i] = borrow(None)
+            for i in range(count):
+                if nodes[i] is not borrow(None):
+                    nodes[i] = child_at(nodes[i], places[i])
+                    prefetch_node(nodes[i])
+            left = 0
+            for i in range(count):
+                if nodes[i] is not borrow(None):
+                    if is_exactly(nodes[i], INode):
+                        left += 1
+                    else:
+                        if hash_of(nodes[i]) == hashes[i]:
+                            prefetch_node(next_of(nodes[i]))
+                            prefetch_node(value_of(nodes[i]))
+                        nodes[i] = borrow(None)
+            lev += W
+        unpin()
 
     def _own_word(self, level: INode, depth: int) -> None:
         """Go on with the one branch of a level that begins with the filter's next word. As `find_below` in
@@ -105,6 +165,7 @@ class Walk:
             main = gcas_read(self.root, inode)
             if isinstance(main, CNode):
                 cn: CNode = main
+                _warm_children(borrow(cn))
                 for i in range(popcount(cn.bitmap)):
                     child = branch_at(cn, i)
                     if isinstance(child, INode):
@@ -147,6 +208,22 @@ class Walk:
     def _is_no_words(self, branch: Branch) -> bool:
         """Tell whether a branch of the first level is the topic of no words, and the filter wants some."""
         return self.wordless and self.size > 0 and branch.key == ""
+
+
+def _warm_children(cn: Any) -> None:
+    """Have all that a C-node leads to fetched, and where that leads to."""
+    pin()
+    size = popcount(bitmap_of(cn))
+    for i in range(size):
+        prefetch_node(child_at(cn, i))
+    for i in range(size):
+        child = child_at(cn, i)
+        if is_exactly(child, INode):
+            prefetch_node(peek(child))
+        else:
+            prefetch_node(value_of(child))
+            prefetch_node(next_of(child))
+    unpin()
 
 
 def topics_along(
