@@ -150,7 +150,8 @@ class BuildExtensions(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         library = Path(self.get_ext_filename(ext.name))
-        sources = [Path(source) for source in (*ext.depends, MODULES[ext.name])]
+        # Of them, its C source is new when any of the declarations is that it was translated with.
+        sources = [Path(source) for source in (*ext.sources, *ext.depends, MODULES[ext.name])]
         if self.inplace or not library.exists() or any(is_newer(source, library) for source in sources):
             super().build_extension(ext)
         else:

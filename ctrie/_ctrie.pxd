@@ -5,6 +5,7 @@ from libc.stdint cimport uint64_t
 from ctrie._native cimport Slot
 from ctrie._nodes cimport Edit, INode, Pair, Root, Rooted, SNode
 
+cdef Py_ssize_t BLOCK
 cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
 cdef object _ABSENT, _MASK64
 cdef Root _UNMADE
@@ -34,6 +35,8 @@ cdef class Ctrie(Rooted):
 
     cdef uint64_t _hash_of(self, object key) except? 0
     cdef object _writable(self)
+    @cython.locals(answers=list, block=list, start=Py_ssize_t, at=Py_ssize_t)
+    cdef list _get_all(self, list keys, object default)
     @cython.locals(hashes=uint64_t[16], count=Py_ssize_t, i=Py_ssize_t)
     cdef int _get_group(self, list keys, Py_ssize_t start, object default, list answers) except -1
     @cython.locals(found=list)

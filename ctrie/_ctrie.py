@@ -79,6 +79,7 @@ REMOVE_SAME = 5
 _ABSENT = object()
 _AT_ONCE = (dict, list, tuple)  # what `update` reads without running users' code, which may look at the trie meanwhile
 _MASK64 = 0xFFFFFFFFFFFFFFFF
+BLOCK = 128  # keys that `get_many` holds at a time: some groups
 COMPILED = bool(cython.compiled)
 
 # The root of a Ctrie between __new__ and __init__: read-only, so that nothing can be lost in it.
@@ -210,11 +211,20 @@ class Ctrie(Rooted):
         >>> Ctrie({1: "one", 2: "two"}).get_many([2, 3, 1], "many")
         ['two', 'many', 'one']
         """
-        wanted = list(keys)
+        return self._get_all(keys if type(keys) is list else list(keys), default)
+
+    def _get_all(self, keys: list[Any], default: Any) -> list[Any]:
         answers: list[Any] = []
-        for start in range(0, len(wanted), GROUP):
-            self._get_group(wanted, start, default, answers)
-        return answers
+        start = 0
+        while True:
+            # A list of our own, since `__eq__` may change theirs; of few keys, which are still in the cache when their
+            # turn comes.
+            block = keys[start : start + BLOCK]
+            if not block:
+                return answers
+            for at in range(0, len(block), GROUP):
+                self._get_group(block, at, default, answers)
+            start += BLOCK
 
     def _get_group(self, keys: list[Any], start: int, default: Any, answers: list[Any]) -> None:
         """Append the values of up to GROUP keys from `start` on."""
