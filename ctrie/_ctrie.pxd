@@ -39,8 +39,8 @@ cdef class Ctrie(Rooted):
     cdef list _get_all(self, list keys, object default)
     @cython.locals(hashes=uint64_t[16], count=Py_ssize_t, i=Py_ssize_t)
     cdef int _get_group(self, list keys, Py_ssize_t start, object default, list answers) except -1
-    @cython.locals(found=list)
-    cdef bint _fill(self, object pairs) except -1
+    @cython.locals(found=list, mapping=dict, number=Py_ssize_t)
+    cdef bint _fill(self, object given) except -1
     @cython.locals(hash=uint64_t)
     cdef int _put(self, object key, object value) except -1
     @cython.locals(hash=uint64_t, outcome=int)

@@ -411,7 +411,7 @@ class Ctrie(Rooted):
         tuple is given: then it is built at once, in a fraction of the time, with the collector of cycles paused."""
         self._writable()
         pairs = pairs_of(mapping_or_pairs)
-        if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(pairs):
+        if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(mapping_or_pairs):
             for number, pair in enumerate(pairs):
                 try:
                     key, value = pair
@@ -575,19 +575,33 @@ class Ctrie(Rooted):
         if self._root.readonly:
             raise TypeError("this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed")
 
-    def _fill(self, pairs: Iterable[tuple[Any, Any]]) -> bool:
+    def _fill(self, given: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> bool:
         """Store all of it at once if the trie is empty; tell whether that was done."""
         if not is_empty(self._root):
             return False
         found: list[Any] = []
         with collector_paused():
-            for number, pair in enumerate(pairs):
-                try:
-                    key, value = pair
-                except (TypeError, ValueError) as refusal:
-                    raise not_a_pair(pair, number, refusal) from None
-                found.append(new_pair(key, self._hash_of(key), value))
+            if type(given) is dict:
+                mapping: dict[Any, Any] = given
+                for key, value in mapping.items():
+                    found.append(new_pair(key, self._hash_of(key), value))
+            else:
+                for number, pair in enumerate(given):
+                    try:
+                        key, value = pair
+                    except (TypeError, ValueError) as refusal:
+                        raise not_a_pair(pair, number, refusal) from None
+                    found.append(new_pair(key, self._hash_of(key), value))
             return not found or fill_root(self._root, found, self._equal)
+
+    def _add_keys(self, keys: Iterable[Any]) -> None:
+        """Store None for each key of a set to be, which nobody else has yet."""
+        found: list[Any] = []
+        with collector_paused():
+            for key in keys:
+                found.append(new_pair(key, self._hash_of(key), None))
+            if found:
+                fill_root(self._root, found, self._equal)
 
     def _put(self, key: Any, value: Any) -> None:
         hash = self._hash_of(key)
