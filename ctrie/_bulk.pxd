@@ -14,6 +14,7 @@ cdef extern from "sort.h":
     hashed_pair *pairs_new(Py_ssize_t count)
     void pairs_free(hashed_pair *pairs)
     bint pairs_sort(hashed_pair *pairs, Py_ssize_t count)
+    void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
     PyObject *pair_in(const hashed_pair *pairs, Py_ssize_t i)
 
 ctypedef hashed_pair *Ordered       # pairs that their list keeps
@@ -48,7 +49,7 @@ cdef inline void let_go(Ordered ordered) noexcept:
 @cython.locals(old=INode, main=MainNode, cn=CNode, gen=Gen, ordered=Ordered)
 cdef bint fill_root(Root root, list pairs, object equal) except -1
 @cython.locals(flag=uint64_t, stop=Py_ssize_t, bitmap=uint64_t, branches=list)
-cdef CNode _cnode_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal)
+cdef CNode cnode_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal)
 @cython.locals(main=MainNode, kept=list, cn=CNode, i=Py_ssize_t)
 cdef object _branch_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal)
 cdef SNode _only_pair(CNode cn)

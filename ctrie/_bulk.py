@@ -80,7 +80,7 @@ def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | N
     gen = Gen()
     ordered = in_order(pairs)
     try:
-        filled = _cnode_of(ordered, 0, len(pairs), 0, gen, equal)
+        filled = cnode_of(ordered, 0, len(pairs), 0, gen, equal)
     finally:
         let_go(ordered)
     # Success: the trie, which was empty until then, holds all of them. Failure: another thread has stored something or
@@ -88,7 +88,7 @@ def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | N
     return rdcss_root(root, old, main, new_inode(filled, gen))
 
 
-def _cnode_of(
+def cnode_of(
     ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None
 ) -> CNode:
     """Return a C-node for depth `lev` that leads to pairs number `start` to `end`, which agree below it."""
@@ -119,7 +119,7 @@ def _branch_of(
             return kept[0]
         main = new_lnode(tuple(kept))
     else:
-        cn = _cnode_of(ordered, start, end, lev, gen, equal)
+        cn = cnode_of(ordered, start, end, lev, gen, equal)
         only = _only_pair(cn)
         if only is not None:
             return only

@@ -15,7 +15,7 @@ typedef struct {
     PyObject *pair;             /* borrowed */
 } hashed_pair;
 
-enum { SORT_FEW = 24, SORT_AHEAD = 16, SORT_BITS = 64 };
+enum { SORT_FEW = 24, SORT_AHEAD = 16 };
 
 /* Whether `a` comes before `b`: what tells is the first group of bits in which they differ. */
 static inline int path_before(uint64_t a, uint64_t b)
@@ -39,6 +39,15 @@ static void sort_few(hashed_pair *pairs, Py_ssize_t count)
     }
 }
 
+static inline int all_equal(const hashed_pair *pairs, Py_ssize_t count)
+{
+    Py_ssize_t i = 1;
+    while (i < count && pairs[i].hash == pairs[0].hash) {
+        i++;
+    }
+    return i >= count;
+}
+
 /* Sort pairs whose hashes agree below `lev`; `room` has as much room. */
 static void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
 {
@@ -47,7 +56,7 @@ static void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, 
         sort_few(pairs, count);
         return;
     }
-    if (lev >= SORT_BITS) {
+    if (all_equal(pairs, count)) {
         return;
     }
     for (Py_ssize_t i = 0; i < count; i++) {

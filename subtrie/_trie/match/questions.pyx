@@ -220,20 +220,13 @@ def hash_in_filter(dialect, str w):
 cdef tuple _filter_path_in_place(Plan plan, object filter):
     """For the filters that need no second look; None for all others, valid or not."""
     cdef word words[MOST_WORDS]
-    cdef Py_ssize_t i, size
     cdef bint wild = False
+    cdef Py_ssize_t i, size = words_in_filter(plan, filter, words)
     cdef tuple strings, hashes
-    if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
+    if size < 0:
         return None
-    size = words_split(
-        ascii_of(filter), PyUnicode_GET_LENGTH(filter), &plan.in_filters, words, plan.most_in_filter
-    )
     for i in range(size):
-        if not _settle_wildcards(plan, &words[i], i + 1 == size):
-            return None
         wild |= words[i].hash == ONE_WORD or words[i].hash == MANY_WORDS
-    if size < 0 or (plan.share is not None and _is(&words[0], <PyObject *>plan.share)):
-        return None
     if plan.exact and not wild:
         return (filter,), (word_hash(filter),)
     strings = PyTuple_New(size)
@@ -242,6 +235,20 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
         _set_item(strings, i, ascii_word(&words[i]))
         _set_item(hashes, i, words[i].hash)
     return strings, hashes
+
+
+cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept:
+    """Split a filter that needs no second look, into up to MOST_WORDS words; -1 for all others, valid or not."""
+    cdef Py_ssize_t i, size
+    if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
+        return -1
+    size = words_split(
+        ascii_of(filter), PyUnicode_GET_LENGTH(filter), &plan.in_filters, words, plan.most_in_filter
+    )
+    for i in range(size):
+        if not _settle_wildcards(plan, &words[i], i + 1 == size):
+            return -1
+    return -1 if size > 0 and plan.share is not None and _is(&words[0], <PyObject *>plan.share) else size
 
 
 cdef inline void _set_item(tuple array, Py_ssize_t i, object item) noexcept:
