@@ -88,9 +88,7 @@ def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | N
     return rdcss_root(root, old, main, new_inode(filled, gen))
 
 
-def cnode_of(
-    ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None
-) -> CNode:
+def cnode_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> CNode:
     """Return a C-node for depth `lev` that leads to pairs number `start` to `end`, which agree below it."""
     bitmap = 0
     branches: list[Any] = []
@@ -108,9 +106,7 @@ def cnode_of(
     return new_cnode(bitmap, tuple(branches))
 
 
-def _branch_of(
-    ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None
-) -> Any:
+def _branch_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> Any:
     """Return what leads to pairs from a C-node, at depth `lev`: an I-node, or the only pair if all have one key."""
     main: MainNode
     if lev >= HASH_BITS:

@@ -158,6 +158,9 @@ def _growth(quick: bool) -> Iterator[Group]:
                 Contender(series, partial(timed, partial(_each, matcher.match_all, messages)), len(messages), size)
             )
             if make is _rare:
+                texts = [json.dumps(message) for message in messages]
+                from_text = partial(_each_text, matcher.match_all, texts)
+                group.append(Contender(f"{series}, from JSON text", partial(timed, from_text), len(texts), size))
                 group += _quamina(subscriptions, messages, size, series)
         yield group
 
@@ -174,6 +177,11 @@ def _subscribe(quick: bool) -> Iterator[Group]:
 def _each(call: Any, messages: Sequence[Any]) -> None:
     for message in messages:
         call(message)
+
+
+def _each_text(call: Any, texts: Sequence[str]) -> None:
+    for text in texts:
+        call(json.loads(text))
 
 
 def _routed(subscriptions: Sequence[Criteria], messages: Sequence[Message]) -> Group:

@@ -17,7 +17,7 @@ from subtrie.fields.intervals import all_filed
 
 def sharing(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
     """Yield the entries of an index that may share a message with `asked`, each once. What is filed under other values
-    of a field than the ones that `asked` names is not looked at, nor is what needs a field that `asked` wants absent."""
+    of a field than `asked` names is not looked at, nor is what needs a field that `asked` wants absent."""
     seen: set[int] = set()
     for entry in _filed_near(index, asked):
         if id(entry) not in seen and may_share(asked, entry.criteria):
