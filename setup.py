@@ -51,7 +51,7 @@ MODULES = {
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
     "subtrie._trie.bulk": "subtrie/_trie/bulk.py",
-    "subtrie._trie.filling": "subtrie/_trie/filling.pyx",
+    "subtrie._trie.filling": "subtrie/_trie/filling.py",
     "subtrie.fields.criteria": "subtrie/fields/criteria.py",
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
     "subtrie.fields.index": "subtrie/fields/index.py",

@@ -62,7 +62,8 @@ def test_the_same_trie_as_one_by_one(dialect: Dialect, words: int) -> None:
 
 
 def test_a_bad_row_changes_nothing() -> None:
-    good = [("a.b", 1), ("a.c", 2)]
+    good: list[Any] = [("a.b", 1), ("a.c", 2)]
+    bad: Any
     for bad, error in (
         (("a..b", 1), TopicError),
         (("a", []), TypeError),

@@ -60,7 +60,7 @@ def _batches(quick: bool) -> Iterator[Group]:
         for many, each in ((trie.match_many, trie.match), (trie.deliveries_many, trie.deliveries)):
             for one, found in zip(map(each, topics[:500]), many(topics[:500]), strict=True):
                 same(map(repr, one), map(repr, found), "a batch")
-        ways = {
+        ways: dict[str, Callable[[], object]] = {
             ONE_BY_ONE: partial(call_each, trie.match, topics),
             "match one by one, all answers kept": partial(_kept, trie.match, topics),
             "match_many": partial(trie.match_many, topics),

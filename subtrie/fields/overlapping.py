@@ -52,9 +52,9 @@ def _filed_in(field: Field, values: Any) -> Iterator[Any]:
                 yield from iter_entries(filed)
     else:
         for value in values:
-            cell = find_entry(field.values, value, subscriber_hash(value))
-            if cell is not None:
-                yield from iter_entries(cell.value)
+            named: Any = find_entry(field.values, value, subscriber_hash(value))
+            if named is not None:
+                yield from iter_entries(named.value)
             yield from _filed_around(field, value)
     yield from iter_entries(field.any)
 
