@@ -272,8 +272,8 @@ class SubscriptionTrie(Matchable):
         as in `subscribe`, and a tuple of another size ValueError, and then nothing is subscribed. After that they are
         subscribed one by one in the order given, each an atomic change of its own, so that others may see the first
         of them without the last. Where nobody is subscribed yet, no groups are asked for, and the trie has no `index`,
-        `cache`, `on_interest`, `weak` or `exact`, all of them appear at one instant, in half the time, and with the
-        collector of cycles paused. O(n) times `subscribe`; lock-free.
+        `cache`, `on_interest`, `weak` or `exact`, all of them appear at one instant, with the
+        collector of cycles paused meanwhile. O(n) times `subscribe`; lock-free.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe_many([("a.*", 1), ("b", 2, {"qos": 1}), ("a.*", 1)])
