@@ -55,6 +55,7 @@ MODULES = {
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
     "subtrie._trie.bulk": "subtrie/_trie/bulk.py",
+    "subtrie._trie.filling": "subtrie/_trie/filling.py",
     "subtrie.fields.criteria": "subtrie/fields/criteria.py",
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
     "subtrie.fields.index": "subtrie/fields/index.py",
@@ -158,7 +159,8 @@ class BuildExtensions(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         library = Path(self.get_ext_filename(ext.name))
-        sources = [Path(source) for source in (*ext.depends, MODULES[ext.name])]
+        # Of them, its C source is new when any of the declarations is that it was translated with.
+        sources = [Path(source) for source in (*ext.sources, *ext.depends, MODULES[ext.name])]
         if self.inplace or not library.exists() or any(is_newer(source, library) for source in sources):
             super().build_extension(ext)
         else:

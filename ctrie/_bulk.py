@@ -1,7 +1,8 @@
 """Many keys at once: the nodes of a trie built from its leaves up, where nobody sees them, and published by one RDCSS.
 
 One by one, each key copies the C-node that it goes into, and all of them are dropped again but the last. Here the pairs
-are parted by the groups of their hashes, level by level, and each node is made once, with all that it holds.
+are brought into the order of the trie, where those below each node stand next to one another, and each node is made
+once, with all that it holds.
 """
 
 from __future__ import annotations
@@ -50,6 +51,24 @@ else:
     )
 
 
+if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C numbers
+
+    def in_order(pairs: list[Any]) -> list[Any]:
+        """Return the pairs in the order in which a trie has them; of one hash, in theirs."""
+        return sorted(pairs, key=lambda pair: [pair.hash >> lev & (GROUPS - 1) for lev in range(0, HASH_BITS, W)])
+
+    def hash_at(ordered: list[Any], i: int) -> int:
+        """Return the hash of pair number `i`."""
+        return ordered[i].hash  # type: ignore[no-any-return]
+
+    def pair_at(ordered: list[Any], i: int) -> Any:
+        """Return pair number `i`."""
+        return ordered[i]
+
+    def let_go(ordered: list[Any]) -> None:
+        """For the compiled twin, which has to give memory back."""
+
+
 def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> bool:
     """Store `pairs`, of which later ones count, if the trie is empty; tell whether it was. Linearizes where the RDCSS
     commits: all of them appear at one instant. Lock-free: it does not try again."""
@@ -59,44 +78,44 @@ def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | N
     if cn.bitmap != 0:
         return False
     gen = Gen()
+    ordered = in_order(pairs)
+    try:
+        filled = cnode_of(ordered, 0, len(pairs), 0, gen, equal)
+    finally:
+        let_go(ordered)
     # Success: the trie, which was empty until then, holds all of them. Failure: another thread has stored something or
     # has taken a snapshot meanwhile.
-    return rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))
+    return rdcss_root(root, old, main, new_inode(filled, gen))
 
 
-def _cnode_of(pairs: list[Any], lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> CNode:
-    """Return a C-node for depth `lev` that leads to `pairs`."""
-    parted: list[Any] = [None] * GROUPS
-    for sn in pairs:
-        pair: Pair = sn
-        group = pair.hash >> lev & (GROUPS - 1)
-        there = parted[group]
-        if there is None:
-            parted[group] = pair
-        elif isinstance(there, list):
-            there.append(pair)
-        else:
-            parted[group] = [there, pair]
+def cnode_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> CNode:
+    """Return a C-node for depth `lev` that leads to pairs number `start` to `end`, which agree below it."""
     bitmap = 0
     branches: list[Any] = []
-    for group in range(GROUPS):
-        there = parted[group]
-        if there is not None:
-            bitmap |= flag_at(group, 0)
-            branches.append(_branch_of(there, lev + W, gen, equal) if isinstance(there, list) else there)
+    while start < end:
+        flag = flag_at(hash_at(ordered, start), lev)
+        stop = start + 1
+        while stop < end and flag_at(hash_at(ordered, stop), lev) == flag:
+            stop += 1
+        bitmap |= flag
+        if stop == start + 1:
+            branches.append(pair_at(ordered, start))
+        else:
+            branches.append(_branch_of(ordered, start, stop, lev + W, gen, equal))
+        start = stop
     return new_cnode(bitmap, tuple(branches))
 
 
-def _branch_of(pairs: list[Any], lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> Any:
-    """Return what leads to `pairs` from a C-node, at depth `lev`: an I-node, or the only pair if all have one key."""
+def _branch_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> Any:
+    """Return what leads to pairs from a C-node, at depth `lev`: an I-node, or the only pair if all have one key."""
     main: MainNode
     if lev >= HASH_BITS:
-        kept = _distinct(pairs, equal)
+        kept = _distinct([pair_at(ordered, i) for i in range(start, end)], equal)
         if len(kept) == 1:
             return kept[0]
         main = new_lnode(tuple(kept))
     else:
-        cn = _cnode_of(pairs, lev, gen, equal)
+        cn = cnode_of(ordered, start, end, lev, gen, equal)
         only = _only_pair(cn)
         if only is not None:
             return only

@@ -9,6 +9,7 @@ cdef extern from "watch.h":
 
 from ctrie._nodes cimport Edit, INode, Pair, Root, Rooted, SNode
 
+cdef Py_ssize_t BLOCK
 cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
 cdef object _ABSENT, _MASK64
 cdef Root _UNMADE
@@ -38,10 +39,12 @@ cdef class Ctrie(Rooted):
 
     cdef uint64_t _hash_of(self, object key) except? 0
     cdef object _writable(self)
+    @cython.locals(answers=list, block=list, start=Py_ssize_t, at=Py_ssize_t)
+    cdef list _get_all(self, list keys, object default)
     @cython.locals(hashes=uint64_t[16], count=Py_ssize_t, i=Py_ssize_t)
     cdef int _get_group(self, list keys, Py_ssize_t start, object default, list answers) except -1
-    @cython.locals(found=list)
-    cdef bint _fill(self, object pairs) except -1
+    @cython.locals(found=list, mapping=dict, number=Py_ssize_t)
+    cdef bint _fill(self, object given) except -1
     @cython.locals(hash=uint64_t)
     cdef int _put(self, object key, object value) except -1
     @cython.locals(hash=uint64_t, outcome=int)

@@ -87,6 +87,7 @@ REMOVE_SAME = 5
 _ABSENT = object()
 _AT_ONCE = (dict, list, tuple)  # what `update` reads without running users' code, which may look at the trie meanwhile
 _MASK64 = 0xFFFFFFFFFFFFFFFF
+BLOCK = 128  # keys that `get_many` holds at a time: some groups
 COMPILED = bool(cython.compiled)
 
 # The root of a Ctrie between __new__ and __init__: read-only, so that nothing can be lost in it.
@@ -218,11 +219,20 @@ class Ctrie(Rooted):
         >>> Ctrie({1: "one", 2: "two"}).get_many([2, 3, 1], "many")
         ['two', 'many', 'one']
         """
-        wanted = list(keys)
+        return self._get_all(keys if type(keys) is list else list(keys), default)
+
+    def _get_all(self, keys: list[Any], default: Any) -> list[Any]:
         answers: list[Any] = []
-        for start in range(0, len(wanted), GROUP):
-            self._get_group(wanted, start, default, answers)
-        return answers
+        start = 0
+        while True:
+            # A list of our own, since `__eq__` may change theirs; of few keys, which are still in the cache when their
+            # turn comes.
+            block = keys[start : start + BLOCK]
+            if not block:
+                return answers
+            for at in range(0, len(block), GROUP):
+                self._get_group(block, at, default, answers)
+            start += BLOCK
 
     def _get_group(self, keys: list[Any], start: int, default: Any, answers: list[Any]) -> None:
         """Append the values of up to GROUP keys from `start` on."""
@@ -421,7 +431,7 @@ class Ctrie(Rooted):
         at one instant, in a fraction of the time, with the collector of cycles paused."""
         self._writable()
         pairs = pairs_of(mapping_or_pairs)
-        if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(pairs):
+        if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(mapping_or_pairs):
             for number, pair in enumerate(pairs):
                 try:
                     key, value = pair
@@ -585,19 +595,33 @@ class Ctrie(Rooted):
         if self._root.readonly:
             raise TypeError("this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed")
 
-    def _fill(self, pairs: Iterable[tuple[Any, Any]]) -> bool:
+    def _fill(self, given: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> bool:
         """Store all of it at once if the trie is empty; tell whether that was done."""
         if not is_empty(self._root):
             return False
         found: list[Any] = []
         with collector_paused():
-            for number, pair in enumerate(pairs):
-                try:
-                    key, value = pair
-                except (TypeError, ValueError) as refusal:
-                    raise not_a_pair(pair, number, refusal) from None
-                found.append(new_pair(key, self._hash_of(key), value))
+            if type(given) is dict:
+                mapping: dict[Any, Any] = given
+                for key, value in mapping.items():
+                    found.append(new_pair(key, self._hash_of(key), value))
+            else:
+                for number, pair in enumerate(given):
+                    try:
+                        key, value = pair
+                    except (TypeError, ValueError) as refusal:
+                        raise not_a_pair(pair, number, refusal) from None
+                    found.append(new_pair(key, self._hash_of(key), value))
             return not found or fill_root(self._root, found, self._equal)
+
+    def _add_keys(self, keys: Iterable[Any]) -> None:
+        """Store None for each key of a set to be, which nobody else has yet."""
+        found: list[Any] = []
+        with collector_paused():
+            for key in keys:
+                found.append(new_pair(key, self._hash_of(key), None))
+            if found:
+                fill_root(self._root, found, self._equal)
 
     def _put(self, key: Any, value: Any) -> None:
         hash = self._hash_of(key)

@@ -49,7 +49,8 @@ class CtrieSet(MutableSet[Any]):
         hash: Callable[[Any], int] | None = None,
         equal: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        self._members = Ctrie(((member, None) for member in iterable), hash=hash, equal=equal)
+        self._members = Ctrie(hash=hash, equal=equal)
+        self._members._add_keys(iterable)
 
     @classmethod
     def _of(cls, members: Ctrie) -> CtrieSet:

@@ -45,6 +45,7 @@ from subtrie.fields import (
 )
 from subtrie.fields.criteria import Topic
 from subtrie.fields.matcher import _state_of
+from subtrie.fields.overlapping import may_share
 from subtrie.locked import LockedTrie
 from subtrie.matcher import Matcher
 from subtrie.naive import NaiveMatcher
@@ -815,3 +816,41 @@ def test_a_routed_match_sees_one_instant(topics: Callable[[], Matcher]) -> None:
     in_threads(work, writers + 2)
     matcher.check()
     assert len(matcher) == writers
+
+
+def test_overlapping_by_way_of_the_index_is_overlapping_of_all() -> None:
+    rng = random.Random(9)
+    matcher = FieldMatcher()
+    present: set[FieldSubscription] = set()
+
+    def some() -> list[Criterion]:
+        return [some_criterion(rng, name) for name in rng.sample("fgh", rng.randint(1, 3))]
+
+    for number in range(300):
+        criteria = some()
+        matcher.subscribe(criteria, number)
+        present.add(FieldSubscription(frozenset(criteria), number))
+    for _ in range(200):
+        asked = some()
+        found = list(matcher.overlapping(asked))
+        assert len(found) == len(set(found))
+        assert set(found) == {one for one in present if may_share(asked, one.criteria)}
+    assert list(matcher.overlapping([Equals("f", 1), Absent("f")])) == []
+    matcher.check()
+
+
+def some_criterion(rng: random.Random, name: str) -> Criterion:
+    value = rng.randrange(12)
+    kinds: list[Criterion] = [
+        Equals(name, value),
+        Equals(name, str(value)),
+        OneOf(name, [value, value + 1]),
+        OneOf(name, []),
+        NotIn(name, [value]),
+        Present(name),
+        Absent(name),
+        Within(name, value, value + 3, low_open=rng.random() < 0.5),
+        Within(name, str(value), None),
+        Prefix(name, str(value)),
+    ]
+    return rng.choice(kinds)

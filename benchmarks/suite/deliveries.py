@@ -76,7 +76,7 @@ def _weak(quick: bool) -> Iterator[Group]:
 
 
 def _batches(quick: bool) -> Iterator[Group]:
-    for size in (1_000, 30_000) if quick else (1_000, 30_000, 100_000, 1_000_000):
+    for size in (1_000, 30_000) if quick else (1_000, 10_000, 30_000, 100_000, 1_000_000, 10_000_000):
         filters = list(growing_filters(size, words=max(6, round(size**0.25))))
         trie = filled(TRIE, filters)
         step = max(1, size // 30_000)
@@ -84,13 +84,18 @@ def _batches(quick: bool) -> Iterator[Group]:
         for many, each in ((trie.match_many, trie.match), (trie.deliveries_many, trie.deliveries)):
             for one, found in zip(map(each, topics[:500]), many(topics[:500]), strict=True):
                 same(map(repr, one), map(repr, found), "a batch")
-        ways = {
+        ways: dict[str, Callable[[], object]] = {
             ONE_BY_ONE: partial(call_each, trie.match, topics),
+            "match one by one, all answers kept": partial(_kept, trie.match, topics),
             "match_many": partial(trie.match_many, topics),
             "deliveries one by one": partial(call_each, trie.deliveries, topics),
             "deliveries_many": partial(trie.deliveries_many, topics),
         }
         yield [Contender(name, partial(timed, work), len(topics), size) for name, work in ways.items()]
+
+
+def _kept(match: Callable[[str], Any], topics: list[str]) -> list[Any]:
+    return [match(topic) for topic in topics]
 
 
 BENCHMARKS = [

@@ -23,12 +23,12 @@ Criteria = list[Criterion]
 Message = dict[str, int]
 
 
-def _criteria(rng: random.Random) -> Criteria:
-    """Return one to three criteria of any kind on different fields."""
-    return [_criterion(rng, name) for name in rng.sample(NAMES, rng.randint(1, 3))]
+def _criteria(rng: random.Random, ranges: bool = True) -> Criteria:
+    """Return one to three criteria of any kind, or any but ranges, on different fields."""
+    return [_criterion(rng, name, ranges) for name in rng.sample(NAMES, rng.randint(1, 3))]
 
 
-def _criterion(rng: random.Random, name: str) -> Criterion:
+def _criterion(rng: random.Random, name: str, ranges: bool) -> Criterion:
     value = rng.randrange(VALUES)
     kinds: Criteria = [
         Equals(name, value),
@@ -36,7 +36,7 @@ def _criterion(rng: random.Random, name: str) -> Criterion:
         Within(name, value, value + 2),
         Present(name),
     ]
-    return rng.choices(kinds, weights=(6, 2, 2, 1))[0]
+    return rng.choices(kinds, weights=(6, 2, 2 if ranges else 0, 1))[0]
 
 
 def _message(rng: random.Random) -> Message:
@@ -79,13 +79,16 @@ def _filled(subscriptions: Sequence[Criteria]) -> FieldMatcher:
     return matcher
 
 
-def _quamina(subscriptions: Sequence[Criteria], messages: Sequence[Message], x: float | None = None) -> list[Contender]:
+def _quamina(
+    subscriptions: Sequence[Criteria], messages: Sequence[Message], x: float | None = None, what: str = ""
+) -> list[Contender]:
     if quamina.missing():
         return []
     _, counts = quamina.run(subscriptions, messages)
     matcher = _filled(subscriptions)
     check(counts == [len(matcher.match_all(message)) for message in messages], "Quamina's matches")
-    return [Contender(quamina.NAME, lambda: quamina.run(subscriptions, messages)[0], len(messages), x)]
+    series = f"{quamina.NAME}: {what}" if what else quamina.NAME
+    return [Contender(series, lambda: quamina.run(subscriptions, messages)[0], len(messages), x)]
 
 
 # ------------------------------------------------------------------------------------------------------------- growth
@@ -120,6 +123,26 @@ def _ranges(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message
     return subscriptions, [{"price": rng.randrange(1_000 * size), "side": 1} for _ in range(2_000)]
 
 
+MANY = {"one to three criteria, ranges among them": True, "the same without ranges": False}
+
+
+def _many(quick: bool) -> Iterator[Group]:
+    for size in (100,) if quick else (1_000, 10_000, 100_000):
+        group: Group = []
+        for series, ranges in MANY.items():
+            rng = random.Random(6)
+            subscriptions = [_criteria(rng, ranges) for _ in range(size)]
+            messages = [_message(rng) for _ in range(min(MESSAGES, 1_000_000 // size))]
+            matcher = _filled(subscriptions)
+            for message in messages[:5]:
+                same(matcher.match_all(message), _compared(subscriptions, message), f"{series}: {message}")
+            group.append(
+                Contender(series, partial(timed, partial(_each, matcher.match_all, messages)), len(messages), size)
+            )
+            group += _quamina(subscriptions, messages, size, series)
+        yield group
+
+
 GROWING = {"a value and another one": _rare, "a value and a range": _rare_in_range, "a range": _ranges}
 
 
@@ -135,7 +158,10 @@ def _growth(quick: bool) -> Iterator[Group]:
                 Contender(series, partial(timed, partial(_each, matcher.match_all, messages)), len(messages), size)
             )
             if make is _rare:
-                group += _quamina(subscriptions, messages, size)
+                texts = [json.dumps(message) for message in messages]
+                from_text = partial(_each_text, matcher.match_all, texts)
+                group.append(Contender(f"{series}, from JSON text", partial(timed, from_text), len(texts), size))
+                group += _quamina(subscriptions, messages, size, series)
         yield group
 
 
@@ -151,6 +177,11 @@ def _subscribe(quick: bool) -> Iterator[Group]:
 def _each(call: Any, messages: Sequence[Any]) -> None:
     for message in messages:
         call(message)
+
+
+def _each_text(call: Any, texts: Sequence[str]) -> None:
+    for text in texts:
+        call(json.loads(text))
 
 
 def _routed(subscriptions: Sequence[Criteria], messages: Sequence[Message]) -> Group:
@@ -205,6 +236,17 @@ BENCHMARKS = [
         x_label="subscriptions",
         plot="growth",
         note="Each subscription asks for what the series says; 1 to 3 matches a message.",
+    ),
+    Benchmark(
+        name="fields-many",
+        title="Messages of two to five fields that many subscriptions want, by the number of subscriptions",
+        operation="message",
+        groups=_many,
+        unit="us",
+        x_label="subscriptions",
+        plot="growth",
+        repeats=5,
+        note="The workload of `fields`, in which a thirteenth of all subscriptions want a message.",
     ),
     Benchmark(
         name="fields-subscribe",

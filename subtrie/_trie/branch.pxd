@@ -32,9 +32,9 @@ cdef inline Borrowed next_of(Borrowed branch) noexcept nogil:
 
 
 @cython.locals(kind=object, entry=Entry)
-cdef Branch _blank(bint long, object subscribers, INode next)
+cdef Branch blank_branch(bint long, object subscribers, INode next)
 @cython.locals(entry=Entry)
-cdef Branch _filled(Branch branch, uint64_t hash, object subscribers, INode next)
+cdef Branch filled_branch(Branch branch, uint64_t hash, object subscribers, INode next)
 @cython.locals(branch=Branch)
 cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
 @cython.locals(copy=Branch)

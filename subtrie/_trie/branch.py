@@ -84,9 +84,9 @@ class Branch(TextNode):
         filter_edit: FilterEdit = edit  # type: ignore[assignment]
         branch: Branch = last  # type: ignore[assignment]
         joined = filter_edit.separator.join((self.key, branch.key))
-        chain = _blank(True, subscribers_of(branch), branch.next)
+        chain = blank_branch(True, subscribers_of(branch), branch.next)
         set_key(chain, joined)
-        return _filled(chain, self.hash, subscribers_of(branch), branch.next)
+        return filled_branch(chain, self.hash, subscribers_of(branch), branch.next)
 
 
 class Chain(Branch):
@@ -106,7 +106,7 @@ if not cython.compiled:  # views of borrowed branches; the compiled ones (branch
     next_of = attrgetter("next")
 
 
-def _blank(long: bool, subscribers: Any, next: INode | None) -> Branch:
+def blank_branch(long: bool, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of one word or, `long`, of more, to be filled with the same."""
     kind = Chain if long else Branch
     if next is None and isinstance(subscribers, Entry):
@@ -115,7 +115,7 @@ def _blank(long: bool, subscribers: Any, next: INode | None) -> Branch:
     return new_leaf(kind, subscribers, next)  # type: ignore[no-any-return]
 
 
-def _filled(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> Branch:
+def filled_branch(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> Branch:
     branch.hash = hash
     branch.value = subscribers
     branch.alone = 0
@@ -140,16 +140,16 @@ def is_wanted(branch: Branch) -> bool:
 
 def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of one word or more; `hash` is the first one's."""
-    branch = _blank(len(words) > 1, subscribers, next)
+    branch = blank_branch(len(words) > 1, subscribers, next)
     set_key(branch, words[0] if len(words) == 1 else separator.join(words))
-    return _filled(branch, hash, subscribers, next)
+    return filled_branch(branch, hash, subscribers, next)
 
 
 def changed_branch(branch: Branch, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of the same words."""
-    copy = _blank(isinstance(branch, Chain), subscribers, next)
+    copy = blank_branch(isinstance(branch, Chain), subscribers, next)
     copy_key(copy, branch)
-    return _filled(copy, branch.hash, subscribers, next)
+    return filled_branch(copy, branch.hash, subscribers, next)
 
 
 def words_in(branch: Branch, separator: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _writable(self)
     cdef tuple _path(self, object filter)
     cdef tuple _place(self, object filter, object queue)
+    cdef bint _is_plain(self) except -1
     cdef tuple _checked(self, object subscription)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
     @cython.locals(edit=Subscribe)

@@ -6,10 +6,65 @@ no, there is no such message; where it says yes, there usually is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within
+from subtrie._trie.subscribers import find_entry, iter_entries, subscriber_hash
+from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within, order_of
+from subtrie.fields.index import Field, Index, cells_of
+from subtrie.fields.intervals import all_filed
+
+
+def sharing(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
+    """Yield the entries of an index that may share a message with `asked`, each once. What is filed under other values
+    of a field than `asked` names is not looked at, nor is what needs a field that `asked` wants absent."""
+    seen: set[int] = set()
+    for entry in _filed_near(index, asked):
+        if id(entry) not in seen and may_share(asked, entry.criteria):
+            seen.add(id(entry))
+            yield entry
+
+
+def _filed_near(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
+    missing = {criterion.name for criterion in asked if isinstance(criterion, Absent)}
+    there = {criterion.name for criterion in asked} - missing
+    named: dict[Any, Any] = {}
+    for criterion in asked:
+        if isinstance(criterion, Equals | OneOf):
+            values = _named(criterion)
+            if criterion.name not in named or len(values) < len(named[criterion.name]):
+                named[criterion.name] = values
+    for cell in cells_of(index.absent):
+        if cell.subscriber not in there:
+            yield from iter_entries(cell.value)
+    for cell in cells_of(index.fields):
+        if cell.subscriber not in missing:
+            yield from _filed_in(cell.value, named.get(cell.subscriber))
+
+
+def _filed_in(field: Field, values: Any) -> Iterator[Any]:
+    """Yield what is filed under a field, or only what one of these values may meet."""
+    if values is None:
+        for cell in cells_of(field.values):
+            yield from iter_entries(cell.value)
+        for tree in field.ranges or ():
+            for _, filed in all_filed(tree):
+                yield from iter_entries(filed)
+    else:
+        for value in values:
+            named: Any = find_entry(field.values, value, subscriber_hash(value))
+            if named is not None:
+                yield from iter_entries(named.value)
+            yield from _filed_around(field, value)
+    yield from iter_entries(field.any)
+
+
+def _filed_around(field: Field, value: Any) -> Iterator[Any]:
+    order = order_of(value)
+    if field.ranges is not None and order < len(field.ranges):
+        for span, filed in all_filed(field.ranges[order]):
+            if span.holds(value):
+                yield from iter_entries(filed)
 
 
 def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:

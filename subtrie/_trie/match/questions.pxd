@@ -2,7 +2,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Rooted
 from subtrie._trie.match.answer_cache cimport Cache
-from subtrie._trie.words cimport word_rules
+from subtrie._trie.words cimport word, word_rules
 
 
 cdef class Plan:
@@ -30,6 +30,7 @@ cdef class Matchable(Rooted):
     cdef object _home  # see Matchable in questions_interpreted.py
 
 cpdef uint64_t word_hash(str word) except? 0
+cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept
 cpdef tuple filter_path(Matchable trie, object filter)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
 cpdef object exact_first(Matchable trie, topic)

@@ -12,11 +12,12 @@ the two passes (traversal.py), each subscriber once (dedupe.pyx), answers that a
 import os
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.list cimport PyList_GET_SIZE
+from cpython.object cimport PyObject, PyObject_Hash, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
-from libc.string cimport memchr, memcpy, memmove
+from libc.string cimport memchr, memcpy, memmove, memset
 
 cimport cython
 
@@ -107,6 +108,7 @@ cdef extern from *:
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     object ascii_word(const word *w)
     PyObject *PyDict_GetItemWithError(object dictionary, object key) except? NULL
+    PyObject *PyList_GET_ITEM_PTR "PyList_GET_ITEM" (object array, Py_ssize_t i)
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     PyObject *referred_to(PyObject *reference)
@@ -226,20 +228,13 @@ def hash_in_filter(dialect, str w):
 cdef tuple _filter_path_in_place(Plan plan, object filter):
     """For the filters that need no second look; None for all others, valid or not."""
     cdef word words[MOST_WORDS]
-    cdef Py_ssize_t i, size
     cdef bint wild = False
+    cdef Py_ssize_t i, size = words_in_filter(plan, filter, words)
     cdef tuple strings, hashes
-    if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
+    if size < 0:
         return None
-    size = words_split(
-        ascii_of(filter), PyUnicode_GET_LENGTH(filter), &plan.in_filters, words, plan.most_in_filter
-    )
     for i in range(size):
-        if not _settle_wildcards(plan, &words[i], i + 1 == size):
-            return None
         wild |= words[i].hash == ONE_WORD or words[i].hash == MANY_WORDS
-    if size < 0 or (plan.share is not None and _is(&words[0], <PyObject *>plan.share)):
-        return None
     if plan.exact and not wild:
         return (filter,), (word_hash(filter),)
     strings = PyTuple_New(size)
@@ -248,6 +243,20 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
         _set_item(strings, i, ascii_word(&words[i]))
         _set_item(hashes, i, words[i].hash)
     return strings, hashes
+
+
+cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept:
+    """Split a filter that needs no second look, into up to MOST_WORDS words; -1 for all others, valid or not."""
+    cdef Py_ssize_t i, size
+    if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
+        return -1
+    size = words_split(
+        ascii_of(filter), PyUnicode_GET_LENGTH(filter), &plan.in_filters, words, plan.most_in_filter
+    )
+    for i in range(size):
+        if not _settle_wildcards(plan, &words[i], i + 1 == size):
+            return -1
+    return -1 if size > 0 and plan.share is not None and _is(&words[0], <PyObject *>plan.share) else size
 
 
 cdef inline void _set_item(tuple array, Py_ssize_t i, object item) noexcept:
@@ -901,80 +910,133 @@ cdef class ExactFirst:
 
 cpdef list match_many(Matchable trie, topics):
     """Return `match` of each topic; see questions_interpreted.py."""
-    cdef bint by_turns, at_once = type(topics) is list or type(topics) is tuple
-    cdef Py_ssize_t asked = 0, repeated = 0, at = 0
-    cdef PyObject *known
-    cdef dict answered = {} if at_once else None
-    cdef list answers = []
+    cdef Py_ssize_t at = 0
+    cdef dict answered = None
+    cdef list block, answers = []
     cdef Warming w
-    if at_once:
-        topics = tuple(topics)      # which nobody changes meanwhile
+    if type(topics) is not list and type(topics) is not tuple:
+        return [match(trie, topic) for topic in topics]
     _begin_warming(&w)
     try:
-        for topic in topics:
-            if at_once and at % GROUP == 0 and answered is None:
-                _warm_next(&w, trie, <PyObject *>topics, at)
-            at += 1
-            if answered is None or not PyUnicode_CheckExact(topic):
-                answers.append(match(trie, topic))
-                continue
-            asked += 1
-            known = PyDict_GetItemWithError(answered, topic)
-            if known != NULL:
-                repeated += 1
-                answers.append(<object>known)
-                continue
-            answer = _match(trie, topic, True, &by_turns)
-            answers.append(answer)
-            if not by_turns:
-                answered[topic] = answer
-            if asked % TRIAL == 0 and repeated * WORTH < asked:
+        while True:
+            block = _block_of(topics, at)
+            if not block:
+                return answers
+            if at == 0 and _come_again(block):
+                answered = {}
+            if answered is None:
+                _match_block(&w, trie, block, answers)
+            elif not _match_or_repeat(trie, block, answered, answers):
                 answered = None
-        return answers
+            at += TRIAL
     finally:
         _end_warming(&w)
+
+
+cdef inline list _block_of(topics, Py_ssize_t at):
+    """Return the next TRIAL topics of a list or tuple: in a list of our own, since a subscriber's __eq__ may change
+    theirs; and no more, since these are still in the processor's cache when their turn comes."""
+    cdef object block = topics[at:at + TRIAL]
+    return <list>block if type(block) is list else list(block)
+
+
+cdef bint _come_again(list topics) except -1:
+    """Tell whether so many of these come several times that it is WORTH keeping answers."""
+    cdef uint64_t seen[2 * TRIAL]       # hashes; 0: none
+    cdef Py_ssize_t again = 0
+    cdef uint64_t hash, at
+    memset(seen, 0, sizeof(seen))
+    for topic in topics:
+        if not PyUnicode_CheckExact(topic):
+            continue
+        hash = <uint64_t>PyObject_Hash(topic)
+        at = hash & (2 * TRIAL - 1)
+        while seen[at] and seen[at] != hash:
+            at = (at + 1) & (2 * TRIAL - 1)
+        again += seen[at] == hash
+        seen[at] = hash
+    return again * WORTH >= len(topics)
+
+
+cdef int _match_block(Warming *w, Matchable trie, list block, list answers) except -1:
+    cdef Py_ssize_t i, at
+    for at in range(0, len(block), GROUP):
+        _warm_next(w, trie, block, at)
+        for i in range(at, min(at + GROUP, <Py_ssize_t>len(block))):
+            answers.append(match(trie, block[i]))
+    return 0
+
+
+cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answers) except -1:
+    """Match those that have not been `answered`, and tell whether there were enough others."""
+    cdef bint by_turns, is_text
+    cdef Py_ssize_t repeated = 0
+    cdef PyObject *known
+    for topic in block:
+        is_text = PyUnicode_CheckExact(topic)
+        known = PyDict_GetItemWithError(answered, topic) if is_text else NULL
+        if known != NULL:
+            repeated += 1
+            answers.append(<object>known)
+            continue
+        answer = _match(trie, topic, True, &by_turns)
+        answers.append(answer)
+        if is_text and not by_turns:
+            answered[topic] = answer
+    return repeated * WORTH >= len(block)
 
 
 cpdef list deliveries_many(Matchable trie, topics):
     """Return `deliveries` of each topic; see questions_interpreted.py."""
-    cdef bint at_once = type(topics) is list or type(topics) is tuple
-    cdef Py_ssize_t at = 0
-    cdef list answers = []
+    cdef Py_ssize_t start = 0
+    cdef list block, answers = []
     cdef Warming w
-    if at_once:
-        topics = tuple(topics)
+    if type(topics) is not list and type(topics) is not tuple:
+        return [deliveries(trie, topic) for topic in topics]
     _begin_warming(&w)
     try:
-        for topic in topics:
-            if at_once and at % GROUP == 0:
-                _warm_next(&w, trie, <PyObject *>topics, at)
-            at += 1
-            answers.append(deliveries(trie, topic))
-        return answers
+        while True:
+            block = _block_of(topics, start)
+            if not block:
+                return answers
+            _deliver_block(&w, trie, block, answers)
+            start += TRIAL
     finally:
         _end_warming(&w)
 
 
+cdef int _deliver_block(Warming *w, Matchable trie, list block, list answers) except -1:
+    cdef Py_ssize_t i, at
+    for at in range(0, len(block), GROUP):
+        _warm_next(w, trie, block, at)
+        for i in range(at, min(at + GROUP, <Py_ssize_t>len(block))):
+            answers.append(deliveries(trie, block[i]))
+    return 0
+
+
 # ------------------------------------------------------------------------------------------------------------- warming
 #
-# Whether a warming pass (warming.pyx) pays is found out as the topics go by. In a small trie it never does, and one
-# topic in LOOK tells whether the trie is small. Where it is not, of every ROUNDS groups the first TRIED are matched with
-# and without a pass by turns, and timed, without the slowest of either kind, which something else may have been the
-# cause of; the cheaper way serves for the rest.
+# Whether a warming pass (warming.pyx) pays is found out as the topics go by. In a small trie it never does, and the
+# first topic of each block tells whether the trie is small. Where it is not, the first TRIED groups are matched with and
+# without a pass by turns, and timed, without the slowest of either kind, which something else may have been the cause
+# of; the way that is clearly the cheaper one serves for the next groups. Then there is another trial: after twice as
+# many groups each time, as long as it says the same. In a large trie the first groups are warmed before any trial.
 
 cdef enum:
     GROUP = 16
-    LOOK = 256
-    ROUNDS = 128
     TRIED = 8
+    ROUNDS = 128            # groups from one trial to the next, at least
+    MOST_ROUNDS = 2_048
     SMALL = 12_000          # branches
+    LARGE = 200_000
 
 cdef struct Warming:
     Traversal *topics       # NULL: no memory was needed yet
     Step *steps
     bint pays               # it may, as the last look told
     bint better             # it does, as the last trial told
-    Py_ssize_t round
+    Py_ssize_t round        # groups since the last trial began
+    Py_ssize_t rounds       # groups from there to the next one; 0: there was none yet
     uint64_t since          # when the present group began
     uint64_t spent[2]       # nanoseconds of the groups tried, without and with a pass
     uint64_t longest[2]
@@ -983,7 +1045,8 @@ cdef struct Warming:
 cdef inline void _begin_warming(Warming *w) noexcept:
     w.topics = NULL
     w.steps = NULL
-    w.pays = False
+    w.pays = w.better = False
+    w.rounds = 0
 
 
 cdef inline void _end_warming(Warming *w) noexcept:
@@ -991,20 +1054,19 @@ cdef inline void _end_warming(Warming *w) noexcept:
     PyMem_RawFree(w.steps)
 
 
-cdef int _warm_next(Warming *w, Matchable trie, PyObject *topics, Py_ssize_t at) noexcept:
-    """Fetch what the matches of the next GROUP topics of a tuple will read, if that pays."""
+cdef int _warm_next(Warming *w, Matchable trie, list block, Py_ssize_t at) noexcept:
+    """Fetch what the matches of the next GROUP topics of a block will read, if that pays."""
     cdef PyObject *plan = <PyObject *>trie._plan
     cdef PyObject *first
-    cdef Py_ssize_t i, size = min(PyTuple_GET_SIZE_PTR(topics) - at, <Py_ssize_t>GROUP)
-    if at % LOOK == 0:
-        w.pays = size == GROUP and _may_pay(w, trie, topics, at)
-    if not w.pays or not _is_turn_to_warm(w) or not _has_room(w):
+    cdef Py_ssize_t i, size = min(PyList_GET_SIZE(block) - at, <Py_ssize_t>GROUP)
+    if at == 0:
+        _look(w, trie, block)
+    if not w.pays or size < GROUP or not _is_turn_to_warm(w) or not _has_room(w):
         return 0
     for i in range(size):
-        prefetch(PyTuple_GET_ITEM_PTR(topics, at + i))
-        prefetch(<const char *>PyTuple_GET_ITEM_PTR(topics, at + i) + 56)
+        prefetch(<const char *>PyList_GET_ITEM_PTR(block, at + i) + 56)
     for i in range(size):
-        _split_to_warm(&w.topics[i], <Plan>plan, PyTuple_GET_ITEM_PTR(topics, at + i))
+        _split_to_warm(&w.topics[i], <Plan>plan, PyList_GET_ITEM_PTR(block, at + i))
     pin()
     first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if CTRIE_IS(first, INODE):
@@ -1021,12 +1083,21 @@ cdef bint _is_turn_to_warm(Warming *w) noexcept:
         w.spent[kind] += now - w.since
         w.longest[kind] = max(w.longest[kind], now - w.since)
     if w.round == TRIED:
-        w.better = w.spent[1] - w.longest[1] < w.spent[0] - w.longest[0]
+        _decide(w)
     w.round += 1
-    if w.round > ROUNDS:
+    if w.round > w.rounds:
         _begin_trial(w)
+        now = nanoseconds()
+        w.round = 1
     w.since = now
     return w.better if w.round > TRIED else w.round & 1
+
+
+cdef inline void _decide(Warming *w) noexcept:
+    cdef uint64_t without = w.spent[0] - w.longest[0]
+    cdef bint better = w.spent[1] - w.longest[1] < without - without // 8
+    w.rounds = min(2 * w.rounds, <Py_ssize_t>MOST_ROUNDS) if better == w.better else ROUNDS
+    w.better = better
 
 
 cdef inline void _begin_trial(Warming *w) noexcept:
@@ -1034,25 +1105,40 @@ cdef inline void _begin_trial(Warming *w) noexcept:
     w.spent[0] = w.spent[1] = w.longest[0] = w.longest[1] = 0
 
 
-cdef bint _may_pay(Warming *w, Matchable trie, PyObject *topics, Py_ssize_t at) noexcept:
-    """Tell whether the trie is not small, as the way of one topic shows."""
+cdef int _look(Warming *w, Matchable trie, list block) noexcept:
+    """Tell whether a pass may pay."""
+    cdef bint paid = w.pays
+    cdef double about
+    w.pays = False
+    if PyList_GET_SIZE(block) < GROUP:
+        return 0
+    about = _size_seen_by(trie, PyList_GET_ITEM_PTR(block, 0))
+    w.pays = about >= SMALL
+    if w.pays and w.rounds == 0:
+        w.rounds = ROUNDS
+        w.better = about >= LARGE
+        _begin_trial(w)
+        w.round = ROUNDS - 2 * TRIED if w.better else 0
+    elif w.pays and not paid and w.round <= TRIED:
+        _begin_trial(w)     # the last one has been interrupted
+    return 0
+
+
+cdef double _size_seen_by(Matchable trie, PyObject *topic) noexcept:
+    """Return about how many branches there are, as the way of one topic shows."""
     cdef Traversal walk
     cdef PyObject *plan = <PyObject *>trie._plan
     cdef PyObject *first
     cdef double about = 0
     if not (<Plan>plan).in_place or (<Plan>plan).exact:
-        return False
-    _split_to_warm(&walk, <Plan>plan, PyTuple_GET_ITEM_PTR(topics, at))
+        return 0
+    _split_to_warm(&walk, <Plan>plan, topic)
     pin()
     first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
     if walk.size and CTRIE_IS(first, INODE):
         about = estimated_size(&walk, first)
     unpin()
-    if about < SMALL:
-        return False
-    if not w.pays:
-        _begin_trial(w)
-    return True
+    return about
 
 
 cdef bint _has_room(Warming *w) noexcept:

@@ -266,23 +266,40 @@ def match_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Any, ...]]:
     answer of any instant since then is one of an instant during the call. Not so where the user's code makes the topics
     one by one, and may have written to the trie meanwhile, nor where each question takes a group's turn.
     """
-    answered: dict[str, tuple[Any, ...]] | None = {} if type(topics) in (list, tuple) else None
-    asked = repeated = 0
+    if type(topics) not in (list, tuple):
+        return [match(trie, topic) for topic in topics]
+    answered: dict[str, tuple[Any, ...]] | None = None
     answers: list[tuple[Any, ...]] = []
-    for topic in topics:
-        if answered is None or type(topic) is not str:
-            answers.append(match(trie, topic))
-            continue
-        asked += 1
-        known = answered.get(topic)
+    start = 0
+    while block := list(topics[start : start + TRIAL]):  # type: ignore[index]
+        if start == 0 and _come_again([topic for topic in block if type(topic) is str]):
+            answered = {}
+        if answered is None:
+            answers += [match(trie, topic) for topic in block]
+        elif not _match_or_repeat(trie, block, answered, answers):
+            answered = None
+        start += TRIAL
+    return answers
+
+
+def _come_again(topics: list[str]) -> bool:
+    """Tell whether so many of these come several times that it is WORTH keeping answers."""
+    return (len(topics) - len(set(topics))) * WORTH >= len(topics)
+
+
+def _match_or_repeat(
+    trie: Matchable, block: list[str], answered: dict[str, tuple[Any, ...]], answers: list[tuple[Any, ...]]
+) -> bool:
+    """Match those that have not been `answered`, and tell whether there were enough others."""
+    repeated = 0
+    for topic in block:
+        known = answered.get(topic) if type(topic) is str else None
         if known is not None:
             repeated += 1
             answers.append(known)
             continue
         answer, by_turns = _match(trie, topic, True)
         answers.append(answer)
-        if not by_turns:
+        if type(topic) is str and not by_turns:
             answered[topic] = answer
-        if asked % TRIAL == 0 and repeated * WORTH < asked:
-            answered = None
-    return answers
+    return repeated * WORTH >= len(block)

@@ -6,7 +6,9 @@ from ctrie._cnode cimport CNode, MainNode
 from ctrie._nodes cimport INode, Root, SNode, TNode
 from subtrie._trie.branch cimport Branch
 
-cdef int RETRIES, TRIAL, WORTH
+cdef enum:
+    TRIAL = 256
+cdef int RETRIES, WORTH
 cdef object _BIT
 
 

@@ -62,9 +62,10 @@ else:
 
 
 RETRIES = 4
-# match_many goes on looking for topics that come again as long as, every so many topics, one in so many was such a one.
-TRIAL = 256
+# match_many looks out for topics that come again as long as, of so many topics, one in so many is such a one.
 WORTH = 16
+if not cython.compiled:  # in reading.pxd, a size of C arrays
+    TRIAL = 256
 _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for sets wider than a machine word
 
 
