@@ -4,6 +4,7 @@
 #   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter if there is one
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
+#   make explored the explorer on the compiled modules, built for it apart     (ARGS="--duration 60", REPLAY=token)
 #   make races    the compiled modules under ThreadSanitizer, on TSAN_PYTHON=... (docs/stress.md)
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
@@ -18,7 +19,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress races bench test-brokers brokers docs build clean java
+.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress explored races bench test-brokers brokers docs build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
@@ -102,6 +103,19 @@ stress: $(STRESSED)/built .venv/built
 	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
 	.venv/bin/python -m stress explore
+
+# The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own: extensions of two builds of
+# the same version have the same names. Hashes of texts have to be the same in every process for a schedule to come again.
+EXPLORED := build/explored
+EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled $(CURDIR)/.venv/bin/python
+explored: $(EXPLORED)/built
+	$(EXPLORING) -m stress $(if $(REPLAY),replay $(REPLAY),explore --compiled $(ARGS))
+
+$(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -name '*.pyx' -o -name '*.h' -o -name '*.html')
+	@echo "== Compiling what the explorer runs"
+	@CTRIE_EXPLORED=1 .venv/bin/python setup.py --quiet build --build-base $(EXPLORED) --build-lib $(EXPLORED)/lib \
+		--parallel "$$(getconf _NPROCESSORS_ONLN)"
+	@touch $@
 
 # In a copy of the sources, for extensions of two builds of the same version have the same names. What Cython made of them is copied
 # too: it is the same for every interpreter, and Cython takes a quarter of an hour under the sanitizer.
