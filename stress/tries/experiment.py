@@ -99,7 +99,7 @@ class TrieExperiment(Experiment):
             content, broken = self._examine(whole)
             self.twin.seam.take_back(mark)
             seen = () if content is UNSEEN else ((CONTENT[self.scenario.target], (), content),)
-            look = self._structures[key] = Look(structure, seen, broken)
+            look = self._structures[key] = Look(key, seen, broken)
         return look
 
     def _examine(self, whole: bool) -> tuple[Any, str]:

@@ -56,6 +56,7 @@ _TEXT_NODE: Final = "subtrie._trie.packed_key"
 _MATCHING: Final = "subtrie._trie.match.reading"
 _SUBSCRIBERS: Final = "subtrie._trie.subscribers"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
+_SET_A: Final = ("__setitem__", ("a", 1001))
 _A_TORN_MATCH: Final = (
     "a wildcard beside words that meet",
     ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")), ("subscribe", ("*.y1", "y")))),
@@ -151,10 +152,16 @@ _GCAS: Final = (
         "    if initialise(inode, new):\n",
     ),
     _of_map(
+        "a helper commits what has been aborted",
+        "            if compare_and_set(main, prev, None):\n",
+        "            if compare_and_set(main, load(main), None):\n",
+        shown_by=("about to tomb", ((_SET_A,), (("get", ("a",)),), (("snapshot", ()), ("get", ("a",))))),
+    ),
+    _of_map(
         "a helper aborts what has been committed",
         "            compare_and_set(main, prev, _failed(prev))\n",
-        "            initialise(main, _failed(prev))\n",
-        shown_by=("about to tomb", ((("__setitem__", ("a", 1001)),), (("snapshot", ()), ("get", ("a",))))),
+        "            compare_and_set(main, load(main), _failed(prev))\n",
+        shown_by=("about to tomb", ((_SET_A,), (("snapshot", ()), ("get", ("a",))))),
     ),
 )
 
@@ -650,7 +657,7 @@ _OBSERVERS: Final = (
         "a filter is put on the list for the listener in the place of others",
         _INTEREST,
         "            if compare_and_set(self._waiting, waiting, (filter, waiting)):\n",
-        "            if initialise(self._waiting, (filter, waiting)) is None:\n",
+        "            if compare_and_set(self._waiting, load(self._waiting), (filter, waiting)):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
@@ -658,7 +665,7 @@ _OBSERVERS: Final = (
         "two threads tell the listener",
         _INTEREST,
         "        if not compare_and_set(self._place, doer, me):\n",
-        "        if initialise(self._place, me):\n",
+        "        if not compare_and_set(self._place, load(self._place), me):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
@@ -674,7 +681,7 @@ _OBSERVERS: Final = (
         "what was put on the list meanwhile is forgotten",
         _INTEREST,
         "            if not compare_and_set(self._waiting, waiting, None):\n",
-        "            if initialise(self._waiting, None):\n",
+        "            if not compare_and_set(self._waiting, load(self._waiting), None):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
