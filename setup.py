@@ -6,7 +6,8 @@ All or nothing, because compiled modules share C types and cannot be mixed with 
 What was compiled in place and is newer than its sources goes into a wheel as it is.
 
 With `CTRIE_EXPLORED=1` slots are those of `stress/tries/seam`, so that the explorer can run the compiled modules. Such
-modules are for nothing else, and never stand beside the sources: `make explored`.
+modules are for nothing else, and never stand beside the sources: `make explored`. With
+`CTRIE_SANITIZE=address,undefined` they are compiled with these sanitizers of gcc: `make sanitize`.
 """
 
 from __future__ import annotations
@@ -103,6 +104,10 @@ def switch(name: str) -> bool:
     """Return whether the environment variable `name` is set to anything but nothing or 0."""
     return os.environ.get(name, "") not in ("", "0")
 
+
+if SANITIZERS := os.environ.get("CTRIE_SANITIZE", ""):
+    COMPILER_FLAGS += ["-O1", "-g1", f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=undefined"]
+    LINKER_FLAGS = [f"-fsanitize={SANITIZERS}"]
 
 NO_EXTENSIONS = switch("CTRIE_NO_EXTENSIONS")
 EXPLORED = switch("CTRIE_EXPLORED")

@@ -1,16 +1,16 @@
 """The compiled twin on explored slots: the machine code that ships, but for the operations of its slots.
 
-Modules that were built with CTRIE_EXPLORED=1 ask `explored_seam` before every access (`seam/` has it). Here that seam
-meets the explorer's machine, which runs on it as on the interpreted copy's: the same scenarios, strategies and verdicts.
-What differs:
+Modules that were built with CTRIE_EXPLORED=1 ask `explored_seam` before every access (`seam/` has it). Here that
+seam meets the explorer's machine, which runs on it as on the interpreted copy's: the same scenarios, strategies and
+verdicts. What differs:
 
 * There is one such twin in a process, and none without `make explored`, which builds it apart and sets PYTHONHASHSEED.
 * A slot is known by its address, and named when it is made. What has been made is kept until the execution is taken
   back, so no address is used twice.
 * A read cannot raise. Where a call is to end there, it goes on, alone, to its next access that can.
 * The seam holds the modules to the rules of pins (`ctrie/c/epoch.h`); to break one is a finding.
-* With `ideal`, values are released as early as the rules of pins allow, and every execution begins on a fresh trie. Under
-  PYTHONMALLOC=debug a pointer that is used after its pin then leads to a finding, or to a crash.
+* With `ideal`, values are released as early as the rules of pins allow, and every execution begins on a fresh trie.
+  Under PYTHONMALLOC=debug a pointer that is used after its pin then leads to a finding, or to a crash.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from stress.history import UNSEEN
 from stress.recorder.record import Deferred
 from stress.tries.compiled_names import CompiledNames
 from stress.tries.experiment import CONTENT, TrieExperiment
-from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash, unmix
+from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, unmix
 from stress.tries.scenarios import Start
-from stress.tries.targets import MapUnderTest, SubscriptionsUnderTest
+from stress.tries.targets import SubscriptionsUnderTest
 from stress.tries.trie_copy import LEVELS, TrieCopy
 
 __all__ = ["CompiledCopy", "CompiledExperiment", "NotBuilt", "load_compiled"]
@@ -49,8 +49,8 @@ class NotBuilt(RuntimeError):
 
 
 class Place:
-    """A slot of the compiled twin, as the machine knows slots: by `_name` (None: made before all executions), and what it
-    holds now. `kind` is the type that it is in.
+    """A slot of the compiled twin, as the machine knows slots: by `_name` (None: made before all executions), and what
+    it holds now. `kind` is the type that it is in.
     """
 
     __slots__ = ("_name", "_peek", "address", "kind")
@@ -332,10 +332,10 @@ def _shape_of(nodes: Any, root: Any, inode: Any) -> Any:
 
 
 def _without_order(shape: Any) -> Any:
-    kind, *below = shape
+    kind = shape[0]
     if kind == "S":
         return shape
-    inner = map(_without_order, below)
+    inner = map(_without_order, shape[1:])
     return kind, frozenset(inner) if kind == "L" else tuple(inner)
 
 
@@ -378,5 +378,6 @@ def _follow(native: Any, kind: type) -> None:
     """Be told of all slots that are made; C-nodes and rows say it themselves."""
     if kind.__name__ != "CNode":
         native.follow(kind)
-    for below in kind.__subclasses__():
+    kinds: list[type] = kind.__subclasses__()
+    for below in kinds:
         _follow(native, below)

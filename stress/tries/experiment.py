@@ -107,7 +107,7 @@ class TrieExperiment(Experiment):
         try:
             needed = whole and self.start.left is None
             nodes = self._shape(self._trie) if needed else None
-            content = self.spec.normalise(look, getattr(self.subject, look)())
+            content: Any = self.spec.normalise(look, getattr(self.subject, look)())
             if whole or not self.start.has("index"):  # whoever stopped half-way may have left the index to be settled
                 self._trie.check()
         except Exception as error:  # noqa: BLE001 - a broken trie may raise anything
@@ -149,7 +149,7 @@ def _spec(target: str, start: Start) -> Spec:
 
 
 class _Notices:
-    """What a trie knows of its listener beside slots, where only whoever delivers may touch it; as it was at the start."""
+    """What a trie knows of its listener beside slots, where only whoever delivers may touch it; as it was at first."""
 
     def __init__(self, trie: Any) -> None:
         self._notices = next(held for held in gc.get_referents(trie) if type(held).__name__ == "Notices")

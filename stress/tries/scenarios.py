@@ -21,10 +21,10 @@ __all__ = ["OPERATIONS", "STARTS", "Start", "pairs", "random_scenario", "snapsho
 @dataclass(frozen=True)
 class Start:
     """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after so
-    many changes of slots. `places` are what the operations of two threads and a third are about. `settings` are those of
-    the subscription trie: how many answers it remembers (`cache`), whether it keeps filters without a wildcard by their
-    whole text (`exact`), has an `index`, or tells a listener of interest (`on_interest`). `operations` are those to
-    explore here, if not all.
+    many changes of slots. `places` are what the operations of two threads and a third are about. `settings` are those
+    of the subscription trie: how many answers it remembers (`cache`), whether it keeps filters without a wildcard by
+    their whole text (`exact`), has an `index`, or tells a listener of interest (`on_interest`). `operations` are those
+    to explore here, if not all.
     """
 
     calls: tuple[Call, ...]
@@ -185,9 +185,13 @@ _SUBSCRIPTIONS: Final = {
         "a.*:y b.*:y", "a.b", "a.*:y b.*:y a.b", "a.b a.*:y b.*:y", exact=True
     ),
     "indexed, empty": _subscriptions("", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_INDEXED, index=True),
-    "indexed, one filter": _subscriptions("a.b", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_INDEXED, index=True),
+    "indexed, one filter": _subscriptions(
+        "a.b", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_INDEXED, index=True
+    ),
     "indexed, two filters": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", operations=_INDEXED, index=True),
-    "listened to, empty": _subscriptions("", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_HEARD, on_interest=True),
+    "listened to, empty": _subscriptions(
+        "", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_HEARD, on_interest=True
+    ),
     "listened to, one filter": _subscriptions(
         "a.b", "a.b", "a.b a.b a.c", "a.b a.b:y a.c", "a.b a.c a.b", operations=_HEARD, on_interest=True
     ),
@@ -345,8 +349,8 @@ def triples(target: str) -> Iterator[Scenario]:
 
 
 def snapshots(target: str) -> Iterator[Scenario]:
-    """A change that a thread may leave half-way, beside another thread that changes something of the same nodes, takes a
-    snapshot and reads: what is pending somewhere below the root is decided against then, wherever it is met.
+    """A change that a thread may leave half-way, beside another thread that changes something of the same nodes, takes
+    a snapshot and reads: what is pending somewhere below the root is decided against then, wherever it is met.
     """
     changes, programs = _ON_ITS_WAY[target]
     for name, start in STARTS[target].items():

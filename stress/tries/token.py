@@ -1,8 +1,8 @@
 """Replay tokens: an execution as a short text, to be given to `python -m stress replay`.
 
 A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
-any, and a digest of the source. It begins otherwise if the compiled twin was run, which makes other steps. Where the source has changed since, the steps may mean something else, and whoever
-replays is told.
+any, and a digest of the source. It begins otherwise if the compiled twin was run, which makes other steps. Where the
+source has changed since, the steps may mean something else, and whoever replays is told.
 """
 
 from __future__ import annotations

@@ -19,13 +19,14 @@ __all__ = ["LEVELS", "Listener", "TrieCopy", "load_copy"]
 
 
 class Listener:
-    """Hears which filters are wanted, as `on_interest` is told. `broken` is what was wrong with that, if anything was."""
+    """Hears which filters are wanted, as `on_interest` is told. `broken` is what was wrong with that, if anything."""
 
     def __init__(self) -> None:
         self.wanted: frozenset[str] = frozenset()
         self.broken = ""
 
     def __call__(self, filter: str, wanted: bool) -> None:
+        """Hear of a filter."""
         if wanted == (filter in self.wanted):
             self.broken = f"the listener is told twice in turn that {filter!r} is {'' if wanted else 'not '}wanted"
         self.wanted = self.wanted | {filter} if wanted else self.wanted - {filter}
