@@ -100,15 +100,18 @@ format: .venv/built
 
 # On the free-threaded interpreter once `make test` has found one, since that is where threads meet.
 STRESSED := $(if $(wildcard .venv-t/built),.venv-t,.venv)
-stress: $(STRESSED)/built .venv/built
+stress: $(STRESSED)/built .venv/built build/explored/built
 	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
 	.venv/bin/python -m stress explore
+	$(EXPLORING) -m stress explore --compiled
+	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
+	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/test_stress_compiled.py
 
 # The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own: extensions of two builds of
 # the same version have the same names. Hashes of texts have to be the same in every process for a schedule to come again.
 EXPLORED := build/explored
-EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled $(CURDIR)/.venv/bin/python
+EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled PYTHONPATH=. $(CURDIR)/.venv/bin/python
 explored: $(EXPLORED)/built
 	$(EXPLORING) -m stress $(if $(REPLAY),replay $(REPLAY),explore --compiled $(ARGS))
 

@@ -293,7 +293,7 @@ _ON_ITS_WAY: Final = {
     "map": (
         ("__setitem__", "pop", "compute"),
         (
-            (("snapshot", 0), ("get", 0), ("get", 0)),
+            (("snapshot", 0), ("get", 0), ("items", 0)),
             (("__setitem__", 1), ("snapshot", 1), ("get", 0)),
             (("__setitem__", 1), ("readonly_snapshot", 1), ("pop", 0), ("get", 0)),
         ),
@@ -301,7 +301,7 @@ _ON_ITS_WAY: Final = {
     "subscriptions": (
         ("subscribe", "unsubscribe"),
         (
-            (("snapshot", 0), ("match", 0), ("match", 0)),
+            (("snapshot", 0), ("match", 0), ("subscriptions", 0)),
             (("subscribe", 1), ("snapshot", 1), ("match", 0)),
             (("unsubscribe", 1), ("snapshot", 1), ("subscribe", 0), ("match", 0)),
         ),

@@ -80,7 +80,7 @@ REBUILT: Final = (
         (
             "subscriptions",
             "words about to meet",
-            ((("subscribe", ("a.y3", "x")),), (("snapshot", ()), ("match", ("a.y3",)), ("match", ("a.y3",)))),
+            ((("subscribe", ("a.y3", "x")),), (("snapshot", ()), ("match", ("a.y3",)), ("subscriptions", ()))),
         ),
     ),
     Rebuilt(
@@ -95,7 +95,7 @@ REBUILT: Final = (
         "subtrie/_trie/c/words.h",
         "    return !(w->hash & LONG_WORD) || long_word_begins(w, text, separator);\n",
         "    return 1;\n",
-        ("subscriptions", "words of one hash", ((("match", ("same2",)),), (("subscribe", ("same3", "x")),))),
+        ("subscriptions", "words of one hash", ((("match", ("same3",)),), (("unsubscribe", ("same2", "x")),))),
     ),
     Rebuilt(
         "a C-node's copy has the branch in the wrong place",
