@@ -280,6 +280,7 @@ class CompiledExperiment(TrieExperiment):
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
         super()._plans()
+        self.twin.seam.native.begin_order()
         if self.twin.ideal:
             self.subject = self._trie = None
             self.twin.seam.begin(True)

@@ -65,8 +65,11 @@ def set_functions(before, made):
     """What to call before each access, and for what has been made; None: nothing."""
     seam_set(seam_before_function, before)
     seam_set(seam_made_function, made)
-    if before is not None:
-        seam_begin_order()
+
+
+def begin_order():
+    """An execution begins: forget who made which access in the last one."""
+    seam_begin_order()
 
 
 def set_after(function):
