@@ -106,7 +106,7 @@ def switch(name: str) -> bool:
 
 
 if SANITIZERS := os.environ.get("CTRIE_SANITIZE", ""):
-    COMPILER_FLAGS += ["-O1", "-g1", f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=undefined"]
+    COMPILER_FLAGS += ["-O0", "-g1", f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=undefined"]
     LINKER_FLAGS = [f"-fsanitize={SANITIZERS}"]
 
 NO_EXTENSIONS = switch("CTRIE_NO_EXTENSIONS")

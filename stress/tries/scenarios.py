@@ -15,7 +15,7 @@ from typing import Any, Final
 from stress.explorer.scenario import Scenario
 from stress.history import Call
 
-__all__ = ["OPERATIONS", "STARTS", "Start", "pairs", "random_scenario", "snapshots", "stops", "triples"]
+__all__ = ["OPERATIONS", "STARTS", "VARIANTS", "Start", "pairs", "random_scenario", "snapshots", "stops", "triples"]
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ CORE: Final[Mapping[str, Sequence[str]]] = {
 }
 """Operations that stand for the others: each of them reads, changes or replaces other things than the rest."""
 
-_VARIANTS: Final = frozenset({"get_many", "update", "match_many", "deliveries", "deliveries_many"})
+VARIANTS: Final = frozenset({"get_many", "update", "match_many", "deliveries", "deliveries_many"})
 """Operations that read or change what another one does, by other code: to be met by those that stand for the others."""
 
 _THREE: Final = {
@@ -324,7 +324,7 @@ def pairs(target: str) -> Iterator[Scenario]:
     """Every pair of operations, on every start and its places."""
     for name, start in STARTS[target].items():
         for first, second in product(start.operations_of(target), repeat=2):
-            if _VARIANTS & {first, second} and not set(CORE[target]) & {first, second}:
+            if VARIANTS & {first, second} and not set(CORE[target]) & {first, second}:
                 continue
             for one, other, *_ in start.places:
                 if one != other or first <= second:
