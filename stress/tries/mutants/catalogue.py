@@ -149,7 +149,7 @@ _GCAS: Final = (
     _of_map(
         "a GCAS puts its main node in whatever is there",
         "    if not compare_and_set(inode, old, new):\n",
-        "    if initialise(inode, new):\n",
+        "    if not compare_and_set(inode, load(inode), new):\n",
     ),
     _of_map(
         "a helper commits what has been aborted",
@@ -180,17 +180,17 @@ _SNAPSHOTS: Final = (
     _of_map(
         "RDCSS is decided twice",
         "    compare_and_set(descriptor, UNDECIDED, verdict)\n",
-        "    initialise(descriptor, verdict)\n",
+        "    compare_and_set(descriptor, load(descriptor), verdict)\n",
     ),
     _of_map(
         "a late helper carries RDCSS out again",
         "    compare_and_set(root, descriptor, chosen)\n",
-        "    initialise(root, chosen)\n",
+        "    compare_and_set(root, load(root), chosen)\n",
     ),
     _of_map(
         "RDCSS proposes to replace whatever root there is",
         "    if compare_and_set(root, old, descriptor):\n",
-        "    if initialise(root, descriptor) is None:\n",
+        "    if compare_and_set(root, load(root), descriptor):\n",
     ),
     _of_map(
         "an empty trie is filled although another thread was first",
@@ -673,7 +673,7 @@ _OBSERVERS: Final = (
         "whoever leaves takes the place from another",
         _INTEREST,
         "        compare_and_set(self._place, me, None)\n",
-        "        initialise(self._place, None)\n",
+        "        compare_and_set(self._place, load(self._place), None)\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
@@ -705,7 +705,7 @@ _OBSERVERS: Final = (
         "a filing is settled although it was touched",
         _INDEX,
         "    if compare_and_set(filing.state, PENDING, SETTLED):\n",
-        "    if initialise(filing.state, SETTLED) is None:\n",
+        "    if compare_and_set(filing.state, load(filing.state), SETTLED):\n",
         starts=_INDEXED,
         shown_by=_COMES_AND_GOES,
     ),
@@ -732,7 +732,7 @@ _OBSERVERS: Final = (
             (
                 _GROUPS,
                 "        if compare_and_set(turn, number, number + 1):\n",
-                "        if initialise(turn, number + 1) is None:\n",
+                "        if compare_and_set(turn, load(turn), number + 1):\n",
             ),
         ),
         starts=("two in the group",),
