@@ -2,7 +2,8 @@
 
 The matrix:
 
-* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones;
+* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones; or, where it cannot
+  be told in which state an execution is (on the compiled twin, and with a listener), at most two preemptions;
 * *stops*: the same pairs, for operations that stand for the others, while the first thread stops for ever at every
   point of its own;
 * *triples*: three threads with such operations, every schedule with at most two preemptions;
@@ -124,7 +125,7 @@ class Exploration:
     def lines(self) -> list[str]:
         """What was explored, part by part."""
         told = {
-            "pairs": "pairs of operations, to their ends",
+            "pairs": f"pairs of operations, {'with two preemptions' if self.plan.compiled else 'to their ends'}",
             "stops": "pairs beside a thread that stops for ever",
             "triples": "triples of operations, with two preemptions",
             "snapshots": "changes beside snapshots, with two preemptions",
@@ -200,11 +201,12 @@ class _Worker:
         return None
 
     def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
-        if part == "pairs":  # what only whoever delivers notices may touch is no slot, and so in no state
-            return reduced(experiment, None if experiment.start.has("on_interest") else self._states)
+        # What only whoever delivers notices may touch is no slot, and so in no state.
+        if part == "pairs" and self._states is not None and not experiment.start.has("on_interest"):
+            return reduced(experiment, self._states)
         if part == "stops":
             return stopped_for_ever(experiment)
-        if part in ("triples", "snapshots"):
+        if part in ("pairs", "triples", "snapshots"):
             return bounded(experiment, _PREEMPTIONS)
         return islice(sampled(experiment, self._random), _SAMPLES)
 

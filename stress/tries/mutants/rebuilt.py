@@ -105,11 +105,11 @@ REBUILT: Final = (
         ("map", "one key", ((("__setitem__", ("b", 1001)),), (("get", ("a",)),))),
     ),
     Rebuilt(
-        "a value is used after its pin",
+        "a C-node is taken after the pin under which it was found",
         "ctrie/_descent.py",
-        "            value = borrowed(value_of(end))\n            unpin()\n            return value\n",
-        "            unpin()\n            return borrowed(value_of(end))\n",
-        ("map", "one key", ((("get", ("a",)),), (("__setitem__", ("a", 1001)),))),
+        "    inode: INode = borrowed(node)\n    cn: CNode = borrowed(main)\n    unpin()\n",
+        "    unpin()\n    inode: INode = borrowed(node)\n    cn: CNode = borrowed(main)\n",
+        ("map", "one key", ((("__setitem__", ("a", 1001)),), (("__setitem__", ("a", 1002)),))),
         ideal=True,
     ),
     Rebuilt(
