@@ -201,6 +201,8 @@ class _Worker:
         return None
 
     def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
+        if self._plan.ideal:  # to pin and to unpin are no steps, so what is like another schedule else may not be here
+            return islice(sampled(experiment, self._random), _SAMPLES)
         # What only whoever delivers notices may touch is no slot, and so in no state.
         if part == "pairs" and self._states is not None and not experiment.start.has("on_interest"):
             return reduced(experiment, self._states)

@@ -14,9 +14,11 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Final
 
 from stress.explorer.bounded import bounded
+from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Program, Scenario
 from stress.tries.source_copy import Change, source_of
 from stress.tries.token import Token, decode, encode
@@ -123,6 +125,7 @@ REBUILT: Final = (
     ),
 )
 
+_SAMPLES: Final = 3_000
 _MOST: Final = 40_000
 """Executions in which a mutant has to be found."""
 _SECONDS: Final = 900
@@ -189,11 +192,12 @@ def _main(token: str, ideal: bool) -> None:
     """In the process: print after how many executions something was found, and what."""
     twin = load_twin(True, ideal)
     count, told = 0, ""
-    for finding in bounded(experiment_on(twin, decode(token).scenario), 2):
+    experiment = experiment_on(twin, decode(token).scenario)
+    for finding in sampled(experiment, Random(1)) if ideal else bounded(experiment, 2):
         count += 1
         if finding is not None:
             told = finding.trouble
-        if told or count == _MOST:
+        if told or count == (_SAMPLES if ideal else _MOST):
             break
     print(count, told)
 
