@@ -91,8 +91,8 @@ class SubscriptionsUnderTest:
         return [(entry.filter, entry.subscriber) for entry in self.trie.entries(topic)]
 
     def deliveries(self, topic: str) -> list[Any]:
-        """Who gets a message."""
-        return [delivery.subscriber for delivery in self.trie.deliveries(topic)]
+        """Who gets a message, be it once or more often."""
+        return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries(topic)))
 
     def match_many(self, topic: str) -> Any:
         """As `match`, asked for as one of many topics."""
@@ -100,7 +100,7 @@ class SubscriptionsUnderTest:
 
     def deliveries_many(self, topic: str) -> list[Any]:
         """As `deliveries`, asked for as one of many topics."""
-        return [delivery.subscriber for delivery in self.trie.deliveries_many([topic])[0]]
+        return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries_many([topic])[0]))
 
     def subscriptions(self) -> list[tuple[str, Any]]:
         """Filter and subscriber of every entry."""
