@@ -4,7 +4,9 @@
 #   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter if there is one
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
+#   make explored the explorer on the compiled modules, built for it apart     (ARGS="--duration 60", REPLAY=token)
 #   make races    the compiled modules under ThreadSanitizer, on TSAN_PYTHON=... (docs/stress.md)
+#   make sanitize the compiled modules under gcc's address and undefined-behaviour sanitizers (docs/stress.md)
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make docs     the manual, into docs/_build
@@ -19,7 +21,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress races bench test-brokers brokers docs pictures build clean java
+.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress explored races sanitize sanitize-free-threaded bench test-brokers brokers docs pictures build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
@@ -99,11 +101,27 @@ format: .venv/built
 
 # On the free-threaded interpreter once `make test` has found one, since that is where threads meet.
 STRESSED := $(if $(wildcard .venv-t/built),.venv-t,.venv)
-stress: $(STRESSED)/built .venv/built
+stress: $(STRESSED)/built .venv/built build/explored/built
 	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
 	.venv/bin/python -m stress explore
 	.venv/bin/python -m pytest -m cluster tests/test_snapshot_cluster.py
+	$(EXPLORING) -m stress explore --compiled
+	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
+	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/test_stress_compiled.py
+
+# The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own: extensions of two builds of
+# the same version have the same names. Hashes of texts have to be the same in every process for a schedule to come again.
+EXPLORED := build/explored
+EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled PYTHONPATH=. $(CURDIR)/.venv/bin/python
+explored: $(EXPLORED)/built
+	$(EXPLORING) -m stress $(if $(REPLAY),replay $(REPLAY),explore --compiled $(ARGS))
+
+$(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -name '*.pyx' -o -name '*.h' -o -name '*.html')
+	@echo "== Compiling what the explorer runs"
+	@CTRIE_EXPLORED=1 .venv/bin/python setup.py --quiet build --build-base $(EXPLORED) --build-lib $(EXPLORED)/lib \
+		--parallel "$$(getconf _NPROCESSORS_ONLN)"
+	@touch $@
 
 # In a copy of the sources, for extensions of two builds of the same version have the same names. What Cython made of them is copied
 # too: it is the same for every interpreter, and Cython takes a quarter of an hour under the sanitizer.
@@ -127,6 +145,40 @@ races: .venv/built
 	@echo "== No others"
 	cd $(RACES) && export TSAN_OPTIONS=suppressions=tests/known_races.txt && \
 		.venv-t/bin/python -m stress run --duration 60 && .venv-t/bin/python -m pytest --timeout 1200 $(RACING)
+
+# The modules with gcc's address and undefined-behaviour sanitizers, in a copy of the sources, as above. CPython's own allocator
+# would hide what is used after it was freed; what the interpreter itself never frees is no leak of ours. A debug interpreter
+# looks at reference counts as well: SANITIZE_PYTHON=..., python3.11-dbg if it is there.
+SANITIZE_PYTHON ?= $(firstword $(foreach name,python3.11-dbg python3.12-dbg python3.13-dbg python3-dbg,$(shell command -v $(name))) $(PYTHON))
+SANITIZED = build/sanitize$(1)
+SANITIZING := tests/test_atomics.py tests/test_ctrie_many.py tests/test_ctrie_mapping.py tests/test_ctrie_set.py \
+	tests/test_ctrie_snapshots.py tests/test_ctrie_structure.py tests/test_ctrie_callbacks.py tests/test_ctrie_cnodes.py \
+	tests/test_ctrie_protocols.py tests/test_reclamation.py tests/test_subtrie_batches.py tests/test_subtrie_cache.py \
+	tests/test_subtrie_deliveries.py tests/test_subtrie_exact.py tests/test_subtrie_groups.py tests/test_subtrie_index.py \
+	tests/test_subtrie_lifetime.py tests/test_subtrie_model.py tests/test_subtrie_notices.py tests/test_subtrie_questions.py \
+	tests/test_subtrie_subscribers.py tests/test_subtrie_texts.py tests/test_subtrie_weak.py tests/test_topic_store.py \
+	tests/test_fields.py tests/test_subtrie_threads.py
+sanitize: .venv/built
+	$(call sanitize,,'$(SANITIZE_PYTHON)',.venv)
+	@test ! -e .venv-t/built || $(MAKE) --no-print-directory sanitize-free-threaded
+
+sanitize-free-threaded: .venv-t/built
+	$(call sanitize,-t,.venv-t/bin/python,.venv-t)
+
+# $(1): a suffix, $(2): the interpreter, $(3): the environment whose Cython has made C of the sources.
+define sanitize
+@echo "== Sanitizing: $$($(2) -VV)"
+@rm -rf $(call SANITIZED,$(1)) && mkdir -p $(call SANITIZED,$(1))/build
+@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py ctrie subtrie snapshot stress tests examples $(call SANITIZED,$(1))
+@find $(call SANITIZED,$(1)) -name '*.so' -delete
+@$(MAKE) --no-print-directory -C $(call SANITIZED,$(1)) .venv/installed PYTHON="$$(realpath -s $$(command -v $(2)))" EXTRAS=stress,test
+@cp -R build/cython.$(call soabi,$(3)/bin/python) $(call SANITIZED,$(1))/build/cython.$(call soabi,$(2))
+@cd $(call SANITIZED,$(1)) && CTRIE_SANITIZE=address,undefined .venv/bin/python setup.py --quiet build_ext --inplace \
+	--parallel "$$(getconf _NPROCESSORS_ONLN)"
+cd $(call SANITIZED,$(1)) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 CTRIE_TWIN=compiled \
+	.venv/bin/python -m pytest --timeout 1200 -m "not spark and not slow" $(ARGS) $(SANITIZING)
+endef
 
 bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)

@@ -4,6 +4,10 @@ A compile that fails is an error. `CTRIE_NO_EXTENSIONS=1` builds no module: then
 All or nothing, because compiled modules share C types and cannot be mixed with interpreted ones.
 
 What was compiled in place and is newer than its sources goes into a wheel as it is.
+
+With `CTRIE_EXPLORED=1` slots are those of `stress/tries/seam`, so that the explorer can run the compiled modules. Such
+modules are for nothing else, and never stand beside the sources: `make explored`. With
+`CTRIE_SANITIZE=address,undefined` they are compiled with these sanitizers of gcc: `make sanitize`.
 """
 
 from __future__ import annotations
@@ -65,6 +69,7 @@ MODULES = {
 }
 
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
+SEAM = Path("stress", "tries", "seam")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -109,12 +114,21 @@ def switch(name: str) -> bool:
     return os.environ.get(name, "") not in ("", "0")
 
 
+if SANITIZERS := os.environ.get("CTRIE_SANITIZE", ""):
+    COMPILER_FLAGS += ["-O0", "-g1", f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=undefined"]
+    LINKER_FLAGS = [f"-fsanitize={SANITIZERS}"]
+
 NO_EXTENSIONS = switch("CTRIE_NO_EXTENSIONS")
+EXPLORED = switch("CTRIE_EXPLORED")
+if EXPLORED:
+    MODULES["explored_seam"] = str(SEAM / "explored_seam.pyx")
+    COMPILER_FLAGS.append("-DCTRIE_EXPLORED")
 
 
 def extensions() -> list[Extension]:
     """Return the extensions to build; each depends on all headers, and on this file for its flags."""
-    headers = sorted(header for package in PACKAGES for header in Path(package).rglob("*.h"))
+    folders = [*map(Path, PACKAGES), *[SEAM] * EXPLORED]
+    headers = sorted(header for folder in folders for header in folder.rglob("*.h"))
     return [
         Extension(
             module,
@@ -145,6 +159,8 @@ class BuildExtensions(build_ext):
     extensions: list[Extension]
 
     def run(self) -> None:
+        if EXPLORED and (self.inplace or self.editable_mode):
+            sys.exit("CTRIE_EXPLORED is not for modules beside the sources: say --build-lib, or make explored")
         super().run()
         if self.inplace or self.editable_mode:
             self.remove_in_place(keep={extension.name for extension in self.extensions})
@@ -161,7 +177,7 @@ class BuildExtensions(build_ext):
         library = Path(self.get_ext_filename(ext.name))
         # Of them, its C source is new when any of the declarations is that it was translated with.
         sources = [Path(source) for source in (*ext.sources, *ext.depends, MODULES[ext.name])]
-        if self.inplace or not library.exists() or any(is_newer(source, library) for source in sources):
+        if self.inplace or EXPLORED or not library.exists() or any(is_newer(source, library) for source in sources):
             super().build_extension(ext)
         else:
             target = Path(self.get_ext_fullpath(ext.name))

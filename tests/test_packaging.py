@@ -89,7 +89,8 @@ class TestTwin:
             for path in sources(".py", ".pyx")
             if path.suffix == ".pyx" or re.search(r"^ +import cython$", path.read_text(), re.MULTILINE)
         }
-        assert uses_cython <= set(COMPILED_MODULES.values())
+        seam = "stress/tries/seam/explored_seam.pyx"  # only where schedules are explored (CTRIE_EXPLORED)
+        assert uses_cython - {seam} <= set(COMPILED_MODULES.values())
 
 
 class TestImport:

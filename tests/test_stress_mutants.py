@@ -28,6 +28,7 @@ SECONDS = 60.0  # the most that a mutant may take; nearly all take less than one
 LAYERS = {
     "map": {"model", "explore"},
     "subscriptions": {"model", "explore"},
+    "shares": {"model", "explore"},
     "checker": {"verdicts"},
     "reclaimer": {"threads"},
 }

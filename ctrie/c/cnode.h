@@ -8,6 +8,7 @@
 #define CTRIE_CNODE_H
 
 #include "arrays.h"
+#include "slot.h"
 #include "untracked.h"
 
 typedef struct {
@@ -41,6 +42,7 @@ static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_pa
         if (tracked) {
             PyObject_GC_Track((PyObject *)cn);
         }
+        slots_made((PyObject *)cn, &cn->prev, 1);
     }
     return (PyObject *)cn;
 }

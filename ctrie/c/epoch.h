@@ -25,7 +25,9 @@
 
 #include "slot.h"
 
-#ifndef Py_GIL_DISABLED
+#ifdef CTRIE_EXPLORED
+/* explored.h has all of this. */
+#elif !defined(Py_GIL_DISABLED)
 
 static inline void reclaim_pin(void) {}
 static inline void reclaim_unpin(void) {}
@@ -340,6 +342,7 @@ static inline int slot_compare_and_set(PyObject **slot, PyObject *expected, PyOb
 
 #endif /* Py_GIL_DISABLED */
 
+#ifndef CTRIE_EXPLORED
 /* A reference of one's own to what the slot holds. */
 static inline PyObject *slot_load(PyObject **slot)
 {
@@ -349,5 +352,6 @@ static inline PyObject *slot_load(PyObject **slot)
     reclaim_unpin();
     return value;
 }
+#endif
 
 #endif /* CTRIE_RECLAIM_H */

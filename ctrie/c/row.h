@@ -4,7 +4,7 @@
 #ifndef CTRIE_ROW_H
 #define CTRIE_ROW_H
 
-#include <Python.h>
+#include "slot.h"
 
 typedef struct {
     PyObject_VAR_HEAD
@@ -22,6 +22,7 @@ static inline PyObject *row_make(PyTypeObject *type, Py_ssize_t size)
             row->values[i] = Py_NewRef(Py_None);
         }
         PyObject_GC_Track((PyObject *)row);
+        slots_made((PyObject *)row, row->values, size);
     }
     return (PyObject *)row;
 }

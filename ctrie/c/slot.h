@@ -4,7 +4,11 @@
 
 #include <Python.h>
 
-#ifndef Py_GIL_DISABLED
+#ifdef CTRIE_EXPLORED
+
+#include "explored.h"   /* stress/tries/seam: a scheduler decides about every access */
+
+#elif !defined(Py_GIL_DISABLED)
 
 #define SLOT_NEEDS_PIN 0
 
@@ -40,6 +44,11 @@ static inline PyObject *slot_read(PyObject **slot)
 }
 
 /* Here compare-and-set retires what it displaces: epoch.h has it, and _native exports it. */
+#endif
+
+#ifndef CTRIE_EXPLORED
+/* Said by what allocates its slots in a way of its own, for whoever explores schedules. */
+#define slots_made(owner, slots, count) ((void)0)
 #endif
 
 /* A node that leads to nothing the collector tracks cannot be part of a cycle, and nodes never change: with millions

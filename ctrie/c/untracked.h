@@ -30,8 +30,9 @@ static inline int is_plain(PyObject *node)
  * itself: in a trie of a million filters, what a collection takes is mostly for I-nodes. But unlike nodes it may change.
  * So whoever puts in a main node that is tracked has the I-nodes and C-nodes tracked that lead there (`_commit` in
  * _nodes.py): what leads to a node that is tracked is tracked itself. What stays so for nothing does no harm. On
- * free-threaded builds the collector looks at all of them anyway, so there I-nodes are tracked from the beginning. */
-#ifdef Py_GIL_DISABLED
+ * free-threaded builds the collector looks at all of them anyway, so there I-nodes are tracked from the beginning. So they
+ * are where schedules are explored: whether a node is tracked is no slot, and could not be taken back. */
+#if defined(Py_GIL_DISABLED) || defined(CTRIE_EXPLORED)
 static inline void untrack_above(PyObject *inode, PyObject *main) { (void)inode, (void)main; }
 static inline int is_out_of_track(PyObject *inode, PyObject *main) { return (void)inode, (void)main, 0; }
 static inline void keep_track(PyObject *node) { (void)node; }

@@ -23,13 +23,13 @@ from stress.processes import Tally, default_processes
 from stress.recorder.campaign import draw_seed
 from stress.reports import html, text
 from stress.reports.report import Report
-from stress.tries.campaign import PARTS, Exploration, Plan, explore_matrix
-from stress.tries.experiment import TrieExperiment
+from stress.tries.campaign import MATRIX, PARTS, Exploration, Plan, explore_matrix
+from stress.tries.compiled import NotBuilt, load_compiled
 from stress.tries.report import report_on_trie
 from stress.tries.scenarios import STARTS
 from stress.tries.source_copy import Change, StaleChange
 from stress.tries.token import decode, source_digest
-from stress.tries.trie_copy import load_copy
+from stress.tries.twins import experiment_on, load_twin
 from stress.verdicts import EXIT_STATUS, status_of
 
 __all__ = ["add_arguments", "main", "replay"]
@@ -51,6 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="explore for so long at most; without it, until all is explored",
     )
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
+    parser.add_argument(
+        "--compiled", action="store_true", help="explore the compiled modules of both tries (see make explored)"
+    )
+    parser.add_argument(
+        "--ideal", action="store_true", help="of compiled modules: release what is displaced as soon as pins allow"
+    )
+    parser.add_argument(
+        "--part", action="append", choices=tuple(MATRIX), help="explore this part of the matrix, not all of them"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
 
@@ -73,14 +82,21 @@ def main(arguments: argparse.Namespace) -> int:
         if statuses[-1] == 1:
             return 1
     if tries:
-        statuses.append(_explore_tries(tries, arguments))
+        try:
+            statuses.append(_explore_tries(tries, arguments))
+        except NotBuilt as error:
+            print(error, file=sys.stderr)
+            return 2
     return status_of(statuses)
 
 
 def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
     seed = draw_seed() if arguments.seed is None else arguments.seed
     processes = arguments.processes or default_processes(1)
-    plan = Plan(tuple(targets), seed, arguments.duration, processes)
+    parts = tuple(arguments.part or MATRIX)
+    plan = Plan(tuple(targets), seed, arguments.duration, processes, arguments.compiled, parts, arguments.ideal)
+    if plan.compiled:
+        load_compiled()  # or say at once that there are no such modules
     with following(f"seed {seed}", plan.duration) as tell:
 
         def watch(tally: Tally, seconds: float) -> None:
@@ -91,8 +107,8 @@ def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
         exploration = explore_matrix(plan, watch)
     report = None
     if exploration.finding is not None:
-        twin = load_copy()
-        small = minimise(exploration.finding, partial(TrieExperiment, twin))
+        twin = load_twin(plan.compiled, plan.ideal)
+        small = minimise(exploration.finding, partial(experiment_on, twin))
         report = report_on_trie(twin, small)
         _save_page(report, arguments)
     status = EXIT_STATUS[exploration.verdict]
@@ -108,6 +124,8 @@ def _save_page(report: Report, arguments: argparse.Namespace) -> None:
 
 def _as_text(exploration: Exploration, report: Report | None) -> str:
     lines = [exploration.summary, *(f"  {line}" for line in exploration.lines)]
+    if exploration.crash:
+        lines += ["", f"To execute again what it died of: {exploration.crash}"]
     return "\n".join(lines) + ("" if report is None else f"\n\n{text.render(report)}")
 
 
@@ -116,6 +134,7 @@ def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
         "verdict": exploration.verdict.name.lower(), "missing": exploration.missing, "seed": exploration.plan.seed,
         "executions": exploration.total, "seconds": round(exploration.seconds, 3),
         "interrupted": exploration.interrupted, "died": exploration.died or None,
+        "crash": exploration.crash or None,
         "scenarios": exploration.done, "of": exploration.sizes,
         "found": report.headline if report else None, "sentence": report.sentence if report else None,
         "scenario": report.facts["scenario"] if report else None, "replay": report.replay if report else None,
@@ -130,9 +149,9 @@ def replay(arguments: argparse.Namespace) -> int:
         return explore_object.replay(arguments)
     try:
         token = decode(arguments.what)
-        twin = load_copy(_changes(token.mutant))
-        _, finding = trace(TrieExperiment(twin, token.scenario), token.order)
-    except (TokenError, StaleChange, Drift) as error:
+        twin = load_twin(token.compiled, changes=_changes(token.mutant))
+        _, finding = trace(experiment_on(twin, token.scenario), token.order)
+    except (TokenError, StaleChange, Drift, NotBuilt) as error:
         print(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error, file=sys.stderr)
         return 2
     is_changed = token.digest != source_digest()

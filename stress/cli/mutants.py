@@ -7,7 +7,9 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from stress.arguments import positive
 from stress.cli.output import say
@@ -15,7 +17,8 @@ from stress.cli.progress import following
 from stress.processes import default_processes
 from stress.recorder.campaign import draw_seed
 from stress.tries.mutants.catalogue import MUTANTS, Mutant
-from stress.tries.mutants.suite import CONTROLS, Trial, run_suite
+from stress.tries.mutants.rebuilt import REBUILT, Rebuilt
+from stress.tries.mutants.suite import CONTROLS, Trial, run_suite, try_rebuilt
 from stress.verdicts import status_of
 
 __all__ = ["add_arguments", "main"]
@@ -32,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the most that one of them may take (%(default)s); the unmutated code takes as long",
     )  # fmt: skip
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
+    parser.add_argument(
+        "--compiled",
+        action="store_true",
+        help="those of the compiled twin, of which each is compiled (see make explored)",
+    )
     parser.add_argument("--list", action="store_true", help="say which there are, and stop")
     parser.add_argument("--json", action="store_true", help="print one JSON object for each")
 
@@ -40,7 +48,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Try them; the exit status is 1 if one survives, the unmutated code is accused or a process dies, 2 if one has
     gone stale, not all were tried, or a word is in no name.
     """
-    words, known = arguments.words, (*CONTROLS, *MUTANTS)
+    words: list[str] = arguments.words
+    known: Sequence[Mutant | Rebuilt] = REBUILT if arguments.compiled else (*CONTROLS, *MUTANTS)
     unknown = [word for word in words if not any(word in mutant.name for mutant in known)]
     if unknown:
         print(f"no mutant has {unknown[0]!r} in its name; --list tells which there are", file=sys.stderr)
@@ -52,14 +61,20 @@ def main(arguments: argparse.Namespace) -> int:
     return _try(wanted, arguments)
 
 
-def _try(wanted: list[Mutant], arguments: argparse.Namespace) -> int:
-    seed = draw_seed() if arguments.seed is None else arguments.seed
+def _trials(wanted: Sequence[Any], seed: int, arguments: argparse.Namespace) -> Iterator[Trial | None]:
+    if arguments.compiled:
+        return map(try_rebuilt, wanted)
     processes = min(arguments.processes or default_processes(1), len(wanted))
+    return run_suite(seed, arguments.duration, processes, wanted)
+
+
+def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
+    seed = draw_seed() if arguments.seed is None else arguments.seed
     trials: list[Trial] = []
     began, interrupted = time.monotonic(), False
     try:
         with following("mutants", len(wanted), live=not sys.stdout.isatty()) as tell:
-            for trial in run_suite(seed, arguments.duration, processes, wanted):
+            for trial in _trials(wanted, seed, arguments):
                 if trial is not None:
                     trials.append(trial)
                     say(json.dumps(asdict(trial)) if arguments.json else _as_text(trial), _status_of(trial))

@@ -53,7 +53,7 @@ class Look(NamedTuple):
     broken: str = ""
 
 
-_UNSEEN: Final = Look(None)
+UNSEEN_LOOK: Final = Look(None)
 
 
 class Names(Protocol):
@@ -95,6 +95,10 @@ class Experiment:
         """Fresh names for the trace of the next execution."""
         raise NotImplementedError
 
+    def _normalise(self, op: str, result: Any) -> Any:
+        """What counts of an answer."""
+        return self.spec.normalise(op, result)
+
     # What is the same for all.
 
     def run(self, strategy: Strategy) -> tuple[Execution, Finding | None]:
@@ -131,7 +135,7 @@ class Experiment:
         if execution.trouble != "deadlock":
             return False
         answers = execution.answers = self._answers(execution)
-        operations = self._operations(execution, answers, _UNSEEN)
+        operations = self._operations(execution, answers, UNSEEN_LOOK)
         key = (execution.precedence(), answers, "all wait")
         verdict = self._verdicts.get(key)
         if verdict is None:
@@ -153,7 +157,7 @@ class Experiment:
         """What every completed call answered, thread by thread. Snapshots are read, before and after a change of
         everything.
         """
-        normalise = self.spec.normalise
+        normalise = self._normalise
         raw = [answer for log in execution.logs for _, _, answer in log]
         deferred = [answer for answer in raw if type(answer) is Deferred]
         if deferred:
@@ -174,7 +178,7 @@ class Experiment:
         return ("structure", look.broken) if look.broken else ("", "")
 
     def _finding(
-        self, execution: Execution, kind: str, trouble: str, answers: tuple[Any, ...], look: Look = _UNSEEN
+        self, execution: Execution, kind: str, trouble: str, answers: tuple[Any, ...], look: Look = UNSEEN_LOOK
     ) -> Finding:
         operations = renumbered(self._operations(execution, answers, look))
         header = {"spec": name_of(self.spec), **self.spec.options(), "threads": len(self.scenario.threads)}

@@ -2,10 +2,12 @@
 
 The matrix:
 
-* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones;
+* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones; or, where it cannot
+  be told in which state an execution is (on the compiled twin, and with a listener), at most two preemptions;
 * *stops*: the same pairs, for operations that stand for the others, while the first thread stops for ever at every
   point of its own;
-* *triples*: three threads with such operations, every schedule with at most two preemptions.
+* *triples*: three threads with such operations, every schedule with at most two preemptions;
+* *snapshots*: a change beside a thread that changes something itself, takes a snapshot, and reads; likewise.
 
 Several processes share the work; the first to find something ends them all.
 """
@@ -13,34 +15,43 @@ Several processes share the work; the first to find something ends them all.
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_ubyte
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.tries.experiment import Finding, TrieExperiment
-from stress.tries.scenarios import STARTS, pairs, random_scenario, stops, triples
+from stress.tries.report import replay_command
+from stress.tries.scenarios import STARTS, pairs, random_scenario, snapshots, stops, triples
 from stress.tries.states import States
-from stress.tries.trie_copy import load_copy
+from stress.tries.token import Token, decode, encode
+from stress.tries.twins import experiment_on, load_twin
 from stress.verdicts import Verdict, verdict_of
 
-__all__ = ["PARTS", "Exploration", "Plan", "explore_matrix", "matrix"]
+__all__ = ["MATRIX", "PARTS", "Exploration", "Plan", "explore_matrix", "matrix"]
 
-PARTS: Final = ("pairs", "stops", "triples", "random")
+MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "snapshots": snapshots}
+PARTS: Final = (*MATRIX, "random")
 _COUNTS: Final = (*PARTS, *(f"{part} executions" for part in PARTS))
 _SAMPLES: Final = 60
 """Executions of a scenario drawn at random."""
 _PREEMPTIONS: Final = 2
 _BATCH: Final = 64
 """Executions between two looks at the clock."""
+_ORDER: Final = 1 << 16
+"""Bytes for the schedule of an execution, in case that a process dies of it."""
 
 Attempts = Iterator[Finding | None]
 
@@ -53,6 +64,12 @@ class Plan:
     seed: int = 0
     duration: float | None = None
     processes: int = 1
+    compiled: bool = False
+    """Explore the compiled modules of this process, and not a copy of their sources."""
+    parts: Sequence[str] = tuple(MATRIX)
+    """Which parts of the matrix."""
+    ideal: bool = False
+    """Of compiled modules: with a reclaimer that releases as soon as it may."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,8 @@ class Exploration:
     interrupted: bool = False
     died: str = ""
     """How a process of the team died, and at which scenario."""
+    crash: str = ""
+    """The command that executes again what a process died of; compiled modules only."""
 
     @property
     def total(self) -> int:
@@ -106,42 +125,39 @@ class Exploration:
     def lines(self) -> list[str]:
         """What was explored, part by part."""
         told = {
-            "pairs": "pairs of operations, to their ends",
+            "pairs": f"pairs of operations, {'with two preemptions' if self.plan.compiled else 'to their ends'}",
             "stops": "pairs beside a thread that stops for ever",
             "triples": "triples of operations, with two preemptions",
+            "snapshots": "changes beside snapshots, with two preemptions",
             "random": "scenarios drawn at random",
         }
         lines = []
-        for part in PARTS:
+        for part in (*self.sizes, "random"):
             of = f" of {self.sizes[part]:,}" if part in self.sizes else ""
             lines.append(f"{self.done[part]:,}{of} {told[part]} ({self.executions[part]:,} executions)")
         return lines
 
 
-def matrix(targets: Sequence[str]) -> dict[str, list[Scenario]]:
-    """The scenarios of every part of the matrix."""
-    found: dict[str, list[Scenario]] = {"pairs": [], "stops": [], "triples": []}
-    for target in targets:
-        found["pairs"] += pairs(target)
-        found["stops"] += stops(target)
-        found["triples"] += triples(target)
-    return found
+def matrix(targets: Sequence[str], parts: Sequence[str] = tuple(MATRIX)) -> dict[str, list[Scenario]]:
+    """The scenarios of these parts of the matrix."""
+    return {part: [each for target in targets for each in MATRIX[part](target)] for part in MATRIX if part in parts}
 
 
 class _Worker:
     """One process's share of a campaign."""
 
-    def __init__(self, plan: Plan, worker: Worker, tally: Tally, until: float | None) -> None:
+    def __init__(self, plan: Plan, worker: Worker, tally: Tally, until: float | None, orders: Sequence[Any]) -> None:
         self._plan, self._number, self._worker, self._tally = plan, worker.number, worker, tally
-        self._twin = load_copy()
-        self._states = States(self._twin)
+        self._twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
+        self._states = None if plan.compiled else States(self._twin)
         self._random = Random(f"{plan.seed}/{worker.number}")
         self._until = until
 
     def run(self) -> Finding | None:
         """Explore until all is done, time is up, or something is found."""
         for part, scenario in self._agenda():
-            self._worker.note(f"{part}: {scenario}")
+            told = f" {encode(Token(scenario, (), compiled=True))}" if self._plan.compiled else ""
+            self._worker.note(f"{part}: {scenario}{told}")
             finding = self._explore(part, scenario)
             if finding is not None:
                 return finding
@@ -155,7 +171,7 @@ class _Worker:
         random for each one of the matrix, and on and on.
         """
         plan = self._plan
-        agenda = [(part, each) for part, scenarios in matrix(plan.targets).items() for each in scenarios]
+        agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
         if plan.duration is not None:
             Random(plan.seed).shuffle(agenda)
         for item in agenda[self._number :: plan.processes]:
@@ -171,7 +187,7 @@ class _Worker:
     def _explore(self, part: str, scenario: Scenario) -> Finding | None:
         count = 0
         try:
-            for finding in self._attempts(part, TrieExperiment(self._twin, scenario)):
+            for finding in self._attempts(part, experiment_on(self._twin, scenario)):
                 count += 1
                 if finding is not None:
                     return finding
@@ -185,11 +201,14 @@ class _Worker:
         return None
 
     def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
-        if part == "pairs":
+        if self._plan.ideal:  # to pin and to unpin are no steps, so what is like another schedule else may not be here
+            return islice(sampled(experiment, self._random), _SAMPLES)
+        # What only whoever delivers notices may touch is no slot, and so in no state.
+        if part == "pairs" and self._states is not None and not experiment.start.has("on_interest"):
             return reduced(experiment, self._states)
         if part == "stops":
             return stopped_for_ever(experiment)
-        if part == "triples":
+        if part in ("pairs", "triples", "snapshots"):
             return bounded(experiment, _PREEMPTIONS)
         return islice(sampled(experiment, self._random), _SAMPLES)
 
@@ -206,12 +225,14 @@ def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
     tally = Tally(_COUNTS, plan.processes)
     began = time.monotonic()
     until = None if plan.duration is None else began + plan.duration
-    finding, died, interrupted = None, "", False
+    finding, died, crash, interrupted = None, "", "", False
+    orders = [multiprocessing.RawArray(c_ubyte, _ORDER) for _ in range(plan.processes)] if plan.compiled else []
     try:
-        with Team(plan.processes, _work, plan, tally, until) as team:
+        with Team(plan.processes, _work, plan, tally, until, orders) as team:
             for message in team.messages():
                 if isinstance(message, Died):
                     died = str(message)
+                    crash = _crash(message, orders[message.number]) if orders else ""
                     break
                 if message is not None:
                     finding = message
@@ -224,17 +245,30 @@ def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
         plan,
         finding,
         {part: tally.value(part) for part in PARTS},
-        {part: len(scenarios) for part, scenarios in matrix(plan.targets).items()},
+        {part: len(scenarios) for part, scenarios in matrix(plan.targets, plan.parts).items()},
         {part: tally.value(f"{part} executions") for part in PARTS},
         time.monotonic() - began,
         interrupted,
         died,
+        crash,
     )
 
 
-def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None) -> None:
+def _crash(died: Died, order: Any) -> str:
+    """The command that executes again what a process died of: its scenario is the last word of what it was at, its
+    schedule stands in the memory that it shared.
+    """
+    try:
+        scenario = decode(died.note.rpartition(" ")[2]).scenario
+    except TokenError:
+        return ""
+    used = int.from_bytes(bytes(order[:4]), sys.byteorder)
+    return replay_command(Token(scenario, tuple(order[4 : 4 + used]), compiled=True))
+
+
+def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None, orders: Sequence[Any]) -> None:
     """What a process of the campaign does."""
     gc.freeze()
-    finding = _Worker(plan, worker, tally, until).run()
+    finding = _Worker(plan, worker, tally, until, orders).run()
     if finding is not None:
         worker.send(finding)

@@ -6,10 +6,11 @@ broken, and unless somebody stopped half-way, it may have no more nodes than if 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from stress.explorer.experiment import Experiment, Finding, Look
+from stress.explorer.experiment import UNSEEN_LOOK, Experiment, Finding, Look
 from stress.explorer.machine import BoundCall, Execution
 from stress.explorer.patience import patience
 from stress.explorer.scenario import Scenario
@@ -18,14 +19,18 @@ from stress.spec import Spec
 from stress.specs import Map, Subscriptions
 from stress.tries.names import TrieNames
 from stress.tries.scenarios import STARTS, Start
+from stress.tries.specs import KNOWN_AS, Shares
 from stress.tries.structure import fingerprint, shape
 from stress.tries.targets import MapUnderTest
 from stress.tries.trie_copy import TrieCopy
 
-__all__ = ["BrokenStart", "Finding", "TrieExperiment"]
+__all__ = ["CONTENT", "BrokenStart", "Finding", "TrieExperiment"]
 
-_SPECS: Final[dict[str, Callable[..., Spec]]] = {"map": Map, "subscriptions": Subscriptions}
-_CONTENT: Final = {"map": "items", "subscriptions": "subscriptions"}
+_SPECS: Final[dict[str, Callable[..., Spec]]] = {
+    "map": Map, "subscriptions": Subscriptions, "shares": Shares, "topics": Map,
+}  # fmt: skip
+CONTENT: Final = {"map": "items", "subscriptions": "subscriptions", "shares": "subscriptions", "topics": "items"}
+"""The operation by which the content is looked at in the end."""
 _LATER: Final = "later"
 
 
@@ -51,9 +56,13 @@ class TrieExperiment(Experiment):
         with patience(twin.seam):
             self.subject = self._made()
         twin.seam.journal.clear()
-        self._trie = _trie(self.subject)
-        self._calls = [[(getattr(self.subject, op), args) for op, args in calls] for calls in scenario.threads]
+        self._follow_subject()
+        self._notices = _Notices(self._trie) if self.start.has("on_interest") else None
         self._structures: dict[Any, Look] = {}
+
+    def _follow_subject(self) -> None:
+        self._trie = _trie(self.subject)
+        self._calls = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _made(self) -> Any:
         try:
@@ -67,48 +76,64 @@ class TrieExperiment(Experiment):
         return TrieNames()
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
+        if self._notices is not None:
+            self._notices.take_back()
         return self._calls
+
+    def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look = UNSEEN_LOOK) -> list[Operation]:
+        """The history, in the words of the specification."""
+        found = super()._operations(execution, answers, look)
+        return [each._replace(op=KNOWN_AS.get(each.op, each.op)) for each in found]
+
+    def _normalise(self, op: str, result: Any) -> Any:
+        return self.spec.normalise(KNOWN_AS.get(op, op), result)
 
     def _look(self, execution: Execution) -> Look:
         """What the trie holds now, and which of its invariants is broken."""
-        structure = fingerprint(self._trie._root)
+        structure = fingerprint((self._trie._root, getattr(self._trie, "_index", None)))
         whole = all(begun == -1 for begun in execution.begun)
-        key = (structure, whole)
+        key = (structure, whole, None if self._notices is None else self._notices.told)
         look = self._structures.get(key)
         if look is None:
             mark = len(self.twin.seam.journal)
             content, broken = self._examine(whole)
             self.twin.seam.take_back(mark)
-            seen = () if content is UNSEEN else ((_CONTENT[self.scenario.target], (), content),)
-            look = self._structures[key] = Look(structure, seen, broken)
+            seen = () if content is UNSEEN else ((CONTENT[self.scenario.target], (), content),)
+            look = self._structures[key] = Look(key, seen, broken)
         return look
 
     def _examine(self, whole: bool) -> tuple[Any, str]:
-        look = _CONTENT[self.scenario.target]
+        look = CONTENT[self.scenario.target]
         try:
             needed = whole and self.start.left is None
-            nodes = shape(self.twin.nodes, self._trie) if needed else None
-            content = self.spec.normalise(look, getattr(self.subject, look)())
-            self._trie.check()
+            nodes = self._shape(self._trie) if needed else None
+            content: Any = self.spec.normalise(look, getattr(self.subject, look)())
+            if whole or not self.start.has("index"):  # whoever stopped half-way may have left the index to be settled
+                self._trie.check()
         except Exception as error:  # noqa: BLE001 - a broken trie may raise anything
             return UNSEEN, f"an invariant is broken: {type(error).__name__}: {error}"
         if needed and nodes != self._fresh(content):
             return content, f"there are nodes that nobody needs: {nodes}"
+        if self._notices is not None:
+            return content, self._notices.trouble({filter for filter, _ in content} if whole else None)
         return content, ""
 
     def _fresh(self, content: Any) -> Any:
         """The nodes of an object into which `content` has just been put."""
-        fresh = self.twin.empty(self.scenario.target, exact=self.start.exact)
-        put = fresh.mapping.__setitem__ if self.scenario.target == "map" else fresh.subscribe
+        fresh = self.twin.empty(self.scenario.target, **{"exact": True} if self.start.has("exact") else {})
+        put = fresh.__setitem__ if CONTENT[self.scenario.target] == "items" else fresh.subscribe
         for args in content:
             put(*args)
-        return shape(self.twin.nodes, _trie(fresh))
+        return self._shape(_trie(fresh))
+
+    def _shape(self, trie: Any) -> Any:
+        return shape(self.twin.nodes, trie)
 
     def _stir(self) -> None:
         """Change everything that the scenario is about."""
         for place in {place for places in self.start.places for place in places}:
-            if self.scenario.target == "map":
-                self.subject.mapping[place[0]] = _LATER
+            if CONTENT[self.scenario.target] == "items":
+                self.subject.__setitem__(place[0], _LATER)
             else:
                 self.subject.subscribe(place[0], _LATER)
                 self.subject.unsubscribe(*place[:2])
@@ -119,8 +144,38 @@ def _spec(target: str, start: Start) -> Spec:
     model = _SPECS[target]()
     state = model.initial
     for op, args in start.calls:
-        state = model.step(state, op, args)[0]
+        state = model.step(state, KNOWN_AS.get(op, op), args)[0]
     return _SPECS[target](state)
+
+
+class _Notices:
+    """What a trie knows of its listener beside slots, where only whoever delivers may touch it; as it was at first."""
+
+    def __init__(self, trie: Any) -> None:
+        self._notices = next(held for held in gc.get_referents(trie) if type(held).__name__ == "Notices")
+        self._listener = self._notices._listener
+        self._at_start = frozenset(self._notices._told), self._listener.wanted
+
+    @property
+    def told(self) -> Any:
+        """What the listener has been told."""
+        return self._listener.wanted, self._listener.broken
+
+    def take_back(self) -> None:
+        """Let all be as it was at the start."""
+        told, wanted = self._at_start
+        self._notices._told.clear()
+        self._notices._told.update(told)
+        self._notices._taken.clear()
+        self._notices._under_way = None
+        self._listener.wanted, self._listener.broken = wanted, ""
+
+    def trouble(self, filters: set[str] | None) -> str:
+        """What is wrong with what was told, if these filters have subscribers; None: nobody knows."""
+        wanted, broken = self.told
+        if not broken and filters is not None and wanted != filters:
+            return f"the listener has been told of {sorted(wanted)}, and there are {sorted(filters)}"
+        return str(broken)
 
 
 def _trie(subject: Any) -> Any:

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from stress.explorer.slots import LOAD
 
-__all__ = ["TrieNames"]
+__all__ = ["FIELDS", "LETTERS", "PLAIN", "TrieNames"]
 
-_LETTERS: Final = {"RDCSSDescriptor": "D", "FailedNode": "F", "Branch": "S", "Slot": "X", "Event": "E"}
-_FIELDS: Final = {"INode": "main", "Root": "node", "RDCSSDescriptor": "verdict", "Event": "set", "Slot": "value"}
-_PLAIN: Final = (type(None), bool, int, float, str)
+LETTERS: Final = {"RDCSSDescriptor": "D", "FailedNode": "F", "Branch": "S", "Slot": "X", "Event": "E"}
+FIELDS: Final = {"INode": "main", "Root": "node", "RDCSSDescriptor": "verdict", "Event": "set", "Slot": "value"}
+PLAIN: Final = (type(None), bool, int, float, str)
 
 
 class TrieNames:
@@ -30,7 +30,7 @@ class TrieNames:
         kind = type(slot).__name__
         if kind == "_Nowhere":
             return "(no slot)"
-        field = f"{self.of(slot)}.{_FIELDS.get(kind, 'prev')}"
+        field = f"{self.of(slot)}.{FIELDS.get(kind, 'prev')}"
         found = slot._value
         if expected is LOAD:
             return f"{field}: read {self.of(found)}"
@@ -39,12 +39,12 @@ class TrieNames:
 
     def of(self, node: Any) -> str:
         """The node's name; a new one if it has none."""
-        if isinstance(node, _PLAIN):
+        if isinstance(node, PLAIN):
             return str(node)
         name = self._names.get(id(node))
         if name is None:
             kind = type(node).__name__
-            letter = _LETTERS.get(kind, kind[0])
+            letter = LETTERS.get(kind, kind[0])
             number = self._counts[letter] = self._counts.get(letter, 0) + 1
             name = self._names[id(node)] = f"{letter}{number}"
             self._kept.append(node)

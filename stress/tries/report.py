@@ -7,19 +7,29 @@ from __future__ import annotations
 from stress.explorer.experiment import Finding
 from stress.explorer.report import report_on_finding
 from stress.reports.report import Report
-from stress.tries.experiment import TrieExperiment
+from stress.tries.compiled import CompiledCopy
 from stress.tries.token import Token, encode
 from stress.tries.trie_copy import TrieCopy
+from stress.tries.twins import experiment_on
 
-__all__ = ["replay_command", "report_on_trie"]
+__all__ = ["replay_command", "report_on_trie", "token_of"]
 
 
-def replay_command(finding: Finding, mutant: str = "") -> str:
-    """The command that executes a finding again."""
-    return f"python -m stress replay {encode(Token(finding.scenario, finding.order, mutant))}"
+def replay_command(token: Token) -> str:
+    """The command that executes a token's execution again."""
+    if token.compiled:
+        return f"make explored REPLAY={encode(token)}"
+    return f"python -m stress replay {encode(token)}"
+
+
+def token_of(finding: Finding, mutant: str = "", compiled: bool = False) -> Token:
+    """The token of what was found."""
+    return Token(finding.scenario, finding.order, mutant, compiled=compiled)
 
 
 def report_on_trie(twin: TrieCopy, finding: Finding, mutant: str = "") -> Report:
     """The report on a finding, which is executed once more for it."""
-    facts = {"mutant": mutant} if mutant else {}
-    return report_on_finding(TrieExperiment(twin, finding.scenario), finding, replay_command(finding, mutant), facts)
+    compiled = isinstance(twin, CompiledCopy)
+    facts = {"mutant": mutant} if mutant else {"twin": "compiled"} if compiled else {}
+    replay = replay_command(token_of(finding, mutant, compiled))
+    return report_on_finding(experiment_on(twin, finding.scenario), finding, replay, facts)

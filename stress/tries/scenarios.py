@@ -15,21 +15,31 @@ from typing import Any, Final
 from stress.explorer.scenario import Scenario
 from stress.history import Call
 
-__all__ = ["OPERATIONS", "STARTS", "Start", "pairs", "random_scenario", "stops", "triples"]
+__all__ = ["OPERATIONS", "STARTS", "VARIANTS", "Start", "pairs", "random_scenario", "snapshots", "stops", "triples"]
 
 
 @dataclass(frozen=True)
 class Start:
     """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after so
-    many changes of slots. `places` are what the operations of two threads and a third are about. `cache` is how many
-    answers a subscription trie remembers, `exact` whether it keeps filters without a wildcard by their whole text.
+    many changes of slots. `places` are what the operations of two threads and a third are about. `settings` are those
+    of the subscription trie: how many answers it remembers (`cache`), whether it keeps filters without a wildcard by
+    their whole text (`exact`), has an `index`, or tells a listener of interest (`on_interest`). `operations` are those
+    to explore here, if not all.
     """
 
     calls: tuple[Call, ...]
     places: tuple[tuple[Any, ...], ...]
     left: tuple[Call, int] | None = None
-    cache: int = 0
-    exact: bool = False
+    settings: tuple[tuple[str, Any], ...] = ()
+    operations: tuple[str, ...] = ()
+
+    def has(self, setting: str) -> Any:
+        """What the trie is set to."""
+        return dict(self.settings).get(setting)
+
+    def operations_of(self, target: str, chosen: Sequence[str] = ()) -> list[str]:
+        """The operations of the target that are explored here, of those chosen, if any are."""
+        return [op for op in chosen or OPERATIONS[target] if not self.operations or op in self.operations]
 
 
 # ------------------------------------------------------------------------------------------------------------- the map
@@ -91,6 +101,7 @@ _MAP_OPERATIONS: Final[dict[str, _Arguments]] = {
     "__delitem__": _key, "pop": lambda place, fresh: (place[0], None), "compute": _key_value,
     "popitem": _nothing, "items": _nothing, "keys": _nothing, "values": _nothing, "__len__": _nothing,
     "clear": _nothing, "snapshot": _nothing, "readonly_snapshot": _nothing,
+    "get_many": _key, "update": _key_value,
 }  # fmt: skip
 
 # --------------------------------------------------------------------------------------------------- the subscriptions
@@ -102,12 +113,12 @@ def _subscriptions(
     *places: str,
     later: Sequence[Call] = (),
     left: tuple[Call, int] | None = None,
-    cache: int = 0,
-    exact: bool = False,
+    operations: str = "",
+    **settings: Any,
 ) -> Start:
     calls: list[Call] = [("subscribe", _pair(each)) for each in filters.split()]
     found = tuple(tuple((*_pair(each), topic) for each in place.split()) for place in places)
-    return Start((*calls, *later), found, left, cache, exact)
+    return Start((*calls, *later), found, left, tuple(settings.items()), tuple(operations.split()))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -118,6 +129,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 _CROWD: Final = " ".join(f"a.b:s{number}" for number in range(8))
 _LEFT: Final[Call] = ("unsubscribe", ("a.b", "x"))
+_INDEXED: Final = "subscribe unsubscribe match filters clear snapshot"
+_HEARD: Final = "subscribe unsubscribe match clear"
 _REMEMBERED: Final[Sequence[Call]] = [("match", ("a.b",))] * 2
 
 _SUBSCRIPTIONS: Final = {
@@ -143,7 +156,9 @@ _SUBSCRIPTIONS: Final = {
     ),
     "a wildcard about to go": _subscriptions("a.c a.d *.b:y *.c:z", "a.b", "a.b *.b:y a.c"),
     "words about to part": _subscriptions("y1 a.y1", "a.y1", "y2 y3 a.y1", "a.y2 a.y1 y2"),
-    "words about to meet": _subscriptions("y1.b y2 a.y1 a.y2", "y1.b", "y1.b y2 y1.c", "a.y1 a.y2 a.y3"),
+    "words about to meet": _subscriptions(
+        "y1.b y2 a.y1 a.y2", "y1.b", "y1.b y2 y1.c", "a.y1 a.y2 a.y3", "y1.c y1.d:y y1.b"
+    ),
     "words that meet late": _subscriptions("a.deep1 a.deep2", "a.deep1", "a.deep1 a.deep2 a.deep3"),
     "words of one hash": _subscriptions("same1.b same2", "same1.b", "same1.b same2 same3", "same3 same1.b same2"),
     "after a snapshot": _subscriptions(
@@ -169,6 +184,17 @@ _SUBSCRIPTIONS: Final = {
     "exact, a filter behind the mark about to go": _subscriptions(
         "a.*:y b.*:y", "a.b", "a.*:y b.*:y a.b", "a.b a.*:y b.*:y", exact=True
     ),
+    "indexed, empty": _subscriptions("", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_INDEXED, index=True),
+    "indexed, one filter": _subscriptions(
+        "a.b", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_INDEXED, index=True
+    ),
+    "indexed, two filters": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", operations=_INDEXED, index=True),
+    "listened to, empty": _subscriptions(
+        "", "a.b", "a.b a.b a.c", "a.b a.c a.b:y", operations=_HEARD, on_interest=True
+    ),
+    "listened to, one filter": _subscriptions(
+        "a.b", "a.b", "a.b a.b a.c", "a.b a.b:y a.c", "a.b a.c a.b", operations=_HEARD, on_interest=True
+    ),
     "left with a pending removal": _subscriptions("a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
     "left with a pending tomb": _subscriptions("a a.b", "a.b", "a.b a.c a", left=(_LEFT, 1)),
     "left with a tomb": _subscriptions("a a.b", "a.b", "a a.c a.b", left=(_LEFT, 2)),
@@ -189,24 +215,107 @@ def _topic(place: Place, fresh: int) -> tuple[Any, ...]:
 _SUBSCRIPTION_OPERATIONS: Final[dict[str, _Arguments]] = {
     "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "has_match": _topic, "count": _topic,
     "entries": _topic, "filters": lambda place, fresh: place[1:2], "subscriptions": _nothing, "snapshot": _nothing,
-    "__len__": _nothing, "clear": _nothing,
+    "__len__": _nothing, "clear": _nothing, "deliveries": _topic, "match_many": _topic, "deliveries_many": _topic,
 }  # fmt: skip
 
-STARTS: Final[Mapping[str, Mapping[str, Start]]] = {"map": _MAPS, "subscriptions": _SUBSCRIPTIONS}
+# ----------------------------------------------------------------------------------------- the queue groups of a filter
+
+_SHARED: Final = "$share/g/a/b"
+
+
+def _shares(members: str, *places: str) -> Start:
+    calls: tuple[Call, ...] = tuple(("subscribe", (_SHARED, each)) for each in members.split())
+    return Start(calls, tuple(tuple((_SHARED, each, "a/b") for each in place.split()) for place in places))
+
+
+_SHARES: Final = {
+    "nobody in the group": _shares("", "x y x", "x x y"),
+    "one in the group": _shares("x", "x y x", "y z x"),
+    "two in the group": _shares("x y", "x y z", "z x y"),
+}
+
+_SHARE_OPERATIONS: Final[dict[str, _Arguments]] = {
+    "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "deliveries": _topic, "has_match": _topic,
+}  # fmt: skip
+
+# --------------------------------------------------------------------------------------------- the values of topics
+
+
+def _topics(topics: str, *places: str, later: Sequence[Call] = ()) -> Start:
+    values = _values(topics.split())
+    calls: list[Call] = [("__setitem__", (topic, value)) for topic, value in values.items()]
+    return Start((*calls, *later), tuple(tuple((key, values.get(key, 0)) for key in p.split()) for p in places))
+
+
+_TOPICS: Final = {
+    "empty": _topics("", "a.b a.b a.c", "a.b a a.c"),
+    "one topic": _topics("a.b", "a.b a.b a.c", "a.b a.c a", "a.b.c a.b a"),
+    "a topic above": _topics("a a.b", "a.b a a.c", "a a.c a.b"),
+    "a topic beside": _topics("a.b a.c", "a.b a.c a", "a.b a.b a"),
+    "words about to meet": _topics("y1.b y2 a.y1 a.y2", "y1.b y2 y1.c", "a.y1 a.y2 a.y3", "y1.c y1.d y1.b"),
+    "words of one hash": _topics("same1.b same2", "same1.b same2 same3"),
+    "after a snapshot": _topics("a.b a.c y1 y2", "a.b a.c y1", "a.b y1 a.c", later=[("items", ())]),
+}
+
+_TOPIC_OPERATIONS: Final[dict[str, _Arguments]] = {
+    "get": _key, "__setitem__": _key_value, "setdefault": _key_value, "pop": lambda place, fresh: (place[0], None),
+    "matching": _key, "matching_all": _nothing, "items": _nothing, "clear": _nothing, "snapshot": _nothing,
+}  # fmt: skip
+
+STARTS: Final[Mapping[str, Mapping[str, Start]]] = {
+    "map": _MAPS, "subscriptions": _SUBSCRIPTIONS, "shares": _SHARES, "topics": _TOPICS,
+}  # fmt: skip
 OPERATIONS: Final[Mapping[str, Mapping[str, _Arguments]]] = {
     "map": _MAP_OPERATIONS,
     "subscriptions": _SUBSCRIPTION_OPERATIONS,
+    "shares": _SHARE_OPERATIONS,
+    "topics": _TOPIC_OPERATIONS,
 }
 CORE: Final[Mapping[str, Sequence[str]]] = {
     "map": ("get", "__setitem__", "pop", "compute", "clear", "items", "readonly_snapshot", "snapshot"),
     "subscriptions": ("subscribe", "unsubscribe", "match", "has_match", "clear", "snapshot"),
+    "shares": ("subscribe", "unsubscribe", "match"),
+    "topics": ("get", "__setitem__", "pop", "clear", "snapshot"),
 }
 """Operations that stand for the others: each of them reads, changes or replaces other things than the rest."""
+
+VARIANTS: Final = frozenset({"get_many", "update", "match_many", "deliveries", "deliveries_many"})
+"""Operations that read or change what another one does, by other code: to be met by those that stand for the others."""
 
 _THREE: Final = {
     "map": (("__setitem__", "pop", "clear"), ("get", "items", "snapshot")),
     "subscriptions": (("subscribe", "unsubscribe"), ("match", "snapshot")),
+    "shares": (("match",), ()),
+    "topics": (("__setitem__", "pop"), ("matching",)),
 }
+
+_ON_ITS_WAY: Final = {
+    "map": (
+        ("__setitem__", "pop", "compute"),
+        (
+            (("snapshot", 0), ("get", 0), ("items", 0)),
+            (("__setitem__", 1), ("snapshot", 1), ("get", 0)),
+            (("__setitem__", 1), ("readonly_snapshot", 1), ("pop", 0), ("get", 0)),
+        ),
+    ),
+    "subscriptions": (
+        ("subscribe", "unsubscribe"),
+        (
+            (("snapshot", 0), ("match", 0), ("subscriptions", 0)),
+            (("subscribe", 1), ("snapshot", 1), ("match", 0)),
+            (("unsubscribe", 1), ("snapshot", 1), ("subscribe", 0), ("match", 0)),
+        ),
+    ),
+    "shares": ((), ()),
+    "topics": (
+        ("__setitem__", "pop"),
+        (
+            (("snapshot", 0), ("get", 0), ("matching", 0)),
+            (("__setitem__", 1), ("snapshot", 1), ("get", 0)),
+        ),
+    ),
+}
+"""Changes, and what another thread does beside one of them: operations, each about the first or the second place."""
 
 # ----------------------------------------------------------------------------------------------------------- scenarios
 
@@ -214,7 +323,9 @@ _THREE: Final = {
 def pairs(target: str) -> Iterator[Scenario]:
     """Every pair of operations, on every start and its places."""
     for name, start in STARTS[target].items():
-        for first, second in product(OPERATIONS[target], repeat=2):
+        for first, second in product(start.operations_of(target), repeat=2):
+            if VARIANTS & {first, second} and not set(CORE[target]) & {first, second}:
+                continue
             for one, other, *_ in start.places:
                 if one != other or first <= second:
                     yield _scenario(target, name, (first, second), (one, other))
@@ -223,7 +334,7 @@ def pairs(target: str) -> Iterator[Scenario]:
 def stops(target: str) -> Iterator[Scenario]:
     """Two of the operations that stand for the others, in both orders: the first thread is the one to stop."""
     for name, start in STARTS[target].items():
-        for operations in product(CORE[target], repeat=2):
+        for operations in product(start.operations_of(target, CORE[target]), repeat=2):
             for one, other, *_ in start.places:
                 yield _scenario(target, name, operations, (one, other))
 
@@ -232,9 +343,24 @@ def triples(target: str) -> Iterator[Scenario]:
     """Three threads with an operation each, of the few that make the most of three; one of them writes at least."""
     writes, others = _THREE[target]
     for name, start in STARTS[target].items():
-        for operations in combinations_with_replacement((*writes, *others), 3):
+        for operations in combinations_with_replacement(start.operations_of(target, (*writes, *others)), 3):
             if operations[0] in writes:
                 yield _scenario(target, name, operations, start.places[0])
+
+
+def snapshots(target: str) -> Iterator[Scenario]:
+    """A change that a thread may leave half-way, beside another thread that changes something of the same nodes, takes
+    a snapshot and reads: what is pending somewhere below the root is decided against then, wherever it is met.
+    """
+    changes, programs = _ON_ITS_WAY[target]
+    for name, start in STARTS[target].items():
+        for change in start.operations_of(target, changes) if changes else ():
+            for places, program in product(start.places, programs):
+                if all(op in start.operations_of(target) for op, _ in program):
+                    fresh = count(1001).__next__
+                    first = (change, OPERATIONS[target][change](places[0], fresh()))
+                    calls = tuple((op, OPERATIONS[target][op](places[place], fresh())) for op, place in program)
+                    yield Scenario(target, name, ((first,), calls))
 
 
 def _scenario(target: str, start: str, operations: Sequence[str], places: Sequence[Place]) -> Scenario:
@@ -262,10 +388,15 @@ def random_scenario(
     places = random.choice(STARTS[target][name].places)
     unique = count(1001).__next__
     fresh: Callable[[], int] = random.choice([unique, unique, lambda: 10])
-    drawn_from = operations or [*OPERATIONS[target], *CORE[target], *CORE[target]]
+    start = STARTS[target][name]
+    drawn_from = start.operations_of(target, operations or [*OPERATIONS[target], *CORE[target], *CORE[target]])
+    size = random.choice(sizes)
+    if target == "shares" and len(size) > 1:
+        # A match takes its turn after the instant that it answers for. Beside changes, two of them may show that.
+        drawn_from = ["match", "deliveries", "has_match"]
 
     def call() -> Call:
         op = random.choice(drawn_from)
         return op, OPERATIONS[target][op](random.choice(places), fresh())
 
-    return Scenario(target, name, tuple(tuple(call() for _ in range(size)) for size in random.choice(sizes)))
+    return Scenario(target, name, tuple(tuple(call() for _ in range(calls)) for calls in size))

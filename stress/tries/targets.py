@@ -15,7 +15,7 @@ from stress.recorder.workload import Workload, one_of, unique
 from stress.specs import Map, Subscriptions
 from stress.tries.topics import Topics
 
-__all__ = ["TARGETS", "MapUnderTest", "SubscriptionsUnderTest", "TopicsUnderTest"]
+__all__ = ["TARGETS", "MapUnderTest", "StoreUnderTest", "SubscriptionsUnderTest", "TopicsUnderTest"]
 
 
 class MapUnderTest:
@@ -48,6 +48,14 @@ class MapUnderTest:
     def get_or_create(self, key: Any, value: Any) -> Any:
         """Let a factory make `value` if nothing is there."""
         return self.mapping.get_or_create(key, lambda: value)
+
+    def get_many(self, key: Any) -> Any:
+        """The value of one key, asked for as one of many."""
+        return self.mapping.get_many([key])[0]
+
+    def update(self, key: Any, value: Any) -> None:
+        """Store one pair as one of many, which an empty map takes all at once."""
+        self.mapping.update([(key, value)])
 
     def readonly_snapshot(self) -> Deferred:
         """A read-only snapshot, read later."""
@@ -82,6 +90,18 @@ class SubscriptionsUnderTest:
     def entries(self, topic: str) -> list[tuple[str, Any]]:
         """Filter and subscriber of each entry that matches."""
         return [(entry.filter, entry.subscriber) for entry in self.trie.entries(topic)]
+
+    def deliveries(self, topic: str) -> list[Any]:
+        """Who gets a message, be it once or more often."""
+        return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries(topic)))
+
+    def match_many(self, topic: str) -> Any:
+        """As `match`, asked for as one of many topics."""
+        return self.trie.match_many([topic])[0]
+
+    def deliveries_many(self, topic: str) -> list[Any]:
+        """As `deliveries`, asked for as one of many topics."""
+        return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries_many([topic])[0]))
 
     def subscriptions(self) -> list[tuple[str, Any]]:
         """Filter and subscriber of every entry."""
@@ -118,6 +138,29 @@ class TopicsUnderTest:
             return list(taken.items())
 
         return Deferred(read)
+
+
+class StoreUnderTest:
+    """The calls of the map specification, on a `subtrie.TopicStore`, and what it finds by filters."""
+
+    def __init__(self, store: Any) -> None:
+        self.trie = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.trie, name)
+
+    def matching(self, topic: str) -> Any:
+        """The value of a topic, found by a filter that is the topic."""
+        return dict(self.trie.matching(topic)).get(topic)
+
+    def matching_all(self) -> list[tuple[str, Any]]:
+        """All topics with their values, found by a filter."""
+        return list(self.trie.matching("#"))
+
+    def snapshot(self) -> Deferred:
+        """A snapshot, read later."""
+        taken = self.trie.snapshot()
+        return Deferred(lambda: list(taken.items()))
 
 
 class Key(str):

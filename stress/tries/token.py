@@ -1,8 +1,8 @@
 """Replay tokens: an execution as a short text, to be given to `python -m stress replay`.
 
 A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
-any, and a digest of the source. Where the source has changed since, the steps may mean something else, and whoever
-replays is told.
+any, and a digest of the source. It begins otherwise if the compiled twin was run, which makes other steps. Where the
+source has changed since, the steps may mean something else, and whoever replays is told.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from stress.tries.source_copy import PACKAGES, source_of
 __all__ = ["Token", "decode", "encode", "source_digest"]
 
 _PREFIX: Final = "x1."
+_COMPILED: Final = "c1."
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,14 @@ class Token:
     order: tuple[int, ...]
     mutant: str = ""
     digest: str = ""
+    compiled: bool = False
 
 
 def encode(token: Token) -> str:
     """The token as text."""
     scenario = token.scenario
     said = [scenario.target, scenario.start, scenario.threads, runs_of(token.order), token.mutant, source_digest()]
-    return pack(_PREFIX, said)
+    return pack(_COMPILED if token.compiled else _PREFIX, said)
 
 
 def decode(text: str) -> Token:
@@ -48,10 +50,11 @@ def decode(text: str) -> Token:
     """
     if text.startswith(OBJECT_PREFIX):
         raise TokenError("the object that this token is of is not known here: give it to stress.explore as `replay`")
-    if not text.startswith(_PREFIX):
+    prefix = _COMPILED if text.startswith(_COMPILED) else _PREFIX
+    if not text.startswith(prefix):
         raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
     try:
-        target, start, threads, runs, mutant, digest = unpack(_PREFIX, text)
+        target, start, threads, runs, mutant, digest = unpack(prefix, text)
         order = order_of(runs)
         scenario = Scenario(target, start, _tuples(threads))
         known = start in STARTS[target]
@@ -59,7 +62,7 @@ def decode(text: str) -> Token:
         raise TokenError(DAMAGED) from None
     if not known:
         raise TokenError(f"the token is of a start that there is no more: {start!r}")
-    return Token(scenario, order, mutant, digest)
+    return Token(scenario, order, mutant, digest, prefix == _COMPILED)
 
 
 def _tuples(value: Any) -> Any:

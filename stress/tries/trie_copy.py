@@ -13,9 +13,23 @@ from stress.history import Call
 from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash
 from stress.tries.scenarios import Start
 from stress.tries.source_copy import PACKAGES, Change, import_privately, interpreted_twin
-from stress.tries.targets import MapUnderTest, SubscriptionsUnderTest
+from stress.tries.targets import MapUnderTest, StoreUnderTest, SubscriptionsUnderTest
 
-__all__ = ["TrieCopy", "load_copy"]
+__all__ = ["LEVELS", "Listener", "TrieCopy", "load_copy"]
+
+
+class Listener:
+    """Hears which filters are wanted, as `on_interest` is told. `broken` is what was wrong with that, if anything."""
+
+    def __init__(self) -> None:
+        self.wanted: frozenset[str] = frozenset()
+        self.broken = ""
+
+    def __call__(self, filter: str, wanted: bool) -> None:
+        """Hear of a filter."""
+        if wanted == (filter in self.wanted):
+            self.broken = f"the listener is told twice in turn that {filter!r} is {'' if wanted else 'not '}wanted"
+        self.wanted = self.wanted | {filter} if wanted else self.wanted - {filter}
 
 
 class TrieCopy:
@@ -28,7 +42,10 @@ class TrieCopy:
 
     def make(self, target: str, start: Start) -> Any:
         """An object in the state `start`."""
-        subject = self.empty(target, cache=start.cache, exact=start.exact)
+        settings = dict(start.settings)
+        if start.has("on_interest"):
+            settings["on_interest"] = Listener()
+        subject = self.empty(target, **settings)
         for op, args in start.calls:
             getattr(subject, op)(*args)
         if start.left is not None:
@@ -39,7 +56,12 @@ class TrieCopy:
         """An object with nothing in it. `settings` are those of a subscription trie."""
         if target == "map":
             return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
-        return SubscriptionsUnderTest(self.modules["subtrie"].SubscriptionTrie(**settings))
+        subtrie: Any = self.modules["subtrie"]
+        if target == "topics":
+            return StoreUnderTest(subtrie.TopicStore())
+        if target == "shares":
+            settings["dialect"] = subtrie.MQTT
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))
 
     def _leave(self, subject: Any, call: Call, after_changes: int) -> None:
         """Let a thread begin `call` and stop for ever after so many changes of slots."""
@@ -65,7 +87,7 @@ class _Stopped(BaseException):
     """A thread stops here for ever."""
 
 
-_LEVELS: Final = 4
+LEVELS: Final = 4
 """Those of the longest path of `HASHES`: more between it and an L-node would only be more of the same."""
 
 
@@ -78,7 +100,7 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
     modules = import_privately(PACKAGES, instead, changes)
-    vars(modules["ctrie._nodes"])["HASH_BITS"] = _LEVELS * W
+    vars(modules["ctrie._nodes"])["HASH_BITS"] = LEVELS * W
     explored = threading_module(seam)
     for name in ("ctrie._creation", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored

@@ -47,12 +47,17 @@ _CTRIE: Final = "ctrie._ctrie"
 _DESCENT: Final = "ctrie._descent"
 _EDITING: Final = "subtrie._trie.editing"
 _BRANCH: Final = "subtrie._trie.branch"
+_BULK: Final = "ctrie._bulk"
+_GROUPS: Final = "subtrie._trie.groups"
+_INDEX: Final = "subtrie._trie.reverse_index"
+_INTEREST: Final = "subtrie._trie.interest"
 _CACHE: Final = "subtrie._trie.match.answer_cache"
 _TEXT_NODE: Final = "subtrie._trie.packed_key"
 _MATCHING: Final = "subtrie._trie.match.traversal"
 _PATHS: Final = "subtrie._trie.match.reading"
 _SUBSCRIBERS: Final = "subtrie._trie.subscribers"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
+_SET_A: Final = ("__setitem__", ("a", 1001))
 _A_TORN_MATCH: Final = (
     "a wildcard beside words that meet",
     ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")), ("subscribe", ("*.y1", "y")))),
@@ -142,6 +147,23 @@ _GCAS: Final = (
         "if compare_and_set(inode, main, load(failed.wrapped) or failed):",
     ),
     _of_map("GCAS waits for RDCSS", "return rdcss_read_root(root, True)", "return rdcss_read_root(root)"),
+    _of_map(
+        "a GCAS puts its main node in whatever is there",
+        "    if not compare_and_set(inode, old, new):\n",
+        "    if not compare_and_set(inode, load(inode), new):\n",
+    ),
+    _of_map(
+        "a helper commits what has been aborted",
+        "            if compare_and_set(main, prev, None):\n",
+        "            if compare_and_set(main, load(main), None):\n",
+        shown_by=("about to tomb", ((_SET_A,), (("get", ("a",)),), (("snapshot", ()), ("get", ("a",))))),
+    ),
+    _of_map(
+        "a helper aborts what has been committed",
+        "            compare_and_set(main, prev, _failed(prev))\n",
+        "            compare_and_set(main, load(main), _failed(prev))\n",
+        shown_by=("about to tomb", ((_SET_A,), (("snapshot", ()), ("get", ("a",))))),
+    ),
 )
 
 _SNAPSHOTS: Final = (
@@ -155,6 +177,52 @@ _SNAPSHOTS: Final = (
         "        return load(descriptor) is COMMITTED\n",
         "        return rdcss_read_root(root) is new\n",
         shown_by=("about to tomb", ((("clear", ()),), (("__setitem__", ("a", 1002)), ("snapshot", ())))),
+    ),
+    _of_map(
+        "RDCSS is decided twice",
+        "    compare_and_set(descriptor, UNDECIDED, verdict)\n",
+        "    compare_and_set(descriptor, load(descriptor), verdict)\n",
+    ),
+    _of_map(
+        "a late helper carries RDCSS out again",
+        "    compare_and_set(root, descriptor, chosen)\n",
+        "    compare_and_set(root, load(root), chosen)\n",
+    ),
+    _of_map(
+        "RDCSS proposes to replace whatever root there is",
+        "    if compare_and_set(root, old, descriptor):\n",
+        "    if compare_and_set(root, load(root), descriptor):\n",
+    ),
+    _of_map(
+        "an empty trie is filled although another thread was first",
+        "    return rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n",
+        "    rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n    return True\n",
+        _BULK,
+        starts=("empty",),
+    ),
+    _of_map(
+        "a trie is filled whatever is in it by now",
+        "    return rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n",
+        "    main = gcas_read(root, old)\n"
+        "    return rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n",
+        _BULK,
+        starts=("empty",),
+        shown_by=("empty", ((("update", ("a", 1001)),), (("__setitem__", ("b", 1002)),))),
+    ),
+    _of_map(
+        "a trie is filled without a look at whether it is empty",
+        "    if cn.bitmap != 0:\n        return False\n",
+        "",
+        _BULK,
+        starts=("empty", "one key"),
+    ),
+    _of_map(
+        "filling a trie begins no generation",
+        "    gen = Gen()\n    # Success: the trie, which",
+        "    gen = old.gen\n    # Success: the trie, which",
+        _BULK,
+        starts=("empty",),
+        shown_by=("empty", ((("update", ("a", 1001)),), (("__setitem__", ("b", 1002)),))),
     ),
     _of_map("a snapshot begins no generation", "new_inode(main, Gen())):", "new_inode(main, old.gen)):"),
     _of_map(
@@ -576,6 +644,103 @@ _SUBSCRIPTIONS: Final = (
 )
 
 
+_LISTENED_TO: Final = ("listened to, empty", "listened to, one filter")
+_INDEXED: Final = ("indexed, empty", "indexed, one filter")
+_COMES_AND_GOES: Final = (
+    "indexed, one filter",
+    ((("subscribe", ("a.b", "x")),), (("unsubscribe", ("a.b", "x")),)),
+)
+
+_TWO_COME: Final = ("listened to, empty", ((("subscribe", ("a.b", "x")),), (("subscribe", ("a.c", "x")),)))
+
+_OBSERVERS: Final = (
+    _of_subscriptions(
+        "a filter is put on the list for the listener in the place of others",
+        _INTEREST,
+        "            if compare_and_set(self._waiting, waiting, (filter, waiting)):\n",
+        "            if compare_and_set(self._waiting, load(self._waiting), (filter, waiting)):\n",
+        starts=_LISTENED_TO,
+        shown_by=_TWO_COME,
+    ),
+    _of_subscriptions(
+        "two threads tell the listener",
+        _INTEREST,
+        "        if not compare_and_set(self._place, doer, me):\n",
+        "        if not compare_and_set(self._place, load(self._place), me):\n",
+        starts=_LISTENED_TO,
+        shown_by=_TWO_COME,
+    ),
+    _of_subscriptions(
+        "whoever leaves takes the place from another",
+        _INTEREST,
+        "        compare_and_set(self._place, me, None)\n",
+        "        compare_and_set(self._place, load(self._place), None)\n",
+        starts=_LISTENED_TO,
+        shown_by=_TWO_COME,
+    ),
+    _of_subscriptions(
+        "what was put on the list meanwhile is forgotten",
+        _INTEREST,
+        "            if not compare_and_set(self._waiting, waiting, None):\n",
+        "            if not compare_and_set(self._waiting, load(self._waiting), None):\n",
+        starts=_LISTENED_TO,
+        shown_by=_TWO_COME,
+    ),
+    _of_subscriptions(
+        "whoever leaves the place does not look again",
+        _INTEREST,
+        "            while load(self._waiting) is not None and self._take_place(me):\n",
+        "            if load(self._waiting) is not None and self._take_place(me):\n",
+        starts=_LISTENED_TO,
+        shown_by=_TWO_COME,
+    ),
+    _of_subscriptions(
+        "a filing that is pending is struck",
+        _INDEX,
+        "        if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:\n",
+        "        if False:\n",
+        starts=_INDEXED,
+        shown_by=_COMES_AND_GOES,
+    ),
+    _of_subscriptions(
+        "a filing is settled although it was touched",
+        _INDEX,
+        "    if compare_and_set(filing.state, PENDING, SETTLED):\n",
+        "    if compare_and_set(filing.state, load(filing.state), SETTLED):\n",
+        starts=_INDEXED,
+        shown_by=_COMES_AND_GOES,
+    ),
+    _of_subscriptions(
+        "a filing that was touched is never settled",
+        _INDEX,
+        "    compare_and_set(filing.state, TOUCHED, SETTLED)\n",
+        "",
+        starts=_INDEXED,
+        shown_by=_COMES_AND_GOES,
+    ),
+    _of_subscriptions(
+        "a strike takes out any filing",
+        _INDEX,
+        "        if present is not filing:\n",
+        "        if present is None:\n",
+        starts=_INDEXED,
+        shown_by=_COMES_AND_GOES,
+    ),
+    Mutant(
+        "two get the same turn",
+        "shares",
+        (
+            (
+                _GROUPS,
+                "        if compare_and_set(turn, number, number + 1):\n",
+                "        if compare_and_set(turn, load(turn), number + 1):\n",
+            ),
+        ),
+        starts=("two in the group",),
+    ),
+)
+
+
 def _of_checker(name: str, module: str, text: str, instead: str) -> Mutant:
     return Mutant(name, "checker", ((f"stress.{module}", text, instead),))
 
@@ -699,6 +864,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *_MAPPING,
     *_APPROACH,
     *_SUBSCRIPTIONS,
+    *_OBSERVERS,
     *_CHECKER,
     *_RECLAIMER,
 )

@@ -32,6 +32,7 @@ _SEQUENCES: Final = 120
 _LENGTHS: Final = ((6,), (12,))
 _SAMPLES: Final = 40
 _BOUNDED: Final = 200
+_PREEMPTIONS_SHOWN: Final = 2
 _PAIR: Final = ((1, 1),)
 _BESIDE_A_MOVE: Final = ((1, 1), (1, 2))
 
@@ -73,7 +74,7 @@ def catch(twin: TrieCopy, mutant: Mutant, seed: int, seconds: float) -> Catch:
 def _shown(twin: TrieCopy, mutant: Mutant) -> Iterator[Finding | None]:
     """The scenario that shows the mutant best, if it names one: few do without luck."""
     if mutant.shown_by:
-        yield from bounded(TrieExperiment(twin, Scenario(mutant.of, *mutant.shown_by)), 1)
+        yield from bounded(TrieExperiment(twin, Scenario(mutant.of, *mutant.shown_by)), _PREEMPTIONS_SHOWN)
 
 
 def _sequences(twin: TrieCopy, draw: Callable[..., Scenario]) -> Iterator[Finding | None]:

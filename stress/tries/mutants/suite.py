@@ -15,17 +15,21 @@ from stress.processes import Died, Team, Worker
 from stress.tries.mutants.catalogue import MUTANTS, Mutant
 from stress.tries.mutants.checked import first_difference
 from stress.tries.mutants.layers import catch
+from stress.tries.mutants.rebuilt import Rebuilt, can_be_built
+from stress.tries.mutants.rebuilt import trouble_of as rebuilt_trouble
 from stress.tries.mutants.reclaimed import compiler, processors, trouble_of
-from stress.tries.report import replay_command
+from stress.tries.report import replay_command, token_of
 from stress.tries.source_copy import StaleChange
 from stress.tries.trie_copy import load_copy
 from stress.verdicts import end_of_process
 
-__all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant"]
+__all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant", "try_rebuilt"]
 
 _MOST_SECONDS_IN_LOCK: Final = 5.0
 
-CONTROLS: Final = tuple(Mutant("unmutated", of, ()) for of in ("map", "subscriptions", "checker", "reclaimer"))
+CONTROLS: Final = tuple(
+    Mutant("unmutated", of, ()) for of in ("map", "subscriptions", "shares", "topics", "checker", "reclaimer")
+)
 """What must not be accused."""
 
 
@@ -78,7 +82,7 @@ def _try_trie(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
     name = mutant.name if mutant.edits else ""
     return {
         "layer": caught.layer, "seen": f"{finding.trouble}, in {finding.scenario}", "attempts": caught.executions,
-        "replay": replay_command(finding, name),
+        "replay": replay_command(token_of(finding, name)),
     }  # fmt: skip
 
 
@@ -102,8 +106,24 @@ def _try_reclaimer(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
 
 
 _TRIES: Final[dict[str, Callable[[Mutant, int, float], dict[str, Any]]]] = {
-    "map": _try_trie, "subscriptions": _try_trie, "checker": _try_checker, "reclaimer": _try_reclaimer,
+    "map": _try_trie, "subscriptions": _try_trie, "shares": _try_trie, "topics": _try_trie,
+    "checker": _try_checker, "reclaimer": _try_reclaimer,
 }  # fmt: skip
+
+
+def try_rebuilt(mutant: Rebuilt) -> Trial:
+    """Compile a mutant of the compiled twin, and explore it."""
+    began = time.monotonic()
+    told: dict[str, Any] = {}
+    if not can_be_built():
+        told = {"untried": "what make explored builds is not here"}
+    else:
+        try:
+            attempts, trouble = rebuilt_trouble(mutant)
+            told = {"layer": "compiled" if trouble else "", "seen": trouble, "attempts": attempts}
+        except StaleChange as error:
+            told = {"stale": str(error)}
+    return Trial(mutant.name, mutant.of, time.monotonic() - began, **told)
 
 
 def run_suite(

@@ -18,6 +18,9 @@
 #include "arrays.h"
 #include "bytes.h"
 #include "packed_key.h"
+#ifdef CTRIE_EXPLORED
+#include "slot.h"
+#endif
 
 enum {
     MARKED_GROUP = CTRIE_GROUPS - 3,
@@ -67,8 +70,16 @@ static inline uint64_t word_finish(uint64_t h, Py_ssize_t bytes)
     return in_kept_group(h) ? h ^ CTRIE_GROUPS / 2 : h;
 }
 
+#ifndef CTRIE_EXPLORED
+#define word_is_known(text, bytes, hash) 0
+#endif
+
 static inline uint64_t word_hash_bytes(const char *data, Py_ssize_t bytes, int kind)
 {
+    uint64_t known;
+    if (kind == 1 && word_is_known(data, bytes, &known)) {
+        return known;
+    }
     if (bytes <= SHORT_WORD && kind == 1) {
         return word_hash_short(few_bytes(data, bytes), bytes);
     }
@@ -153,8 +164,12 @@ static inline uint64_t text_chunk(const text *t, Py_ssize_t at)
 /* As word_hash_bytes. */
 static inline uint64_t word_hash_in_text(const text *t, Py_ssize_t start, Py_ssize_t bytes)
 {
+    uint64_t known;
     if (bytes > SHORT_WORD) {
         return word_hash_bytes(t->data + start, bytes, 1);
+    }
+    if (word_is_known(t->data + start, bytes, &known)) {
+        return known;
     }
     return word_hash_short(bytes == 0 ? 0 : text_chunk(t, start) & ~(uint64_t)0 >> (64 - 8 * bytes), bytes);
 }

@@ -1,0 +1,206 @@
+"""Mutants of what only the compiled twin runs, `.pyx` and headers, and of what only it shows: each is compiled, in a
+copy of the sources and of `build/explored`, and explored in a process of its own.
+
+That takes a minute each, so they are asked for: `python -m stress mutants --compiled`, as `make stress` does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from stress.explorer.bounded import bounded
+from stress.explorer.sampling import sampled
+from stress.explorer.scenario import Program, Scenario
+from stress.tries.source_copy import Change, source_of
+from stress.tries.token import Token, decode, encode
+from stress.tries.twins import experiment_on, load_twin
+
+__all__ = ["REBUILT", "Rebuilt", "can_be_built", "trouble_of"]
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A fault of the compiled twin: `text` of the file at `path` reads `instead`. `shown_by` is the scenario to
+    explore; `ideal`: with a reclaimer that releases as soon as it may.
+    """
+
+    name: str
+    path: str
+    text: str
+    instead: str
+    shown_by: tuple[str, str, Program]
+    ideal: bool = False
+
+    @property
+    def of(self) -> str:
+        """What it is a fault of."""
+        return "compiled"
+
+
+_MATCH: Final = "subtrie/_trie/match/"
+_GOES: Final = (("unsubscribe", ("a.b", "x")),)
+_MATCHES: Final = (("match", ("a.b",)),)
+_A_MOVE: Final = (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))
+_TORN: Final = ("subscriptions", "a wildcard beside words that meet", ((("match", ("a.y1",)),), _A_MOVE))
+
+REBUILT: Final = (
+    Rebuilt(
+        "a match in place has no second pass",
+        f"{_MATCH}questions.pyx",
+        "        holds = holds or still_holds(&s.walk, borrowed, first)\n        if holds",
+        "        holds = True\n        if holds",
+        _TORN,
+    ),
+    Rebuilt(
+        "the second pass looks at the first I-node only",
+        f"{_MATCH}traversal.pyx",
+        "        noted += NOTED\n    return slot_read(CTRIE_SLOT(root)) == first\n",
+        "        noted = end\n    return slot_read(CTRIE_SLOT(root)) == first\n",
+        _TORN,
+    ),
+    Rebuilt(
+        "an answer in place is remembered for ever",
+        f"{_MATCH}cache_lookup.pyx",
+        "        if found != NULL and _all_hold(found):\n",
+        "        if found != NULL:\n",
+        ("subscriptions", "an answer remembered", (_GOES, _MATCHES)),
+    ),
+    Rebuilt(
+        "a match in place goes past a pending write",
+        f"{_MATCH}traversal.pyx",
+        "    if slot_read(CTRIE_SLOT(main)) == Py_None:\n        return False\n",
+        "    if slot_read(CTRIE_SLOT(main)) == Py_None or True:\n        return False\n",
+        (
+            "subscriptions",
+            "words about to meet",
+            ((("subscribe", ("a.y3", "x")),), (("snapshot", ()), ("match", ("a.y3",)), ("subscriptions", ()))),
+        ),
+    ),
+    Rebuilt(
+        "a remembered answer is read without a pin",
+        f"{_MATCH}cache_lookup.pyx",
+        "    pin()\n    table = slot_read(",
+        "    table = slot_read(",
+        ("subscriptions", "an answer remembered", (_GOES, _MATCHES)),
+    ),
+    Rebuilt(
+        "words of one hash are one word",
+        "subtrie/_trie/c/words.h",
+        "    return !(w->hash & LONG_WORD) || long_word_begins(w, text, separator);\n",
+        "    return 1;\n",
+        ("subscriptions", "words of one hash", ((("match", ("same3",)),), (("unsubscribe", ("same2", "x")),))),
+    ),
+    Rebuilt(
+        "a C-node's copy has the branch in the wrong place",
+        "ctrie/c/cnode.h",
+        "    return (array_part){((ctrie_cnode *)cn)->branches, cnode_size(cn), kept, skipped, branch};\n",
+        "    return (array_part){((ctrie_cnode *)cn)->branches, cnode_size(cn), 0, skipped, branch};\n",
+        ("map", "one key", ((("__setitem__", ("b", 1001)),), (("get", ("a",)),))),
+    ),
+    Rebuilt(
+        "a C-node is taken after the pin under which it was found",
+        "ctrie/_descent.py",
+        "    inode: INode = borrowed(node)\n    cn: CNode = borrowed(main)\n    unpin()\n",
+        "    unpin()\n    inode: INode = borrowed(node)\n    cn: CNode = borrowed(main)\n",
+        ("map", "one key", ((("__setitem__", ("a", 1001)),), (("__setitem__", ("a", 1002)),))),
+        ideal=True,
+    ),
+    Rebuilt(
+        "subscribers are taken after the pin under which they were found",
+        f"{_MATCH}questions.pyx",
+        "        if holds and outcome == THROUGH and not s.walk.only_first:\n            taken",
+        "        unpin()\n        pin()\n"
+        "        if holds and outcome == THROUGH and not s.walk.only_first:\n            taken",
+        ("subscriptions", "one filter", (_GOES, _MATCHES)),
+        ideal=True,
+    ),
+)
+
+_SAMPLES: Final = 3_000
+_MOST: Final = 40_000
+"""Executions in which a mutant has to be found."""
+_SECONDS: Final = 900
+_COPIED: Final = ("ctrie", "subtrie", "snapshot", "stress", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+
+
+def _root() -> Path:
+    return source_of("ctrie").parent.parent
+
+
+def can_be_built() -> bool:
+    """Whether the sources are here with what `make explored` builds."""
+    return (_root() / "setup.py").exists() and (_root() / "build/explored/built").exists()
+
+
+def trouble_of(mutant: Rebuilt | None, scenario: Scenario | None = None, ideal: bool = False) -> tuple[int, str]:
+    """What exploring the mutant shows, empty if nothing, after how many executions. No mutant: the code as it is.
+
+    Raises:
+        StaleChange: its text does not occur in the source exactly once.
+        RuntimeError: it does not compile.
+    """
+    if mutant is None:
+        assert scenario is not None
+        return _explored(_root() / "build/explored/lib", scenario, ideal)
+    with tempfile.TemporaryDirectory(dir=_root() / "build", prefix="mutant.") as folder:
+        copy = Path(folder)
+        generated = f"build/cython.{sysconfig.get_config_var('SOABI')}"
+        for name in (*_COPIED, generated, "build/explored"):
+            source = _root() / name
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy2(source, copy / name)
+        changed = copy / mutant.path
+        change = Change(mutant.name, mutant.path, mutant.text, mutant.instead)
+        changed.write_text(change.put_into(changed.read_text(encoding="utf-8")), encoding="utf-8")
+        words = ["setup.py", "--quiet", "build", "--build-base", "build/explored", "--build-lib", "build/explored/lib"]
+        built = subprocess.run(
+            [sys.executable, *words, "--parallel", str(os.cpu_count() or 1)],
+            cwd=copy, env={**os.environ, "CTRIE_EXPLORED": "1"},
+            capture_output=True, text=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+        if built.returncode:
+            raise RuntimeError(f"{mutant.name} does not compile: {built.stderr[-2000:]}")
+        return _explored(copy / "build/explored/lib", Scenario(*mutant.shown_by), mutant.ideal)
+
+
+def _explored(modules: Path, scenario: Scenario, ideal: bool) -> tuple[int, str]:
+    settings = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(modules)}
+    if ideal:
+        settings["PYTHONMALLOC"] = "debug"
+    ran = subprocess.run(
+        [sys.executable, "-m", "stress.tries.mutants.rebuilt", encode(Token(scenario, ())), *["ideal"] * ideal],
+        cwd=modules, env={**os.environ, **settings}, capture_output=True, text=True, timeout=_SECONDS, check=False,
+    )  # fmt: skip
+    if ran.returncode < 0:
+        return 0, f"the process was ended by signal {-ran.returncode}"
+    if ran.returncode:
+        raise RuntimeError(ran.stderr[-2000:])
+    executions, _, told = ran.stdout.strip().partition(" ")
+    return int(executions), told
+
+
+def _main(token: str, ideal: bool) -> None:
+    """In the process: print after how many executions something was found, and what."""
+    twin = load_twin(True, ideal)
+    count, told = 0, ""
+    experiment = experiment_on(twin, decode(token).scenario)
+    for finding in sampled(experiment, Random(1)) if ideal else bounded(experiment, 2):
+        count += 1
+        if finding is not None:
+            told = finding.trouble
+        if told or count == (_SAMPLES if ideal else _MOST):
+            break
+    print(count, told)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], "ideal" in sys.argv)

@@ -1,0 +1,139 @@
+"""The seam of the compiled modules, for `stress.tries.compiled`: seam.h says what its functions do.
+
+It is a module of builds with CTRIE_EXPLORED only, and must be there before any other of them is imported.
+"""
+
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport uint64_t
+
+cdef extern from "seam.h":
+    object seam_capsule()
+    void seam_set(PyObject **where, object function)
+    int seam_know(const char *text, Py_ssize_t bytes, uint64_t hash) except -1
+    void seam_enter(int me)
+    int seam_leave() except -1
+    void seam_take_back(Py_ssize_t mark, bint whole, bint undo)
+    object seam_peek(size_t address)
+    void seam_write_order(void *memory, size_t bytes)
+    void seam_begin_order()
+    PyObject *seam_allocate(PyTypeObject *type, Py_ssize_t items)
+
+cdef extern from *:
+    """
+    #define seam_active seam.active
+    #define seam_ideal seam.ideal
+    #define seam_before_function (&seam.before)
+    #define seam_after_function (&seam.after)
+    #define seam_made_function (&seam.made)
+    #define seam_changes seam.changes
+    #define seam_accesses seam.accesses
+    #define seam_released seam.released
+    #define seam_fault_told seam.fault
+    #define seam_set_allocator(type) ((type)->tp_alloc = seam_allocate)
+    """
+    bint seam_active, seam_ideal
+    PyObject **seam_before_function
+    PyObject **seam_after_function
+    PyObject **seam_made_function
+    Py_ssize_t seam_changes
+    long seam_accesses, seam_released
+    const char *seam_fault_told
+    void seam_set_allocator(PyTypeObject *type)
+
+cdef extern from "Python.h":
+    void *PyCapsule_GetPointer(object capsule, const char *name) except NULL
+
+operations = seam_capsule()
+_memory = None
+
+
+def begin(bint ideal):
+    """Follow all slots from now on."""
+    global seam_active, seam_ideal
+    seam_active, seam_ideal = True, ideal
+
+
+def end():
+    """Follow none any more."""
+    global seam_active
+    seam_active = False
+    set_functions(None, None)
+    set_after(None)
+
+
+def set_functions(before, made):
+    """What to call before each access, and for what has been made; None: nothing."""
+    seam_set(seam_before_function, before)
+    seam_set(seam_made_function, made)
+
+
+def begin_order():
+    """An execution begins: forget who made which access in the last one."""
+    seam_begin_order()
+
+
+def set_after(function):
+    """What to call after each change; None: nothing."""
+    seam_set(seam_after_function, function)
+
+
+def follow(type kind):
+    """Be told of all that is made of this type, which has one slot."""
+    seam_set_allocator(<PyTypeObject *>kind)
+
+
+def know(str text, uint64_t hash):
+    """Put a word on a path."""
+    data = text.encode()
+    seam_know(data, len(data), hash)
+
+
+def set_int(capsule, int value):
+    """Set a module's C variable, found in its `__pyx_capi__`."""
+    (<int *>PyCapsule_GetPointer(capsule, b"int"))[0] = value
+
+
+def enter(int me):
+    """A call begins, in thread `me`; 0 is whoever explores."""
+    seam_enter(me)
+
+
+def leave():
+    """The call has ended."""
+    seam_leave()
+
+
+def take_back(Py_ssize_t mark, bint whole, bint undo=True):
+    """Undo what was changed since `mark`; `whole`: an execution has ended. Without `undo` it stays."""
+    seam_take_back(mark, whole, undo)
+
+
+def changes():
+    """The number of changes that can be undone."""
+    return seam_changes
+
+
+def peek(size_t address):
+    """What a slot holds."""
+    return seam_peek(address)
+
+
+def fault():
+    """Which rule was broken since the last look, as a text; None: none was."""
+    global seam_fault_told
+    told = None if seam_fault_told == NULL else (<bytes>seam_fault_told).decode()
+    seam_fault_told = NULL
+    return told
+
+
+def counts():
+    """The accesses made, and the values that the ideal reclaimer has released."""
+    return seam_accesses, seam_released
+
+
+def write_order(memory):
+    """Write who makes which access into this writable buffer, behind their number in four bytes."""
+    global _memory
+    cdef unsigned char[::1] view = memory
+    _memory = memory
+    seam_write_order(&view[0], len(view))

@@ -1,0 +1,177 @@
+"""The explorer on the compiled twin: what can be said of it everywhere, and, where `make explored` has built it, that it sees
+what it should, again and again, and nothing in the modules as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from stress.cli import main
+from stress.explorer.scenario import Scenario
+from stress.tries.mutants.catalogue import MUTANTS
+from stress.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
+from stress.tries.scenarios import OPERATIONS, STARTS, snapshots
+from stress.tries.specs import Shares
+from stress.tries.token import Token, decode, encode
+
+pytestmark = pytest.mark.once
+
+ROOT: Final = Path(__file__).parent.parent
+MODULES: Final = ROOT / "build" / "explored" / "lib"
+WITHOUT_A_MUTANT: Final = {
+    # Who loses these has remembered less, and nobody can tell.
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, None, table)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, place, load_at(table.places, place), remembered)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, table, None)",
+    # A statistic.
+    "subtrie/_trie/trie.py: retries.compare_and_set(counted, counted + number)",
+    # The name of a snapshot, which whoever asks first draws.
+    "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
+    # That no factory runs twice shows in no answer; tests/test_ctrie_callbacks.py counts the calls.
+    "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
+    # Explored, with mutants of their own, by tests/test_fields_interleavings.py and tests/test_fields_mutants.py.
+    "subtrie/fields/matcher.py: compare_and_set(self._slot, state, changed)",
+    "subtrie/fields/matcher.py: compare_and_set(self._slot, state, known)",
+    # One reference that is replaced as a whole.
+    "subtrie/filtering.py: self._state.compare_and_set(state, _State(subscribers, widest))",
+}
+CALL: Final = re.compile(r"[\w.]*\bcompare_and_set(?:_at)?\((?:[^()]|\([^()]*(?:\([^()]*\))?[^()]*\))*\)")
+SEAM: Final = ("ctrie/_slot.py", "ctrie/_row.py", "ctrie/_portable.py")
+
+
+def changes_of_slots() -> Iterator[tuple[str, str]]:
+    """Every compare-and-set of the sources, with its file."""
+    for package in ("ctrie", "subtrie"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = str(path.relative_to(ROOT))
+            if name not in SEAM:
+                for line in path.read_text().splitlines():
+                    if not line.lstrip().startswith(("#", ">>>", '"', "def ")):
+                        yield from ((name, call) for call in CALL.findall(line))
+
+
+def test_every_compare_and_set_has_a_mutant() -> None:
+    edits = [(module.replace(".", "/") + ".py", text) for mutant in MUTANTS for module, text, _ in mutant.edits]
+    found = list(changes_of_slots())
+    assert len(found) > 25
+    missing = {
+        f"{name}: {call}" for name, call in found if not any(where == name and call in text for where, text in edits)
+    }
+    assert missing == WITHOUT_A_MUTANT
+
+
+def test_the_matrix_has_what_the_manual_says() -> None:
+    settings = {setting for start in STARTS["subscriptions"].values() for setting, _ in start.settings}
+    assert settings == {"cache", "exact", "index", "on_interest"}
+    assert {"get_many", "update"} < OPERATIONS["map"].keys()
+    assert {"deliveries", "deliveries_many", "match_many"} < OPERATIONS["subscriptions"].keys()
+    assert {"shares", "topics"} < STARTS.keys()
+    assert all(any(snapshots(target)) for target in ("map", "subscriptions", "topics"))
+
+
+def test_a_group_takes_turns() -> None:
+    spec = Shares()
+    state: Any = spec.initial
+    for op, args, answer in [
+        ("match", ("a/b",), ()),
+        ("subscribe", ("f", "x"), True),
+        ("subscribe", ("f", "x"), False),
+        ("subscribe", ("f", "y"), True),
+        ("match", ("a/b",), ("x",)),
+        ("match", ("a/b",), ("y",)),
+        ("unsubscribe", ("f", "x"), True),
+        ("match", ("a/b",), ("y",)),
+        ("unsubscribe", ("f", "y"), True),
+        ("has_match", ("a/b",), False),
+    ]:
+        state, answered = spec.step(state, op, args)
+        assert answered == answer
+    assert state == (0,)
+
+
+def test_a_token_says_which_twin_it_is_of() -> None:
+    scenario = Scenario("map", "one key", ((("get", ("a",)),), (("pop", ("a", None)),)))
+    text = encode(Token(scenario, (0, 1, 1), compiled=True))
+    assert text.startswith("c1.")
+    assert decode(text).compiled
+    assert decode(text).order == (0, 1, 1)
+    assert not decode(encode(Token(scenario, (0, 1, 1)))).compiled
+
+
+def test_modules_that_cannot_be_explored_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "map", "--compiled", "--processes", "1"]) == 2
+    assert "make explored builds such ones" in capsys.readouterr().err
+
+
+def explored(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """The command line, run by the modules that can be explored."""
+    environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES), **settings}
+    return subprocess.run(
+        [sys.executable, "-m", "stress", *words],
+        cwd=MODULES, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_be_built(), reason="make explored has not been run")
+@pytest.mark.skipif("STRESS_COMPILED" not in os.environ, reason="make stress asks for it: STRESS_COMPILED=1")
+class TestBuilt:
+    @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
+    def test_a_mutant_is_caught(self, mutant: Rebuilt) -> None:
+        executions, trouble = trouble_of(mutant)
+        assert trouble, f"survived {executions} executions"
+
+    @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
+    def test_the_code_as_it_is_is_not_accused(self, mutant: Rebuilt) -> None:
+        executions, trouble = trouble_of(None, Scenario(*mutant.shown_by), mutant.ideal)
+        assert not trouble
+        assert executions > 10
+
+    def test_both_twins_have_the_same_scenarios_and_verdicts(self) -> None:
+        ran = explored("explore", "--compiled", "--duration", "15", "--seed", "1", "--json")
+        told = json.loads(ran.stdout)
+        assert ran.returncode == 2, ran.stdout + ran.stderr
+        assert told["found"] is None
+        assert told["died"] is None
+        assert told["executions"] > 500
+
+    def test_a_crash_leaves_its_schedule(self, tmp_path: Path) -> None:
+        script = tmp_path / "crash.py"
+        script.write_text(CRASH)
+        ran = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, "PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES)},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        token = decode(ran.stdout.split()[-1].partition("REPLAY=")[2])
+        assert token.scenario.target == "map"
+        assert len(token.order) >= 3
+        assert explored("replay", encode(token)).returncode == 0
+
+
+CRASH: Final = """
+import ctypes
+from unittest import mock
+from stress.tries import campaign
+from stress.tries.campaign import Plan, explore_matrix
+from stress.tries.compiled import CompiledExperiment, load_compiled
+
+load_compiled()
+look = CompiledExperiment._look
+
+def crash(self, execution):
+    ctypes.string_at(0)
+
+with mock.patch.object(CompiledExperiment, "_look", crash):
+    print(explore_matrix(Plan(("map",), compiled=True)).crash)
+"""
