@@ -518,7 +518,7 @@ class TestGeneratedScenarios:
         assert "20 scenarios of 2 threads" in outcome.summary
 
     def test_what_is_found_can_be_had_again_by_what_the_report_says(self) -> None:
-        outcome = explore(Plain, Counter(), Scenarios([("increment",)], before=3, after=3), seed=3)
+        outcome = explore(lambda: Plain(), Counter(), Scenarios([("increment",)], before=3, after=3), seed=3)
         said = outcome.report().split("To see it again: stress.explore(..., ")[1].strip().removesuffix(")")
         named: dict[str, Any] = {}
         exec(f"def call(*threads, **named): return threads, named\nfound = call({said})", named)
