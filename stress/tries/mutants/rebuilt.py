@@ -55,30 +55,30 @@ _TORN: Final = ("subscriptions", "a wildcard beside words that meet", ((("match"
 REBUILT: Final = (
     Rebuilt(
         "a match in place has no second pass",
-        f"{_MATCH}questions.pyx",
-        "        holds = holds or still_holds(&s.walk, borrowed, first)\n        if holds",
-        "        holds = True\n        if holds",
+        f"{_MATCH}traversal.py",
+        " and not still_holds(t, root, first):\n",
+        " and False:\n",
         _TORN,
     ),
     Rebuilt(
         "the second pass looks at the first I-node only",
-        f"{_MATCH}traversal.pyx",
-        "        noted += NOTED\n    return slot_read(CTRIE_SLOT(root)) == first\n",
-        "        noted = end\n    return slot_read(CTRIE_SLOT(root)) == first\n",
+        f"{_MATCH}traversal.py",
+        "        at += NOTED\n    return peek(root) is first\n",
+        "        at = t.seen.count\n    return peek(root) is first\n",
         _TORN,
     ),
     Rebuilt(
         "an answer in place is remembered for ever",
-        f"{_MATCH}cache_lookup.pyx",
-        "        if found != NULL and _all_hold(found):\n",
-        "        if found != NULL:\n",
+        f"{_MATCH}answer_cache.py",
+        "        if found is not borrow(None) and _still_hold(found):\n",
+        "        if found is not borrow(None):\n",
         ("subscriptions", "an answer remembered", (_GOES, _MATCHES)),
     ),
     Rebuilt(
         "a match in place goes past a pending write",
-        f"{_MATCH}traversal.pyx",
-        "    if slot_read(CTRIE_SLOT(main)) == Py_None:\n        return False\n",
-        "    if slot_read(CTRIE_SLOT(main)) == Py_None or True:\n        return False\n",
+        f"{_MATCH}traversal.py",
+        "    if peek(main) is borrow(None):\n        return False\n",
+        "    if peek(main) is borrow(None) or True:\n        return False\n",
         (
             "subscriptions",
             "words about to meet",
@@ -87,9 +87,9 @@ REBUILT: Final = (
     ),
     Rebuilt(
         "a remembered answer is read without a pin",
-        f"{_MATCH}cache_lookup.pyx",
-        "    pin()\n    table = slot_read(",
-        "    table = slot_read(",
+        f"{_MATCH}answer_cache.py",
+        "    pin()\n    table = peek_at(",
+        "    table = peek_at(",
         ("subscriptions", "an answer remembered", (_GOES, _MATCHES)),
     ),
     Rebuilt(
@@ -117,9 +117,8 @@ REBUILT: Final = (
     Rebuilt(
         "subscribers are taken after the pin under which they were found",
         f"{_MATCH}questions.pyx",
-        "        if holds and outcome == THROUGH and not s.walk.only_first:\n            taken",
-        "        unpin()\n        pin()\n"
-        "        if holds and outcome == THROUGH and not s.walk.only_first:\n            taken",
+        "    if outcome == THROUGH and not s.walk.only_first:\n        taken",
+        "    unpin()\n    pin()\n    if outcome == THROUGH and not s.walk.only_first:\n        taken",
         ("subscriptions", "one filter", (_GOES, _MATCHES)),
         ideal=True,
     ),

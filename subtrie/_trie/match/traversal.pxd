@@ -37,7 +37,7 @@ cdef int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main
 @cython.locals(bitmap=uint64_t, outcome=int)
 cdef int first_of_exact_but_whole(Traversal *t, Ends *ends, Borrowed main) noexcept
 @cython.locals(bitmap=uint64_t, outcome=int)
-cdef inline int wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
+cdef int wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
 cdef inline Borrowed _wild(Borrowed cn, uint64_t bitmap, uint64_t group) noexcept
 cdef inline int _entombed_wildcard(Traversal *t, Ends *ends, Borrowed last, uint64_t positions) noexcept
 @cython.locals(i=int, j=int, reached=uint64_t, others=uint64_t, outcome=int)
