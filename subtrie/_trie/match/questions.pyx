@@ -54,6 +54,7 @@ from subtrie._trie.words cimport (
 )
 
 from subtrie._trie.match.reading import distinct_among, distinct_subscribers
+from subtrie.dialects import Dialect
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 cdef extern from *:
@@ -159,6 +160,9 @@ cdef class Plan:
         self.in_place = len(special) <= MOST_SPECIALS and all(
             len(c) == 1 and c.isascii() for c in [dialect.separator, prefix or "$", *wild]
         )
+        self.splits = self.in_place and all(
+            getattr(type(dialect), name) is getattr(Dialect, name) for name in ("split_filter", "split_topic")
+        )
         self.reserved = ord(prefix) if self.in_place and prefix is not None else -1
         self.in_topics = _rules(dialect, special)
         self.in_filters = _rules(dialect, set(dialect.forbidden))
@@ -248,7 +252,7 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
 cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept:
     """Split a filter that needs no second look, into up to MOST_WORDS words; -1 for all others, valid or not."""
     cdef Py_ssize_t i, size
-    if not plan.in_place or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
+    if not plan.splits or not SUBTRIE_IN_PLACE(filter) or not 0 < PyUnicode_GET_LENGTH(filter) <= plan.max_bytes:
         return -1
     size = words_split(
         ascii_of(filter), PyUnicode_GET_LENGTH(filter), &plan.in_filters, words, plan.most_in_filter
@@ -598,7 +602,7 @@ cdef void _release(Scratch *s) noexcept:
 cdef inline bint _split_in_place(Scratch *s, Plan plan, object topic):
     cdef Py_ssize_t length
     cdef const char *text
-    if not plan.in_place or not SUBTRIE_IN_PLACE(topic):
+    if not plan.splits or not SUBTRIE_IN_PLACE(topic):
         return False
     length = PyUnicode_GET_LENGTH(topic)
     text = ascii_of(topic)
@@ -1130,7 +1134,7 @@ cdef double _size_seen_by(Matchable trie, PyObject *topic) noexcept:
     cdef PyObject *plan = <PyObject *>trie._plan
     cdef PyObject *first
     cdef double about = 0
-    if not (<Plan>plan).in_place or (<Plan>plan).exact:
+    if not (<Plan>plan).splits or (<Plan>plan).exact:
         return 0
     _split_to_warm(&walk, <Plan>plan, topic)
     pin()
