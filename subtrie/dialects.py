@@ -48,8 +48,8 @@ class _Pattern(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The rules of one family of brokers, as data. Do not derive from it to change how texts are split: the compiled
-    matcher reads these fields and does not call the methods.
+    """The rules of one family of brokers, as data. A class derived from it that splits texts in its own way is
+    asked for each of them, which takes many times as long.
 
     :param name: what messages call it
     :param separator: the character between two words
