@@ -51,13 +51,16 @@ COMPILED_MODULES: dict[str, str] = SETUP.MODULES
 
 
 def library_modules() -> list[str]:
-    """Return the names of all modules but for command lines and for bodies that serve other twins and builds."""
+    """Return the names of all modules but for command lines and for bodies that serve other twins and builds, as does
+    what stands in for the seam."""
     compiled = ctrie.twin == "compiled"
-    elsewhere = ("_portable", "_interpreted") if compiled else ("_portable",)
+    elsewhere = ("_portable", "_interpreted", "walk") if compiled else ("_portable",)
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in sources(".py", *([".pyx"] if compiled else []))
-        if not COMMAND_LINES.search(path.as_posix()) and not path.stem.endswith(elsewhere)
+        if not COMMAND_LINES.search(path.as_posix())
+        and not path.stem.endswith(elsewhere)
+        and path.parent.name != "seam"
     ]
 
 

@@ -484,7 +484,8 @@ class TestCommand:
         ran = self.run("maps")
         assert ran.returncode == 2
         assert (
-            ran.stderr == "nothing is called 'maps': there are map, subscriptions, and module:attribute for your own\n"
+            ran.stderr
+            == "nothing is called 'maps': there are map, subscriptions, shares, topics, and module:attribute for your own\n"
         )
 
     def test_ctrl_c_leaves_a_report(self) -> None:

@@ -160,7 +160,7 @@ class TestDeath:
             running.send_signal(signal.SIGINT)
             out, _ = running.communicate(timeout=100)
         assert running.returncode == 1
-        assert "unfinished: it was interrupted; 1 of 4 were tried" in out
+        assert "unfinished: it was interrupted; 1 of 6 were tried" in out
 
     def test_through_the_library(self) -> None:
         class Dying(LockedCounter):
@@ -208,7 +208,7 @@ class TestUnfinished:
 
     def test_nothing_explored(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["explore", "map", "--duration", "0.01"]) == 2
-        assert "0 of the 13,478 scenarios" in capsys.readouterr().out
+        assert "0 of the 14,530 scenarios" in capsys.readouterr().out
 
     @pytest.mark.parametrize("words", [["run", "objects:slow"], ["explore", "map"], ["explore", "objects:locked"]])
     def test_ctrl_c(self, folder: Path, words: list[str]) -> None:

@@ -269,9 +269,9 @@ FAULTS = [
     (
         Fault(
             "of a tomb with a branch, a match sees nothing",
-            "subtrie._trie.match.reading",
-            "    return new_cnode(0, ()) if sn is None else",
-            "    return new_cnode(0, ()) if True else",
+            "subtrie._trie.match.traversal",
+            "    return THROUGH if node is borrow(None) else",
+            "    return THROUGH if True else",
         ),
         "left with a last tomb",
     ),

@@ -154,6 +154,9 @@ _SUBSCRIPTIONS: Final = {
     "a wildcard beside words that meet": _subscriptions(
         "a.y1 a.y2 a.y3 *.b:z *.c:z", "a.y1", "a.y1 *.y1:y a.y2", "*.y1:y *.b:z a.y1"
     ),
+    "words that meet below a wildcard": _subscriptions(
+        "y1:z y2:z #.y1 #.y1:z #.y2:z #.a:z", "y1", "y1 #.y1 y2:z"
+    ),
     "a wildcard about to go": _subscriptions("a.c a.d *.b:y *.c:z", "a.b", "a.b *.b:y a.c"),
     "words about to part": _subscriptions("y1 a.y1", "a.y1", "y2 y3 a.y1", "a.y2 a.y1 y2"),
     "words about to meet": _subscriptions(

@@ -8,6 +8,7 @@ source has changed since, the steps may mean something else, and whoever replays
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -66,7 +67,11 @@ def decode(text: str) -> Token:
 
 
 def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    """What JSON has made lists of. A name is one object wherever it stands, as it was when it was explored: what
+    is looked for by identity first takes other steps else."""
+    if isinstance(value, str):
+        return sys.intern(value)
+    return tuple(map(_tuples, value)) if isinstance(value, Sequence) else value
 
 
 @cache

@@ -60,7 +60,11 @@ _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
 _SET_A: Final = ("__setitem__", ("a", 1001))
 _A_TORN_MATCH: Final = (
     "a wildcard beside words that meet",
-    ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")), ("subscribe", ("*.y1", "y")))),
+    ((("match", ("a.y1",)),), (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))),
+)
+_A_MATCH_TORN_INSIDE: Final = (
+    "words that meet below a wildcard",
+    ((("match", ("y1",)),), (("subscribe", ("y1", "x")), ("unsubscribe", ("#.y1", "x")))),
 )
 _CACHE_OF_LOOKUPS: Final = """\
     known = trie._root.cache.load()
@@ -195,16 +199,15 @@ _SNAPSHOTS: Final = (
     ),
     _of_map(
         "an empty trie is filled although another thread was first",
-        "    return rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n",
-        "    rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n    return True\n",
+        "    return rdcss_root(root, old, main, new_inode(filled, gen))\n",
+        "    rdcss_root(root, old, main, new_inode(filled, gen))\n    return True\n",
         _BULK,
         starts=("empty",),
     ),
     _of_map(
         "a trie is filled whatever is in it by now",
-        "    return rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n",
-        "    main = gcas_read(root, old)\n"
-        "    return rdcss_root(root, old, main, new_inode(_cnode_of(pairs, 0, gen, equal), gen))\n",
+        "    return rdcss_root(root, old, main, new_inode(filled, gen))\n",
+        "    main = gcas_read(root, old)\n    return rdcss_root(root, old, main, new_inode(filled, gen))\n",
         _BULK,
         starts=("empty",),
         shown_by=("empty", ((("update", ("a", 1001)),), (("__setitem__", ("b", 1002)),))),
@@ -218,8 +221,8 @@ _SNAPSHOTS: Final = (
     ),
     _of_map(
         "filling a trie begins no generation",
-        "    gen = Gen()\n    # Success: the trie, which",
-        "    gen = old.gen\n    # Success: the trie, which",
+        "    gen = Gen()\n    ordered",
+        "    gen = old.gen\n    ordered",
         _BULK,
         starts=("empty",),
         shown_by=("empty", ((("update", ("a", 1001)),), (("__setitem__", ("b", 1002)),))),
@@ -347,8 +350,8 @@ _MAPPING: Final = (
     ),
     _of_map(
         "compute reads, then writes",
-        "if self._edit_hashed(REPLACE_SAME, key, hash, value, sn) is sn:",
-        "if self._edit_hashed(PUT, key, hash, value, None) is not None:",
+        "if self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:",
+        "if self._edit_hashed(PUT, key, hash, value, None) is not self:",
         _CTRIE,
     ),
     _of_map(
@@ -474,7 +477,7 @@ _SUBSCRIPTIONS: Final = (
         _MATCHING,
         "main = note(ends, node, 0)",
         "main = peek(node)",
-        shown_by=_A_TORN_MATCH,
+        shown_by=_A_MATCH_TORN_INSIDE,
     ),
     _of_subscriptions(
         "has_match says no after one pass",
@@ -482,8 +485,8 @@ _SUBSCRIPTIONS: Final = (
         "outcome == THROUGH and OTHERS",
         "outcome == THROUGH and not t.only_first and OTHERS",
         shown_by=(
-            "a wildcard about to go",
-            ((("has_match", ("a.b",)),), (("subscribe", ("a.b", "x")), ("unsubscribe", ("*.b", "y")))),
+            "a wildcard beside words that meet",
+            ((("has_match", ("a.y1",)),), (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))),
         ),
     ),
     _of_subscriptions(
@@ -615,8 +618,8 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "who asked for the topic by name is not found beside wildcards",
         _MATCHING,
-        "        outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))\n",
-        "        pass\n",
+        "    outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))\n    return outcome if",
+        "    outcome = THROUGH\n    return outcome if",
         starts=("exact, a filter of each kind",),
     ),
     _of_subscriptions(
