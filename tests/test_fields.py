@@ -543,6 +543,30 @@ def test_the_difference_of_any_two_instants(
     newer.check()
 
 
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("rest", [[], [Equals("rare", 1)]])
+def test_criteria_whose_hashes_agree_are_different_criteria(rest: list[Criterion], counted: bool) -> None:
+    """The hash of 0 and of the empty text is 0, so these two have one hash, and here they have one subscriber, too."""
+    zero, empty = [Equals("f", 0), *rest], [Equals("f", ""), *rest]
+    matcher = FieldMatcher()
+    assert matcher.subscribe(zero, "me")
+    older = matcher.fork()
+    if counted:
+        matcher.hits({})
+    assert matcher.subscribe(empty, "me")
+    matcher.check()
+    assert [(c.kind, c.subscription.criteria) for c in matcher.diff(older)] == [("added", frozenset(empty))]
+    assert not matcher.subscribe(zero, "me", colour="red")
+    changes = sorted((c.kind, c.subscription.criteria) for c in matcher.diff(older))
+    assert changes == [("added", frozenset(empty)), ("updated", frozenset(zero))]
+    assert matcher.unsubscribe(zero, "me")
+    assert matcher.match_all({"f": 0, "rare": 1}) == ()
+    assert matcher.match_all({"f": "", "rare": 1}) == ("me",)
+    matcher.check()
+    assert matcher.unsubscribe(empty, "me")
+    assert left_in(matcher) == []
+
+
 @pytest.mark.parametrize("make", [Equals, AtLeast, lambda name, n: Within(name, n - 20, n + 20), LessThan])
 def test_many_on_one_field_come_and_go(make: Callable[[str, int], Criterion]) -> None:
     """Enough of them for nodes at several levels and for every rotation of the tree of ranges."""

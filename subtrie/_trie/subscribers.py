@@ -22,7 +22,7 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ctrie._arrays import groups_of
@@ -243,10 +243,17 @@ def branches_of(node: Any) -> tuple[Any, ...]:
     return node  # type: ignore[no-any-return]
 
 
-def changed_entries(older: Any, newer: Any) -> Iterator[tuple[Entry | None, Entry | None]]:
+def _same_subscriber(one: Entry, other: Entry) -> bool:
+    return _same(one, other.subscriber, other.hash, None)
+
+
+def changed_entries(
+    older: Any, newer: Any, same: Callable[[Any, Any], bool] = _same_subscriber
+) -> Iterator[tuple[Entry | None, Entry | None]]:
     """Yield (old, new) for every subscriber whose entry is not the same object in both; None for the side without.
 
-    Nodes that both sets share are passed over.
+    Nodes that both sets share are passed over. `same` says which entries belong together where it is not the subscriber
+    alone that tells.
     """
     stack: list[tuple[Any, Any]] = [(older, newer)]
     while stack:
@@ -258,7 +265,7 @@ def changed_entries(older: Any, newer: Any) -> Iterator[tuple[Entry | None, Entr
             continue
         left = list(iter_entries(x))
         for new in iter_entries(y):
-            old = next((entry for entry in left if _same(entry, new.subscriber, new.hash, None)), None)
+            old = next((entry for entry in left if same(entry, new)), None)
             if old is not None:
                 left.remove(old)
             if old is not new:
@@ -280,7 +287,14 @@ def _branch_pairs(x: SetNode, y: SetNode) -> list[tuple[Any, Any]]:
 
 
 def check_set(subscribers: Any) -> None:
-    """Raise AssertionError if the set is ill-formed."""
+    """Raise AssertionError if the set is ill-formed, or does not find one of its entries by the subscriber."""
+    check_shape(subscribers)
+    for entry in iter_entries(subscribers):
+        assert find_entry(subscribers, entry.subscriber, entry.hash) is entry, f"{entry.subscriber!r} is not found"
+
+
+def check_shape(subscribers: Any) -> None:
+    """Raise AssertionError if the set is ill-formed, whatever tells its entries apart."""
     if subscribers is None or isinstance(subscribers, Entry):
         return
     if isinstance(subscribers, SetNode):
@@ -289,8 +303,6 @@ def check_set(subscribers: Any) -> None:
         assert 2 <= len(subscribers) <= INLINE, f"{len(subscribers)} entries inline"
     entries = list(iter_entries(subscribers))
     assert len(entries) == set_size(subscribers), f"{len(entries)} entries, size {set_size(subscribers)}"
-    for entry in entries:
-        assert find_entry(subscribers, entry.subscriber, entry.hash) is entry, f"{entry.subscriber!r} is not found"
 
 
 def _check_node(node: SetNode, shift: int, path: int) -> None:

@@ -75,7 +75,7 @@ else:
         without_range,
     )
 
-from subtrie._trie.subscribers import check_set, iter_entries
+from subtrie._trie.subscribers import check_set, check_shape, iter_entries
 from subtrie.fields.intervals import all_filed, check_ranges
 
 # What a search among so many entries costs, in entries looked at: to walk a tree of ranges; for what is filed under a
@@ -306,7 +306,7 @@ def check_index(index: Index) -> None:
     for cells in (index.fields, index.absent):
         check_set(cells)
     for cell in cells_of(index.absent):
-        check_set(cell.value)
+        check_shape(cell.value)
         assert cell.value is not None, f"nothing is filed under the absence of {cell.subscriber!r}"
     for cell in cells_of(index.fields):
         field: Field = cell.value
@@ -314,9 +314,9 @@ def check_index(index: Index) -> None:
             f"nothing in {cell.subscriber!r}"
         )
         check_set(field.values)
-        check_set(field.any)
+        check_shape(field.any)
         for value in cells_of(field.values):
-            check_set(value.value)
+            check_shape(value.value)
             assert value.value is not None, f"nothing is filed under {value.subscriber!r}"
         for tree in field.ranges or ():
             check_ranges(tree)
