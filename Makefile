@@ -21,7 +21,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint-and-test-gil test-gil test-free-threaded test-free-threaded-quietly test-free-threaded-found test-free-threaded-compiled test-free-threaded-interpreted lint format stress explored races sanitize sanitize-free-threaded bench test-brokers brokers docs pictures build clean java
+.PHONY: help demo test test-gil test-free-threaded test-free-threaded-twin lint format stress explored races sanitize sanitize-free-threaded bench test-brokers brokers docs pictures build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
@@ -41,54 +41,75 @@ help:
 demo: java .venv/built
 	.venv/bin/python -m subtrie demo --html build/demo.html $(ARGS)
 
-# The two halves run side by side, since neither keeps two cores busy; the second one shows what it printed when it is done.
+# In parts, one more of them at a time than there are processors, since what starts processes and sessions waits for much.
+# Each part shows what it printed when it is done.
 test: java .venv/installed
-	@mkdir -p build
-	@$(MAKE) --no-print-directory --jobs 2 SIDE_BY_SIDE=yes lint-and-test-gil test-free-threaded-quietly
+	@echo "== The checks run in $(words $(PARTS)) parts, some at a time; each shows its output when it is done"
+	@$(MAKE) --no-print-directory --jobs $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --output-sync=target SIDE_BY_SIDE=yes $(PARTS)
+	@echo "== All parts passed"
 
-lint-and-test-gil:
-	@$(MAKE) --no-print-directory SIDE_BY_SIDE= lint test-gil
-	@echo "== This half passed; the free-threaded one shows its output when it is done (build/test-free-threaded.log)"
+# The longest first. The explorer asks the garbage collector who knows an object, and tests of the tries ask for collections
+# again and again. Both take several times as long in a process that has loaded Spark, Arrow and all other tests.
+GIL := gil-outside gil-interpreted gil-stress gil-core
+FREE_THREADED := free-threaded-core free-threaded-outside free-threaded-interpreted
+PARTS := free-threaded-built $(firstword $(GIL)) lint $(FREE_THREADED) $(wordlist 2,9,$(GIL))
+.PHONY: $(PARTS)
 
-test-free-threaded-quietly:
-	@$(MAKE) --no-print-directory SIDE_BY_SIDE= test-free-threaded >build/test-free-threaded.log 2>&1; status=$$?; \
-	cat build/test-free-threaded.log; exit $$status
+STRESS := $(wildcard tests/test_stress*.py) stress
+OUTSIDE := $(foreach name,adopted benchmarks brokers cli demo docs examples mqtt packaging pictures published snapshot wheel, \
+	$(wildcard tests/test_$(name)*.py)) snapshot README.md
+CORE := $(filter-out $(STRESS) $(OUTSIDE),$(wildcard tests/test_*.py)) ctrie subtrie
 
-test-gil: java .venv/built
-	$(call test_twin,.venv,compiled,)
-	$(call test_twin,.venv,interpreted,$(INTERPRETED))
+# What takes long, needs Spark or is about the stress tool says nothing new about the interpreted twin; what is marked `once`,
+# about no other run.
+INTERPRETED := -m "not slow and not spark and not once"
+COMPILED := -m "not once"
+
+test-gil: java $(GIL)
+gil-core gil-stress gil-outside gil-interpreted: .venv/built
+gil-core:
+	$(call test_twin,.venv,compiled,$(CORE))
+gil-stress:
+	$(call test_twin,.venv,compiled,$(STRESS))
+gil-outside:
+	$(call test_twin,.venv,compiled,$(OUTSIDE))
+gil-interpreted:
+	$(call test_twin,.venv,interpreted,$(INTERPRETED) $(CORE) $(OUTSIDE))
+
+test-free-threaded: java $(FREE_THREADED)
+$(FREE_THREADED): free-threaded-built
+free-threaded-core:
+	$(call test_free_threaded,compiled,$(COMPILED) $(CORE) $(STRESS))
+free-threaded-outside:
+	$(call test_free_threaded,compiled,$(COMPILED) $(OUTSIDE))
+free-threaded-interpreted:
+	$(call test_free_threaded,interpreted,$(INTERPRETED) $(CORE) $(OUTSIDE))
 
 # The interpreter is looked for here and not when make starts, since the helper of a sibling folder may have to build one first.
-test-free-threaded: java
+free-threaded-built:
 	@python="$${FREE_THREADED_PYTHON:-$$(command -v python3.14t || command -v python3.13t || true)}"; \
 	helper=../shared/bin/free-threaded-python; \
 	if [ -z "$$python" ] && [ -x $$helper ]; then python=$$($$helper) || exit 1; fi; \
+	if [ -z "$$python" ] && [ -e .venv-t/built ]; then python=.venv-t/bin/python; fi; \
 	if [ -z "$$python" ]; then \
 		echo "== Tests: no free-threaded Python found, so that half was left out; to include it, install python3.13t or" \
 			"python3.14t (for instance: uv python install 3.14t) or set FREE_THREADED_PYTHON to the path of one."; \
 	else \
-		$(MAKE) --no-print-directory test-free-threaded-found FREE_THREADED_PYTHON="$$python"; \
+		$(MAKE) --no-print-directory .venv-t/built FREE_THREADED_PYTHON="$$python"; \
 	fi
 
-# Its twins run side by side, too: it may have had to build its interpreter first, and is the later half to end.
-test-free-threaded-found: .venv-t/built
-	@log=build/test-free-threaded-interpreted.log; \
-	$(MAKE) --no-print-directory test-free-threaded-interpreted >$$log 2>&1 & interpreted=$$!; \
-	$(MAKE) --no-print-directory test-free-threaded-compiled; compiled=$$?; \
-	wait $$interpreted; interpreted=$$?; cat $$log; exit $$((compiled + interpreted))
-
-test-free-threaded-compiled:
-	$(call test_twin,.venv-t,compiled,-m "not once")
-
-test-free-threaded-interpreted:
-	$(call test_twin,.venv-t,interpreted,$(INTERPRETED))
-
-# What takes long or needs Spark says nothing new about the interpreted twin; what is marked `once`, about no other run.
-INTERPRETED := -m "not slow and not spark and not once"
+# With `ARGS`, a part may have nothing to run, which pytest calls 5.
 define test_twin
 @echo "== Tests: $$($(1)/bin/python -VV), $(2) twin"
-@CTRIE_TWIN=$(2) CTRIE_EXPECT_TWIN=$(2) $(1)/bin/python -m pytest $(3) $(ARGS)
+@CTRIE_TWIN=$(2) CTRIE_EXPECT_TWIN=$(2) $(1)/bin/python -m pytest $(3) $(ARGS) $(if $(ARGS),|| test $$? = 5)
 endef
+
+define test_free_threaded
+@test ! -e .venv-t/built || $(MAKE) --no-print-directory test-free-threaded-twin TWIN=$(1) TESTS='$(2)'
+endef
+
+test-free-threaded-twin:
+	$(call test_twin,.venv-t,$(TWIN),$(TESTS))
 
 lint: .venv/built
 	.venv/bin/ruff check

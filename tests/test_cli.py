@@ -24,7 +24,7 @@ from subtrie.cli.progress import progress_bars
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.slow  # processes that start and end; the twin is of no account
+pytestmark = pytest.mark.once  # processes that start and end; the twin and the build are of no account
 
 SUBSCRIPTIONS = "a.*\talice\na.b\tbob\n#\tcarol\na.#\talice\n"
 TOPICS = "a.b\nx\na.c\n"
@@ -429,7 +429,6 @@ class TestDemo:
         assert "cut consistent         yes" in shown
         assert "wrong matches          0 of 2,000" in shown
 
-    @pytest.mark.once
     def test_writes_the_matches_of_files_and_its_table_beside_them(self) -> None:
         Path("topics").write_text(TOPICS + "a\tb\n")
         done = run("demo", "--subscriptions", "subscriptions", "--topics", "-", given=Path("topics").read_bytes())

@@ -39,7 +39,11 @@ NOT_HERE = {"subscriptions_in_spark.py"}  # takes a Spark session of its own, an
 @pytest.mark.parametrize("example", sorted(SAYS))
 def test_runs_and_says_what_the_manual_shows(example: str) -> None:
     done = subprocess.run(
-        [sys.executable, EXAMPLES / example], cwd=EXAMPLES.parent, capture_output=True, text=True, check=False
+        [sys.executable, "-X", "dev", "-W", "error", EXAMPLES / example],
+        cwd=EXAMPLES.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stderr, done.stdout) == ("", SAYS[example])
 

@@ -193,6 +193,7 @@ def test_without_its_libraries_stress_says_how_to_get_them() -> None:
     assert told == "stress needs sortedcontainers: pip install 'subtrie[stress]'"
 
 
+@pytest.mark.once
 class TestBuild:
     """The switches of setup.py, tried on a copy of the tree."""
 

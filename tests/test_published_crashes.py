@@ -38,7 +38,7 @@ def acknowledged_in(notes: Path) -> dict[int, int]:
 
 
 class TestKills:
-    @pytest.mark.slow
+    @pytest.mark.once
     @pytest.mark.parametrize("keep", [None, 3])
     def test_lose_nothing_that_was_acknowledged_and_repeat_nothing(
         self, publishers: subprocess.Popen[str], tmp_path: Path, keep: int | None
@@ -250,7 +250,7 @@ def interrupt_at(line: int) -> Iterator[list[int]]:
 
 
 class TestInterrupts:
-    @pytest.mark.slow
+    @pytest.mark.once
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of a file that was just opened
     @pytest.mark.parametrize("start", [1, 2, 3])
     def test_at_any_line_lose_nothing(self, tmp_path: Path, start: int) -> None:
