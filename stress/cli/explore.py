@@ -1,7 +1,7 @@
-"""`python -m stress explore`: try the interleavings of small scenarios, on both tries or on an object of one's own; and
-replay one of them.
+"""`python -m stress explore`: try the interleavings of small scenarios, on both tries or on your own object; and replay
+one of them.
 
-Exit status 0: all that was to be explored was, and nothing is wrong. 1: something is. 2: nothing can be said.
+Exit status 0: all was explored, and nothing is wrong. 1: something is wrong. 2: nothing can be said.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["add_arguments", "main", "replay"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `explore` can be told."""
+    """Add the arguments of `explore`."""
     parser.add_argument(
         "targets", nargs="*", default=list(STARTS), metavar="TARGET",
         help=f"{', '.join(STARTS)} (default: all), or module:attribute for a Workload of your own, or what makes an "
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Explore; of several targets those that are one's own come one after another."""
+    """Explore. Users' own targets are explored one after another."""
     own = [target for target in arguments.targets if ":" in target]
     unknown = [target for target in arguments.targets if target not in STARTS and target not in own]
     if unknown:
@@ -96,7 +96,7 @@ def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
     parts = tuple(arguments.part or MATRIX)
     plan = Plan(tuple(targets), seed, arguments.duration, processes, arguments.compiled, parts, arguments.ideal)
     if plan.compiled:
-        load_compiled()  # or say at once that there are no such modules
+        load_compiled()  # to report at once if there are no such modules
     with following(f"seed {seed}", plan.duration) as tell:
 
         def watch(tally: Tally, seconds: float) -> None:
@@ -142,8 +142,8 @@ def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Execute a token's execution again. Exit status 1 if it is wrong (still), 0 if not, 2 if it cannot be had, or
-    nothing is wrong any more with code that has changed.
+    """Execute a token's execution again. Exit status 1 if it is (still) wrong, 0 if not, 2 if it cannot be executed, or
+    if nothing is wrong but the code has changed.
     """
     if arguments.what.startswith(OBJECT_PREFIX):
         return explore_object.replay(arguments)

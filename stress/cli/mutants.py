@@ -25,7 +25,7 @@ __all__ = ["add_arguments", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `mutants` can be told."""
+    """Add the arguments of `mutants`."""
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="only those whose names contain one of the words (default: all)"
     )
@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Try them; the exit status is 1 if one survives, the unmutated code is accused or a process dies, 2 if one has
-    gone stale, not all were tried, or a word is in no name.
+    """Try the mutants. The exit status is 1 if one survives, if the unmutated code is accused or if a process dies; 2
+    if one is stale, if not all were tried, or if a word is in no name.
     """
     words: list[str] = arguments.words
     known: Sequence[Mutant | Rebuilt] = REBUILT if arguments.compiled else (*CONTROLS, *MUTANTS)

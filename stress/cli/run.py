@@ -1,6 +1,6 @@
-"""`python -m stress run`: record structures under stress, and judge what their threads saw.
+"""`python -m stress run`: record structures under stress, and judge the histories of their threads.
 
-Exit status 0: all was judged, and right. 1: something is wrong, be it that a process died. 2: nothing can be said.
+Exit status 0: all was judged, and right. 1: something is wrong, or a process died. 2: nothing can be said.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SECONDS_OF_PURSUIT = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `run` can be told."""
+    """Add the arguments of `run`."""
     parser.add_argument(
         "targets", nargs="*", default=list(TARGETS), metavar="TARGET",
         help=f"{', '.join(TARGETS)} (default: all), or module:attribute for a Workload of your own, a list of them, or "
@@ -111,7 +111,7 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
         outcome = run_workloads(named(workloads, name), settings, watch)
         if outcome.judgement is None:
             return outcome
-        from stress.pursuit import pursue  # only now, for it needs the whole explorer
+        from stress.pursuit import pursue  # imported here because it needs the whole explorer
 
         tell("looking for the same in fewer calls", whole)
         return pursue(outcome, workloads, _SECONDS_OF_PURSUIT)

@@ -1,4 +1,4 @@
-"""The report as plain text: the sentence, the crucial window with a column for each thread, and the refused next steps."""
+"""The report as plain text: the sentence, the crucial window with a column for each thread, and the refused steps."""
 
 from __future__ import annotations
 
