@@ -281,8 +281,7 @@ def gcas(root: Root, inode: INode, old: MainNode, new: MainNode) -> bool:
     """Replace main node `old` of `inode` by `new` if the root is still of the I-node's generation."""
     initialise(new, old)
     # Order: `new` is put in place before the root is read (in `_may_commit`), and RDCSS puts its descriptor in place
-    # before it reads the main node. So if the two overlap, one sees the other. Slots are sequentially consistent
-    # (slot.h).
+    # before it reads the main node: if the two overlap, one sees the other. Slots are sequentially consistent (slot.h).
     # Success: `new` is in place but pending; any thread that reads it completes it. Failure: another writer changed
     # `inode` first, and no other thread has seen `new`.
     if not compare_and_set(inode, old, new):

@@ -6,10 +6,9 @@ The parts of the method, each sound by itself:
 2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until a part is
    found that has none.
 3. Refuters: a part that its first turn did not decide is also searched for an answer that shows something that was
-never
-   brought (`unwritten_values`). It is also judged one element at a time (projections), and with pending operations that may take
-   effect again and again (relaxed). If one of these has no linearization, the history is refuted; if one has, that
-   proves nothing.
+   never brought (`unwritten_values`). It is also judged one element at a time (projections), and with pending
+   operations that may take effect again and again (relaxed). If one of these has no linearization, the history is
+   refuted; if one has, that proves nothing.
 4. A glance: for such a part some specifications know a narrower object that is quick to search and whose linearizations
    are a proof, or a few elements that may refute the part.
 5. Budgets: a history that cannot be decided within the steps, seconds and memory allowed is `UNKNOWN`, never

@@ -240,8 +240,7 @@ def record(
         collect: whether the garbage collector may run.
         patience: seconds without any progress after which the batch is given up.
         until: the time, as of `time.monotonic`, after which no more calls are made.
-        call_log: a log of the calls, in case the process dies.
-    Returns:
+        call_log: a log of the calls, in case the process dies. Returns:
         the history. Recording adds about 0.2 microseconds to an operation.
 
     Raises:

@@ -149,7 +149,7 @@ def _stretches(failure: Failure) -> tuple[tuple[Stretch, ...], tuple[Operation, 
 def _first_illegal(
     segment: Sequence[Operation], spec: Spec, starts: Sequence[State]
 ) -> tuple[list[Operation], Operation]:
-    """The segment up to the earliest return that makes it illegal, and the operation that returns then. Binary search."""
+    """The segment up to the earliest return that makes it illegal, and the operation that returns. Binary search."""
     returns: SortedList = SortedList((each.returned, each.id) for each in segment if each.returned is not None)
     low, high = 0, len(returns) - 1
     while low < high:
