@@ -190,7 +190,7 @@ class _SelfTest:
                 if show(state) != was:
                     self._refuse(call, f"changes the state that it is given, {was}: it must return a changed copy")
                 if first != [show(each) for each in self._after(state, asked)]:
-                    self._refuse(call, f"does not do the same twice in state {was}")
+                    self._refuse(call, f"does not have the same effect twice in state {was}")
 
     def _read_only(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
         spec = self._spec
@@ -200,7 +200,7 @@ class _SelfTest:
                     if spec.is_read_only(each.op, each.args, each.result):
                         changed = next((after for after in self._after(state, each) if after != state), state)
                         if changed != state:
-                            self._refuse(each, f"is said to be read-only, and turns {show(state)} into {show(changed)}")
+                            self._refuse(each, f"is declared read-only, but turns {show(state)} into {show(changed)}")
 
     def _footprints(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
         if type(self._spec).footprint is Spec.footprint:
@@ -223,7 +223,7 @@ class _SelfTest:
                 if whole != {spec.restrict(after, footprint) for after in self._after(part, each)}:
                     self._refuse(
                         each,
-                        f"is said to touch {show(frozenset(footprint))} alone, and does not do the same in state "
+                        f"is declared to touch only {show(frozenset(footprint))}, but does not do the same in state "
                         f"{show(state)} as in its part {show(part)}",
                     )
 
@@ -233,8 +233,8 @@ class _SelfTest:
             if bool(self._after(state, one)) != bool(self._after(between, one)):
                 self._refuse(
                     one,
-                    f"is said to touch nothing that {_call(other)} does, and in state {show(state)} it matters whether "
-                    "that has been called",
+                    f"is declared to touch nothing that {_call(other)} touches, but in state {show(state)} it matters "
+                    "whether that has been called",
                 )
 
     def _projections(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
@@ -260,11 +260,11 @@ class _SelfTest:
         what = "nothing" if said is None else _call(said)
         if not allowed:
             self._refuse(
-                each, f"is possible in state {show(state)}, and what it says of {show(element)}, {what}, is not"
+                each, f"is possible in state {show(state)}, but its projection on {show(element)}, {what}, is not"
             )
         if restricts and any(spec.restrict(then, (element,)) not in allowed for then in after):
             self._refuse(
-                each, f"is said to be {what} to {show(element)}, and has another effect on it in state {show(state)}"
+                each, f"has the projection {what} on {show(element)}, but another effect on it in state {show(state)}"
             )
 
     def _contents(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
@@ -282,10 +282,10 @@ class _SelfTest:
                     known = [*there, *brought]
                     shown = next((some for some in spec.shows(each) if some not in known), None)
                     if shown is not None:
-                        self._refuse(each, f"shows {show(shown)}, which neither is in {show(state)} nor is brought")
+                        self._refuse(each, f"shows {show(shown)}, which is neither in {show(state)} nor brought")
                     came = next((some for then in after for some in spec.content(then) if some not in known), None)
                     if came is not None:
-                        self._refuse(each, f"brings {show(came)} in state {show(state)}, and is not said to")
+                        self._refuse(each, f"brings {show(came)} in state {show(state)}, but does not declare it")
 
     def _refuse(self, operation: Operation, reason: str) -> NoReturn:
         raise SpecError(f"{type(self._spec).__name__} contradicts itself: {_call(operation)} {reason}")

@@ -60,7 +60,7 @@ class Matcher(Protocol):
         ...
 
     def has_match(self, topic: str, /) -> bool:
-        """Return whether anybody wants the topic.
+        """Return whether any subscriber wants the topic.
 
         :raises TopicError: if the topic is bad
         :raises TypeError: if the topic is not a str

@@ -124,7 +124,7 @@ class OptimisedMatcher:
             return tuple(self._numbers.subscribers(left))
 
     def has_match(self, topic: str) -> bool:
-        """Tell whether anybody wants the topic: stops at the first subscription that is known to match."""
+        """Tell whether any subscriber wants the topic: stops at the first subscription that is known to match."""
         words = self.dialect.split_topic(topic)
         with self._lock:
             left = self._and(words)

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except Exception:  # noqa: BLE001 - status 1 would mean that the object is wrong
         traceback.print_exc()
-        print("The command failed, which says nothing about what it was to judge.", file=sys.stderr)
+        print("The command failed. This says nothing about the object.", file=sys.stderr)
         return 2
     return status
 

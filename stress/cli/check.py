@@ -40,7 +40,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spec",
         metavar="NAME",
-        help=f"what was recorded: {', '.join(SPECS)}, or module:Class for a specification of your own",
+        help=f"what was recorded: {', '.join(SPECS)}, or module:Class for your own specification",
     )
     parser.add_argument(
         "--initial",
@@ -52,14 +52,14 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
         type=positive(int),
         metavar="STEPS",
         default=Budget().steps,
-        help="search at most so far (%(default)s)",
+        help="the most steps of the search (%(default)s)",
     )
     parser.add_argument(
         "--processes",
         type=positive(int),
         metavar="N",
         default=default_processes(1),
-        help="how many share a large history that falls into components (%(default)s)",
+        help="how many processes share a large history that splits into components (%(default)s)",
     )
 
 

@@ -39,29 +39,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `explore`."""
     parser.add_argument(
         "targets", nargs="*", default=list(STARTS), metavar="TARGET",
-        help=f"{', '.join(STARTS)} (default: all), or module:attribute for a Workload of your own, or what makes an "
-             "object, if --spec says what it must look like",
+        help=f"{', '.join(STARTS)} (default: all), or module:attribute for your own Workload, or for a factory of "
+             "objects, if --spec names their specification",
     )  # fmt: skip
-    parser.add_argument("--spec", metavar="NAME", help="what objects must look like: a name, or module:Class")
+    parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
     parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random, and in which order")
     parser.add_argument(
         "--duration",
         type=positive(float),
         metavar="SECONDS",
-        help="explore for so long at most; without it, until all is explored",
+        help="explore for at most this long (default: until all is explored)",
     )
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
     parser.add_argument(
         "--compiled", action="store_true", help="explore the compiled modules of both tries (see make explored)"
     )
     parser.add_argument(
-        "--ideal", action="store_true", help="of compiled modules: release what is displaced as soon as pins allow"
+        "--ideal", action="store_true", help="with --compiled: release replaced values as soon as pins allow"
     )
-    parser.add_argument(
-        "--part", action="append", choices=tuple(MATRIX), help="explore this part of the matrix, not all of them"
-    )
+    parser.add_argument("--part", action="append", choices=tuple(MATRIX), help="explore only this part of the matrix")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
+    parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -156,7 +154,7 @@ def replay(arguments: argparse.Namespace) -> int:
         return 2
     is_changed = token.digest != source_digest()
     if is_changed:
-        print("The source has changed since, and with it perhaps the meaning of the steps.", file=sys.stderr)
+        print("The source has changed since, so the steps may have another meaning.", file=sys.stderr)
     if finding is None:
         say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
         return 2 if is_changed else 0

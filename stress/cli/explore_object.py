@@ -44,8 +44,8 @@ def replay(arguments: argparse.Namespace) -> int:
     origin = origin_in(arguments.what)
     if origin is None:
         print(
-            "The token is damaged, or does not know where its object is: give it to stress.explore(..., replay=...), "
-            "with all else as it was.",
+            "The token is damaged, or does not name its object: give it to stress.explore(..., replay=...), with the "
+            "original arguments.",
             file=sys.stderr,
         )
         return 2
@@ -55,7 +55,7 @@ def replay(arguments: argparse.Namespace) -> int:
         print(f"{arguments.what[:40]}: {error}", file=sys.stderr)
         return 2
     for told in since:
-        print(f"{told}: the token is of what it was.", file=sys.stderr)
+        print(f"{told}: the token is for the earlier version.", file=sys.stderr)
     arguments.json, arguments.duration = False, None
     return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
 

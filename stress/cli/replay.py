@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         written(lambda path: html.save(report, path), arguments.report)
     for told in changed(history.header.get("code")):
-        print(f"{told}: the history is of what it was.", file=sys.stderr)
+        print(f"{told}: the history is of the earlier version.", file=sys.stderr)
     status = EXIT_STATUS[verdict_on(history, judgement)[0]]
     say(text.render(report).rstrip(), status)
     return status

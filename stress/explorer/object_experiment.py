@@ -151,12 +151,12 @@ def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) 
     for each, where in held(_made(machine.seam, factory), kinds):
         if isinstance(each, kinds) and not where:
             raise ValueError(
-                f"a {type(each).__name__} is not Python that can be explored: stress.run puts it under stress"
+                f"a {type(each).__name__} cannot be explored, since it is not Python code: use stress.run for it"
             )
         if isinstance(each, kinds):
             raise ValueError(
                 f"{where} is a {type(each).__name__} that was made before the exploration, or by a name that the "
-                "explorer does not know: let the factory make it, as threading.Lock() is made"
+                "explorer does not know: let the factory make it, by a name such as threading.Lock"
             )
 
 

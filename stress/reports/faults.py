@@ -32,8 +32,8 @@ _STEPS = 20_000
 _SECONDS = 3.0
 _MOST_ANSWERS = 3
 
-_CHANGED = "{culprit}: what it gave was read twice, and was not the same: {message}."
-_LATER = "{culprit} holds what was true only after it had returned: {cause} had not been called by then."
+_CHANGED = "{culprit}: its result was read twice, and the readings differ: {message}."
+_LATER = "{culprit} shows what became true only after it had returned: {cause} had not been called by then."
 _TORN = (
     "{culprit} saw no one moment: each part of the answer was right at some moment of the call, but the whole of it "
     "at none. Meanwhile: {changes}."

@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Draws a line for each word, with the subscribers of the filters that end there.",
     )
     _add_subscriptions(tree, required=True)
-    tree.add_argument("--depth", type=_at_least(1), metavar="N", help="draw so many levels, and count what is below")
+    tree.add_argument("--depth", type=_at_least(1), metavar="N", help="draw at most N levels, and count the rest")
     tree.set_defaults(run=_tree)
 
     export = commands.add_parser(
