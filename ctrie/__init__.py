@@ -1,8 +1,8 @@
 """Concurrent tries for Python: a hash map and a set that threads share without locks, with snapshots in O(1).
 
 `Ctrie` is the map, `CtrieSet` the set, `AtomicReference` the compare-and-set primitive. The package runs compiled
-(`twin == "compiled"`) where its extensions were built, else interpreted from the same source; the environment variable
-CTRIE_TWIN=interpreted asks for the latter, for debugging and coverage.
+(`twin == "compiled"`) if its extensions were built, else interpreted from the same source. The environment variable
+CTRIE_TWIN=interpreted selects the latter, for debugging and coverage.
 """
 
 from ctrie import _build_choice

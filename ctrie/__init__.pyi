@@ -1,4 +1,4 @@
-"""What a type checker knows of this package. The compiled class itself cannot have type parameters."""
+"""The types of this package for type checkers. The compiled class itself cannot have type parameters."""
 
 from collections.abc import (
     Callable,

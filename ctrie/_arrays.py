@@ -1,7 +1,7 @@
-"""The arrays of nodes of hash tries: which branch a hash leads to, and a tuple with one item changed.
+"""The branch arrays of hash-trie nodes: which branch a hash selects, and copies of a tuple with one item changed.
 
-A node reads W bits of a hash, its *group* there; the node's bitmap has a bit, the *flag*, for each group that it has a
-branch for, and the branch's place is the number of flags below its own. (Bagwell, "Ideal Hash Trees", 2001.)
+A node reads W bits of a hash: its *group* at that node. The node's bitmap has one bit, the *flag*, for each group that
+has a branch. The position of a branch is the number of flags below its own. (Bagwell, "Ideal Hash Trees", 2001.)
 
 This is the interpreted text; `arrays.h` has the same in C for compiled modules.
 """
@@ -13,12 +13,12 @@ GROUPS = 1 << W
 
 
 def flag_at(hash: int, shift: int) -> int:
-    """Return the flag of the group that the hash falls into where a node reads it from bit `shift` on."""
+    """Return the flag of the hash's group, for a node that reads the hash from bit `shift` on."""
     return 1 << (hash >> shift & (GROUPS - 1))
 
 
 def groups_of(bitmap: int) -> list[int]:
-    """Return the groups that the bitmap has flags for, in order."""
+    """Return the groups whose flags are set in the bitmap, in order."""
     return [group for group in range(GROUPS) if bitmap >> group & 1]
 
 
@@ -43,5 +43,5 @@ def popcount(bitmap: int) -> int:
 
 
 def settle(node: object) -> None:
-    """Have the collector pass over a node that never changes and leads to nothing that it tracks; see arrays.h. For the
-    compiled twin."""
+    """Take a node off the collector's list: it never changes and leads to nothing that the collector tracks. Only the
+    compiled twin does this; see arrays.h."""

@@ -1,7 +1,7 @@
-"""Which twin runs: the compiled modules, or the .py files that they were compiled from.
+"""The choice of the twin: the compiled modules, or the .py files that they were compiled from.
 
-An extension module lies beside its source, and Python prefers the extension. CTRIE_TWIN=interpreted turns that round
-for `ctrie` and `subtrie`; CTRIE_TWIN=compiled makes it an error if the extensions are missing.
+An extension module lies beside its source, and Python prefers the extension. CTRIE_TWIN=interpreted reverses that for
+`ctrie` and `subtrie`. CTRIE_TWIN=compiled makes missing extensions an error.
 """
 
 import os
@@ -16,7 +16,7 @@ _ROOMS = ("ctrie.", "subtrie.")
 
 
 class InterpretedFinder:
-    """Finds the .py of a module that was compiled as well; modules without one (the native slot) are left alone."""
+    """Finds the .py of a module that was also compiled. It ignores modules without a .py (the native slot)."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
@@ -27,13 +27,13 @@ class InterpretedFinder:
 
 
 def choose() -> None:
-    """Before any other module of ours is imported."""
+    """Install the finder if CTRIE_TWIN asks for it. Call this before any other module of the package is imported."""
     if os.environ.get("CTRIE_TWIN") == "interpreted" and InterpretedFinder not in sys.meta_path:
         sys.meta_path.insert(0, InterpretedFinder)
 
 
 def confirm(running: str) -> None:
-    """Raise ImportError if another twin runs than was asked for; warn if nobody asked for a slow one."""
+    """Raise ImportError if the running twin is not the requested one; warn if the interpreted one was not requested."""
     wanted = os.environ.get("CTRIE_TWIN", "")
     if wanted not in ("", "compiled", "interpreted"):
         raise ImportError(f"CTRIE_TWIN={wanted!r}: choose compiled or interpreted")

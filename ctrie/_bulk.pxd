@@ -1,4 +1,4 @@
-# C types for _bulk.py; what the code means is written there.
+# C types for _bulk.py, which has the text.
 cimport cython
 from cpython.list cimport PyList_GET_SIZE
 from cpython.object cimport PyObject

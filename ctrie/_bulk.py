@@ -1,8 +1,8 @@
-"""Many keys at once: the nodes of a trie built from its leaves up, where nobody sees them, and published by one RDCSS.
+"""Many keys at once: a trie's nodes are built from the leaves up, privately, and published by one RDCSS.
 
-One by one, each key copies the C-node that it goes into, and all of them are dropped again but the last. Here the pairs
-are brought into the order of the trie, where those below each node stand next to one another, and each node is made
-once, with all that it holds.
+Storing the keys one by one copies a C-node for each key, and only the last copy of each C-node survives. Here the pairs
+are first sorted into the order of the trie, so that the pairs below each node are adjacent. Each node is then made
+once, complete.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ else:
 if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C numbers
 
     def in_order(pairs: list[Any]) -> list[Any]:
-        """Return the pairs in the order in which a trie has them; of one hash, in theirs."""
+        """Return the pairs in the order of the trie. Pairs with the same hash keep their order."""
         return sorted(pairs, key=lambda pair: [pair.hash >> lev & (GROUPS - 1) for lev in range(0, HASH_BITS, W)])
 
     def hash_at(ordered: list[Any], i: int) -> int:
@@ -66,12 +66,12 @@ if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C n
         return ordered[i]
 
     def let_go(ordered: list[Any]) -> None:
-        """For the compiled twin, which has to give memory back."""
+        """Free the sorted pairs. Only the compiled twin has memory to free."""
 
 
 def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> bool:
-    """Store `pairs`, of which later ones count, if the trie is empty; tell whether it was. Linearizes where the RDCSS
-    commits: all of them appear at one instant. Lock-free: it does not try again."""
+    """Store `pairs` if the trie is empty; return whether it was. If a key occurs twice, its last value counts.
+    Linearizes at the commit of the RDCSS: all pairs appear at one instant. Lock-free: there is only one attempt."""
     old = rdcss_read_root(root)
     main = gcas_read(root, old)
     cn: CNode = main  # type: ignore[assignment]  # the first I-node of a trie is never tombed
@@ -83,13 +83,13 @@ def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | N
         filled = cnode_of(ordered, 0, len(pairs), 0, gen, equal)
     finally:
         let_go(ordered)
-    # Success: the trie, which was empty until then, holds all of them. Failure: another thread has stored something or
-    # has taken a snapshot meanwhile.
+    # Success: the trie was empty until this instant and now holds all pairs. Failure: another thread has stored
+    # something or taken a snapshot in the meantime.
     return rdcss_root(root, old, main, new_inode(filled, gen))
 
 
 def cnode_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> CNode:
-    """Return a C-node for depth `lev` that leads to pairs number `start` to `end`, which agree below it."""
+    """Return a C-node at depth `lev` for pairs number `start` to `end`, whose hashes agree below `lev`."""
     bitmap = 0
     branches: list[Any] = []
     while start < end:
@@ -107,7 +107,7 @@ def cnode_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Call
 
 
 def _branch_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> Any:
-    """Return what leads to pairs from a C-node, at depth `lev`: an I-node, or the only pair if all have one key."""
+    """Return the branch for these pairs at depth `lev`: an I-node, or the only pair if all have the same key."""
     main: MainNode
     if lev >= HASH_BITS:
         kept = _distinct([pair_at(ordered, i) for i in range(start, end)], equal)
@@ -124,7 +124,7 @@ def _branch_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Ca
 
 
 def _only_pair(cn: CNode) -> SNode | None:
-    """I5: the pair that is all that a C-node leads to, if it is: a key that was given more than once."""
+    """Return the pair if it is all that the C-node holds (I5), else None. This happens if a key was given twice."""
     if cn.bitmap & (cn.bitmap - 1):
         return None
     branch = branch_at(cn, 0)
@@ -132,7 +132,7 @@ def _only_pair(cn: CNode) -> SNode | None:
 
 
 def _distinct(pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> list[Any]:
-    """Return pairs of one hash without those whose keys come again: the first key object with the last value."""
+    """Remove duplicate keys from pairs with the same hash: the first key object stays, with the last value."""
     kept: list[Any] = []
     for sn in pairs:
         pair: Pair = sn
@@ -148,8 +148,8 @@ def _distinct(pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> list
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Have the collector of cycles not run of itself within the block. What is built there is all held on to,
-    so a collection finds nothing, and by the collector's reckoning there would be one after each quarter of growth."""
+    """Keep the cycle collector from starting by itself within the block. Everything built there stays referenced, so
+    a collection would find nothing, yet one would start each time the number of objects grows by a quarter."""
     paused = gc.isenabled()
     if paused:
         gc.disable()

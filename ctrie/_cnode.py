@@ -1,4 +1,4 @@
-"""C-nodes: a bitmap, and the branches that it has bits for.
+"""C-nodes: a bitmap, and one branch for each set bit.
 
 This is the interpreted text; the compiled body (`_cnode.pyx`) keeps the branches in the node itself (`cnode.h`).
 """
@@ -12,20 +12,20 @@ from ctrie._slot import Slot
 
 
 class Gen:
-    """A generation. It has no content: two of them are the same only if they are one object."""
+    """A generation. It has no content: generations are compared by identity."""
 
     __slots__ = ()
 
 
 class MainNode(Slot):
-    """What an I-node holds. Its own slot is `prev`: None once committed, else the main node that it displaces (a
-    pending GCAS) or a FailedNode (an aborted one)."""
+    """The content of an I-node. Its own slot is `prev`: None once committed, else the main node that it replaces (a
+    pending GCAS) or a FailedNode (an aborted GCAS)."""
 
     __slots__ = ()
 
 
 class CNode(MainNode):
-    """Branches: bit i of `bitmap` tells whether there is one for hash group i; `array` holds them in that order."""
+    """Branches: bit i of `bitmap` tells whether hash group i has one; `array` holds the branches in group order."""
 
     __slots__ = ("array", "bitmap")
     bitmap: int
@@ -40,7 +40,7 @@ def new_cnode(bitmap: int, array: tuple[Any, ...]) -> CNode:
 
 
 def branch_at(cn: CNode, pos: int) -> Any:
-    """Return the branch with `pos` others before it."""
+    """Return the branch at position `pos`."""
     return cn.array[pos]
 
 
@@ -50,7 +50,7 @@ def bitmap_of(cn: Any) -> int:
 
 
 def child_at(cn: Any, pos: int) -> Any:
-    """As `branch_at`, all borrowed."""
+    """As `branch_at`; both the C-node and the result are borrowed."""
     return cn.array[pos]
 
 
@@ -60,15 +60,15 @@ def branches_of(cn: CNode) -> tuple[Any, ...]:
 
 
 def with_branch(cn: CNode, flag: int, pos: int, branch: object) -> CNode:
-    """Return a copy with one branch more: that of the group of `flag`, with `pos` others before it."""
+    """Return a copy with one more branch, for the group of `flag`, at position `pos`."""
     return new_cnode(cn.bitmap | flag, inserted(cn.array, pos, branch))
 
 
 def with_other_branch(cn: CNode, pos: int, branch: object) -> CNode:
-    """Return a copy with `branch` in place of the one at `pos`."""
+    """Return a copy with `branch` at position `pos`."""
     return new_cnode(cn.bitmap, replaced(cn.array, pos, branch))
 
 
 def without_branch(cn: CNode, flag: int, pos: int) -> CNode:
-    """Return a copy with one branch less: that of the group of `flag`, which is at `pos`."""
+    """Return a copy without the branch at position `pos`, which belongs to the group of `flag`."""
     return new_cnode(cn.bitmap ^ flag, removed(cn.array, pos))

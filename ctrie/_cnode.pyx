@@ -1,8 +1,8 @@
-"""The compiled body of _cnode.py, which is the text to read; cnode.h says where a node's branches are.
+"""The compiled body of _cnode.py, which is the text to read; cnode.h describes where a node keeps its branches.
 
-A node whose branches the garbage collector does not track is not tracked either (slot.h says why). An S-node is off the
-collector's list for good or not at all, since nodes never change; where an I-node below comes to be tracked, so does the
-C-node (untracked.h).
+If the garbage collector tracks none of a node's branches, it does not track the node either (slot.h says why). An
+S-node never changes, so it is untracked for good or tracked for good. If an I-node below becomes tracked, the C-node
+becomes tracked, too (untracked.h).
 """
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -56,7 +56,7 @@ cdef CNode new_cnode(uint64_t bitmap, tuple array):
 cdef CNode _changed(CNode cn, uint64_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch):
     cdef bint tracked = PyObject_GC_IsTracked(<PyObject *>cn) or (branch != NULL and PyObject_GC_IsTracked(branch))
     cdef CNode changed = cnode_make(CNODE, bitmap, cnode_part(cn, pos, skipped, branch), tracked)
-    if is_out_of_track(changed, cn):    # to allocate may be to collect, and so to run anybody's code
+    if is_out_of_track(changed, cn):    # the allocation may have started a collection, which may run users' code
         keep_track(changed)
     return changed
 

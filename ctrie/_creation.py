@@ -1,4 +1,4 @@
-"""The announcement that a thread is making the value of a key, for `Ctrie.get_or_create`."""
+"""The announcement that a thread is making the value of a key; used by `Ctrie.get_or_create`."""
 
 import threading
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 from ctrie._thread_owner import Doer
 
 _awaited: Final[dict[tuple[int, int], "Creation"]] = {}
-"""By thread: the creation that it waits for. No slot: who is in here waits by design."""
+"""Thread -> the creation that it waits for. This is not a slot: the threads in it are blocked by design."""
 
 
 class Creation(Doer):
-    """Made by the thread that calls the factory; others wait on it."""
+    """Made by the thread that calls the factory. Other threads wait on it."""
 
     __slots__ = ("_ended", "_has_ended")
 
@@ -20,14 +20,15 @@ class Creation(Doer):
         self._has_ended = False
 
     def wait(self, key: object) -> None:
-        """Return when the maker has ended, with or without a value, or was left behind by a fork. Raises RuntimeError
-        where that would be never: the maker waits, directly or through others, for what this thread makes."""
+        """Return when the maker has finished, with or without a value, or was left behind by a fork. Raises
+        RuntimeError for a deadlock: the maker waits, directly or through other threads, for a value that this thread
+        makes."""
         if self.is_left_behind():
             return
         if self.is_this_thread():
             raise RuntimeError(f"get_or_create: the factory for {key!r} asked for that same key")
         me = Doer().thread
-        # First noted, then looked at: of several that come to wait for one another, the last one sees all.
+        # Register first, then check: if several threads begin to wait for one another, the last one sees all entries.
         _awaited[me] = self
         try:
             if self._waits_for(me):
@@ -39,14 +40,14 @@ class Creation(Doer):
             _awaited.pop(me, None)
 
     def _waits_for(self, thread: tuple[int, int]) -> bool:
-        """Tell whether the maker, or whoever makes what it waits for, and so on, waits for what `thread` makes."""
+        """Tell whether the chain maker -> maker of what it waits for -> ... ends at `thread`."""
         chain = [self]
         while chain[-1].thread != thread:
             following = _awaited.get(chain[-1].thread)
             if following is None or following in chain:
                 return False
             chain.append(following)
-        # Where all are still being made now, that the last one is shows that nobody in the chain can have gone on.
+        # If no creation in the chain has ended by now, then no thread in the chain can have continued meanwhile.
         return not any(creation._has_ended for creation in chain)
 
     def finish(self) -> None:

@@ -70,11 +70,11 @@ else:
 from ctrie._nodes import check_level, differences, parts, shape, snodes
 from ctrie._own_changes import Watch, note_change
 
-if not cython.compiled:  # the compiled body (c/watch.h) looks at a number of the thread's own
+if not cython.compiled:  # the compiled body (c/watch.h) reads a thread-local number
     from ctrie._own_changes import is_watching
 
     def watch_more(count: int) -> None:
-        """The compiled twin counts how many operations watch the present thread."""
+        """Add to the number of operations that watch the present thread. Only the compiled twin needs the number."""
 
 
 PUT = 0
@@ -85,18 +85,18 @@ REMOVE = 4
 REMOVE_SAME = 5
 
 _ABSENT = object()
-_AT_ONCE = (dict, list, tuple)  # what `update` reads without running users' code, which may look at the trie meanwhile
+_AT_ONCE = (dict, list, tuple)  # `update` reads these without running users' code, which could read the trie meanwhile
 _MASK64 = 0xFFFFFFFFFFFFFFFF
-BLOCK = 128  # keys that `get_many` holds at a time: some groups
+BLOCK = 128  # keys that `get_many` copies at a time: several groups
 COMPILED = bool(cython.compiled)
 
-# The root of a Ctrie between __new__ and __init__: read-only, so that nothing can be lost in it.
+# The root of a Ctrie between __new__ and __init__. It is read-only, so nothing can be stored in it and lost.
 _UNMADE: Root = freeze_root(empty_root())
 
 
 class MapEdit(Edit):
-    """One change of the S-node of one key. The modes ..._SAME act only if the S-node is still `expected`: whatever
-    has compared its value has compared this one, so no value is ever compared twice or under contention."""
+    """One change of the S-node of one key. The modes ..._SAME act only if the S-node is still `expected`, the one whose
+    value the caller has compared. So no value is compared twice, and none is compared under contention."""
 
     __slots__ = ("equal", "expected", "key", "mode", "value")
     key: Any
@@ -107,7 +107,7 @@ class MapEdit(Edit):
 
     def same(self, sn: SNode) -> bool:
         if self.settled:
-            return False  # only clearing tombs away: no need to trouble the user's __eq__ again
+            return False  # only tombs are left to clear away: do not call the user's __eq__ again
         pair: Pair = sn  # type: ignore[assignment]
         return pair.key is self.key or self.agree(pair.key, self.key, self.equal)
 
@@ -128,12 +128,12 @@ class Ctrie(Rooted):
     """A concurrent hash map that any number of threads use without locks, with snapshots in constant time.
 
     `Ctrie(mapping_or_pairs=(), /, *, hash=None, equal=None)` is a `MutableMapping` and behaves as a dict, except that
-    it may be read and written by many threads at once, and that whatever looks at all of it (iteration, `len`,
-    `items`, `==`, `copy`, pickling) looks at one instant. `None` is an ordinary key and value. `hash` (key -> int)
-    and `equal` (key, key -> bool) replace the keys' own; equal keys must have equal hashes.
+    many threads may read and write it at once, and that an operation on the whole map (iteration, `len`, `items`, `==`,
+    `copy`, pickling) sees one instant. `None` is an ordinary key and value. `hash` (key -> int) and `equal`
+    (key, key -> bool) replace the keys' own; equal keys must have equal hashes.
 
     Operations on one key take O(log n) steps with base 64, are linearizable and lock-free. A snapshot is O(1); the
-    first writes after it copy the nodes that they pass. Iteration has no particular order.
+    first writes after it copy the nodes on their paths. Iteration has no particular order.
 
     Methods for one key: `get`, `m[k]`, `m[k] = v`, `del m[k]`, `k in m`, `setdefault`, `pop`, `put_if_absent`,
     `replace`, `replace_if`, `remove_if`, `compute`, `get_or_create`
@@ -156,7 +156,7 @@ class Ctrie(Rooted):
     __slots__ = ("__weakref__", "_creations", "_equal", "_hash")
     _hash: Callable[[Any], int] | None
     _equal: Callable[[Any, Any], Any] | None
-    _creations: Slot  # of get_or_create: None, or the Root of a trie of key -> Creation
+    _creations: Slot  # for get_or_create: None, or the Root of a trie of key -> Creation
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __hash__ = None  # type: ignore[assignment]
@@ -202,7 +202,7 @@ class Ctrie(Rooted):
     # ------------------------------------------------------------------------------------------------ one key: read
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Return the value of `key`, or `default`. Never blocks, and never writes but to help a pending write.
+        """Return the value of `key`, or `default`. Never blocks, and writes only to help a pending write.
 
         >>> Ctrie({1: "one"}).get(2, "many")
         'many'
@@ -210,11 +210,11 @@ class Ctrie(Rooted):
         return find_value(self, key, self._hash_of(key), self._equal, default)
 
     def get_many(self, keys: Iterable[Any], default: Any = None) -> list[Any]:
-        """Return the values of many keys, in their order, `default` where there is none.
+        """Return the values of many keys, in their order; `default` for a key without a value.
 
-        Each answer is that of a `get` of its own, linearizable by itself: together they are no snapshot. In a trie
-        that is larger than the processor's caches this takes a fraction of the time of as many `get`, since it waits
-        for the memory of several keys at once. Raises what hashing or comparing a key raises. Lock-free.
+        Each answer is that of a separate `get`, linearizable by itself: together they are no snapshot. In a trie that
+        is larger than the processor's caches this takes a fraction of the time of as many calls of `get`, because it
+        waits for the memory of several keys at once. Raises what hashing or comparing a key raises. Lock-free.
 
         >>> Ctrie({1: "one", 2: "two"}).get_many([2, 3, 1], "many")
         ['two', 'many', 'one']
@@ -225,8 +225,8 @@ class Ctrie(Rooted):
         answers: list[Any] = []
         start = 0
         while True:
-            # A list of our own, since `__eq__` may change theirs; of few keys, which are still in the cache when their
-            # turn comes.
+            # A copy, since a key's `__eq__` may change the caller's list. It is short, so that its keys are still in
+            # the cache when they are looked up.
             block = keys[start : start + BLOCK]
             if not block:
                 return answers
@@ -239,7 +239,7 @@ class Ctrie(Rooted):
         if not cython.compiled:
             hashes = [0] * GROUP
         count = min(GROUP, len(keys) - start)
-        for i in range(min(2 * GROUP, len(keys) - start)):  # the next group's, too
+        for i in range(min(2 * GROUP, len(keys) - start)):  # this group and the next one
             prefetch_text(borrow(keys[start + i]))
         for i in range(count):
             hashes[i] = self._hash_of(keys[start + i])
@@ -278,7 +278,7 @@ class Ctrie(Rooted):
         return self._put_if_absent(key, value, default)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Return the value of `key`, storing `default` first if there is none. Atomic."""
+        """Return the value of `key`; if there is none, store `default` first. Atomic."""
         return self._put_if_absent(key, default, default)
 
     def replace(self, key: Any, value: Any) -> bool:
@@ -291,10 +291,10 @@ class Ctrie(Rooted):
         return self._edit(REPLACE, key, value, None) is not None
 
     def replace_if(self, key: Any, old: Any, new: Any) -> bool:
-        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it was
-        so. O(log n), lock-free.
+        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it
+        was. O(log n), lock-free.
 
-        A value whose `__eq__` changes `key` each time is in its own way: RuntimeError, as in `compute`.
+        If the value's `__eq__` itself changes `key` at every attempt, this raises RuntimeError, as `compute` does.
 
         >>> m = Ctrie({"a": 1})
         >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
@@ -303,8 +303,8 @@ class Ctrie(Rooted):
         return self._edit_if(REPLACE_SAME, key, old, new)
 
     def remove_if(self, key: Any, old: Any) -> bool:
-        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); tell whether. Errors as
-        `replace_if`.
+        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); return whether it was. Errors
+        as `replace_if`.
 
         >>> m = Ctrie({"a": 1})
         >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
@@ -313,7 +313,7 @@ class Ctrie(Rooted):
         return self._edit_if(REMOVE_SAME, key, old, None)
 
     def pop(self, key: Any, default: Any = _ABSENT) -> Any:
-        """Remove `key` and return its value; without one return `default`, or raise KeyError. O(log n), lock-free."""
+        """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free."""
         found = self._edit(REMOVE, key, None, None)
         if found is not None:
             return found.value
@@ -324,10 +324,11 @@ class Ctrie(Rooted):
     def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None) -> Any:
         """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
 
-        Atomic: nobody changes the value between the one that `fn` saw and the one that it returned. `fn` may be called
-        again when another thread was faster, so it should have no side effects. What it raises reaches the caller, and
-        nothing is changed. If it changes `key` itself each time, it is in its own way: RuntimeError after ten calls.
-        That is told of changes by the thread that calls it; to wait for another thread that changes `key` is not.
+        Atomic: the value does not change between the one that `fn` got and the one that it returned. `fn` may be called
+        again if another thread was faster, so it should have no side effects. An exception from `fn` reaches the
+        caller, and nothing is changed. If `fn` itself changes `key` in every one of ten calls, this raises
+        RuntimeError. Only changes by the calling thread are counted: do not let `fn` wait for another thread that
+        changes `key`.
 
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
@@ -339,7 +340,7 @@ class Ctrie(Rooted):
         hash = self._hash_of(key)
         watch = None
         # Progress: a round that does not return found that another thread has changed this key, or that users' code in
-        # this one has, which the watch sees to the end of.
+        # this thread has. The watch limits the number of the latter.
         while True:
             if watch is not None:
                 watch_more(1)
@@ -359,10 +360,11 @@ class Ctrie(Rooted):
     def get_or_create(self, key: Any, factory: Callable[[], Any]) -> Any:
         """Return the value of `key`, calling `factory()` to make it if there is none; at most once per key.
 
-        A thread that asks for a key in the making waits for it, so this one method is not lock-free. If `factory`
-        raises, its caller gets the exception, the map is unchanged, and one of the waiting threads tries its own. A
-        `factory` that asks for its own key gets a RuntimeError instead of a deadlock. If factories in several threads
-        ask for one another's keys, one of them gets it. If `factory` stores a value for its key, that value stays.
+        A thread that asks for a key whose value is being made waits for it, so this one method is not lock-free. If
+        `factory` raises, its caller gets the exception, the map is unchanged, and one of the waiting threads tries its
+        own. A `factory` that asks for its own key gets a RuntimeError instead of a deadlock. If factories in several
+        threads ask for one another's keys, one of them gets it. If `factory` stores a value for its key, that value
+        stays.
 
         >>> m = Ctrie()
         >>> m.get_or_create("k", list) is m.get_or_create("k", list)
@@ -382,10 +384,10 @@ class Ctrie(Rooted):
             if announced is not None:
                 pair: Pair = announced  # type: ignore[assignment]
                 pair.value.wait(key)
-                self._take_back(making, REMOVE_SAME, pair.key, hash, pair)  # who announced it may be gone
+                self._take_back(making, REMOVE_SAME, pair.key, hash, pair)  # its maker may not exist any more
                 continue
             try:
-                # An earlier creation may have ended between our look and our announcement.
+                # An earlier creation may have ended between the lookup and the announcement.
                 sn = find(self, key, hash, self._equal)
                 if sn is not None:
                     return sn.value
@@ -415,20 +417,20 @@ class Ctrie(Rooted):
         return self._iter_keys()
 
     def keys(self) -> KeysView[Any]:
-        """Return a set-like view of the keys that there are now. Unlike a dict's, it does not follow later changes."""
+        """Return a set-like view of the present keys. Unlike a dict's, it does not follow later changes."""
         return KeysView(self.readonly_snapshot())
 
     def values(self) -> ValuesView[Any]:
-        """Return a view of the values that there are now."""
+        """Return a view of the present values."""
         return ValuesView(self.readonly_snapshot())
 
     def items(self) -> ItemsView[Any, Any]:
-        """Return a set-like view of the (key, value) pairs that there are now."""
+        """Return a set-like view of the present (key, value) pairs."""
         return ItemsView(self.readonly_snapshot())
 
     def update(self, mapping_or_pairs: Any = (), /, **more: Any) -> None:
-        """Store every pair, each by an atomic change of its own. Into an empty Ctrie, a dict, list or tuple is stored
-        at one instant, in a fraction of the time, with the collector of cycles paused."""
+        """Store every pair, each by a separate atomic change. If the Ctrie is empty, a dict, list or tuple is stored at
+        one instant, in a fraction of the time, with the cycle collector paused."""
         self._writable()
         pairs = pairs_of(mapping_or_pairs)
         if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(mapping_or_pairs):
@@ -444,7 +446,7 @@ class Ctrie(Rooted):
     def popitem(self) -> tuple[Any, Any]:
         """Remove some (key, value) pair and return it; KeyError if there is none. Lock-free."""
         self._writable()
-        # Progress: a round that does not return found that another thread has changed or removed this very key.
+        # Progress: a round that does not return found that another thread has changed or removed this key.
         while True:
             sn = first_snode(self._root)
             if sn is None:
@@ -512,9 +514,9 @@ class Ctrie(Rooted):
     def diff(self, older: Ctrie, absent: Any = None) -> Iterator[tuple[Any, Any, Any]]:
         """Yield (key, old, new) for every key whose value differs between `older` and this Ctrie.
 
-        `older` is a snapshot of this Ctrie (or of an ancestor); both are taken as they are at the call. A side that
-        lacks the key is given as `absent`. Values are compared as `in` compares. Takes time proportional to the number
-        of changes, since parts that both share are skipped.
+        `older` is a snapshot of this Ctrie (or of an ancestor); both are read as they are at the call. `absent` stands
+        for the value on a side that lacks the key. Values are compared as `in` compares. Takes time proportional to the
+        number of changes, since parts that both share are skipped.
 
         >>> m = Ctrie({"a": 1, "b": 2})
         >>> before = m.readonly_snapshot()
@@ -529,7 +531,7 @@ class Ctrie(Rooted):
         return self._iter_diff(_frozen(older), _frozen(self), absent)
 
     def split(self, n: int) -> list[Iterator[tuple[Any, Any]]]:
-        """Return up to `n` iterators of (key, value) that between them yield one instant's content, each pair once.
+        """Return up to `n` iterators of (key, value) that together yield one instant's content, each pair once.
 
         For traversal by several threads, one iterator each. ValueError if `n` is less than 1.
 
@@ -560,7 +562,7 @@ class Ctrie(Rooted):
         return list(self.items()), bool(self._root.readonly), getattr(self, "__dict__", None)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """The rest of a copy that nobody else has seen yet but by what it holds, which may lead back to it."""
+        """Fill in a new copy. No other thread sees it yet, but its content may refer to it."""
         pairs, readonly, attributes = state
         Ctrie.update(self, pairs)
         if readonly:
@@ -596,7 +598,7 @@ class Ctrie(Rooted):
             raise TypeError("this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed")
 
     def _fill(self, given: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> bool:
-        """Store all of it at once if the trie is empty; tell whether that was done."""
+        """Store all pairs at once if the trie is empty; return whether they are stored."""
         if not is_empty(self._root):
             return False
         found: list[Any] = []
@@ -615,7 +617,7 @@ class Ctrie(Rooted):
             return not found or fill_root(self._root, found, self._equal)
 
     def _add_keys(self, keys: Iterable[Any]) -> None:
-        """Store None for each key of a set to be, which nobody else has yet."""
+        """Store None for each key of a new set, which no other thread sees yet."""
         found: list[Any] = []
         with collector_paused():
             for key in keys:
@@ -640,7 +642,7 @@ class Ctrie(Rooted):
             return default
         if outcome == THERE:
             present = find_value(self, key, hash, self._equal, _ABSENT)
-            if present is not _ABSENT:  # nobody has removed it in between
+            if present is not _ABSENT:  # it was not removed in between
                 return present
         found = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
         return default if found is None else found.value
@@ -688,7 +690,7 @@ class Ctrie(Rooted):
             watch = self._watch_on(watch, "replace_if" if mode == REPLACE_SAME else "remove_if", key, hash)
 
     def _watch_on(self, watch: Any, operation: str, key: Any, hash: int) -> Any:
-        """After a round that came to nothing: return what watches the next one."""
+        """Return the watch for the next round, after a round that failed."""
         if watch is None:
             return Watch(self, hash)
         watch.end_round(operation, key, self._equal)
@@ -697,14 +699,14 @@ class Ctrie(Rooted):
     def _creations_root(self) -> Root:
         root = load(self._creations)
         if root is None:
-            # Success: this is the place for announcements. Failure: another thread has just made one.
+            # Success: announcements go into this trie. Failure: another thread has just made one.
             compare_and_set(self._creations, None, empty_root())
             root = load(self._creations)
         return root  # type: ignore[no-any-return]
 
     def _take_back(self, making: Root, mode: int, key: Any, hash: int, announced: SNode | None) -> None:
-        """Remove the announcement that was made with this very key object: no other key is asked whether it is equal,
-        since that may raise, and the announcement would stay."""
+        """Remove the announcement that was made with this very key object. Keys are compared by identity: a key's
+        `__eq__` may raise, and then the announcement would stay."""
         edit = self._map_edit(mode, key, hash, None, announced)
         edit.equal = is_
         edit_trie(making, edit)
@@ -716,7 +718,7 @@ class Ctrie(Rooted):
         other._equal = self._equal
         return other
 
-    # The iterators read one instant, fixed here, not at the first next().
+    # The iterators read one instant, which is fixed here and not at the first next().
 
     def _iter_keys(self) -> Iterator[Any]:
         return _keys(freeze_root(self._root))
@@ -739,7 +741,7 @@ def _frozen(trie: Ctrie) -> Root:
 
 
 def _has_changed(mode: int, found: SNode | None, expected: SNode | None) -> bool:
-    """Tell whether an edit that has found this has changed anything."""
+    """Tell whether an edit that found `found` has changed anything."""
     if mode == PUT:
         return True
     if mode == PUT_IF_ABSENT:
@@ -777,7 +779,7 @@ def _changes(older: Root, newer: Root, equal: Any, absent: Any) -> Iterator[tupl
 
 
 def _of_same_class(trie: Ctrie) -> Ctrie:
-    """Return a new one of a subclass, with the attributes of `trie`."""
+    """Return a new Ctrie of the same subclass, with the attributes of `trie`."""
     cls = type(trie)
     other = cls.__new__(cls)
     attributes = getattr(trie, "__dict__", None)
@@ -787,7 +789,7 @@ def _of_same_class(trie: Ctrie) -> Ctrie:
 
 
 def _remade(cls: type[Ctrie], hash: Any, equal: Any) -> Ctrie:
-    """Begin to unpickle. What such a Ctrie holds comes afterwards: it may lead back to it."""
+    """Begin to unpickle: return an empty Ctrie. Its content follows, since it may refer to the Ctrie."""
     remade: Ctrie = cls.__new__(cls)
     remade._hash = hash
     remade._equal = equal

@@ -1,4 +1,4 @@
-"""Stands in for the `cython` module where Cython is not installed; our sources ask for two names of it."""
+"""A replacement for the `cython` module if Cython is not installed, with the two names that our sources use."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ compiled = False
 
 
 def cast(kind: Any, value: Any) -> Any:
-    """Return `value`, which is of that kind."""
+    """Return `value`, which is of this type."""
     return value

@@ -1,9 +1,9 @@
 """Lookups and plain stores: the descents that most calls take, with borrowed references.
 
-On free-threaded builds a reader that counted references on its way down would write to the very nodes that all readers
-share. These descents count nothing until they have arrived; a pin keeps what they pass alive (`c/epoch.h`). While
-pinned they run no Python code, allocate nothing and drop no reference: to compare keys by `__eq__` they take a
-reference, unpin, and compare. In the interpreted twin a borrowed reference is like any other, and pins do nothing.
+On free-threaded builds a reader that counted references during its descent would write to nodes that all readers share.
+These descents count nothing until they arrive; a pin keeps the nodes on their path alive (`c/epoch.h`). While pinned,
+they run no Python code, allocate nothing and drop no reference. To compare keys by `__eq__` they take a reference,
+unpin, and then compare. In the interpreted twin a borrowed reference is an ordinary one, and pins do nothing.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ else:
     )
 
 if not cython.compiled:  # in _descent.pxd, a size of C arrays
-    GROUP = 16  # keys that `warm` walks together: more would not wait less
+    GROUP = 16  # keys that `warm` walks together; a larger group does not save more time
 
 UNDONE = 0
 STORED = 1
@@ -87,8 +87,8 @@ THERE = 2
 
 
 def help_pending(root: Root, inode: Any, main: Any) -> None:
-    """Decide the GCAS that is pending in `inode`; both are borrowed and pinned, and the pin is gone afterwards. A
-    function of its own, since its references are dropped at its end, and must not be dropped while pinned."""
+    """Complete the GCAS that is pending in `inode`. Both nodes are borrowed and pinned; the pin is released on return.
+    This is a separate function because its references are dropped at its end, which must not happen while pinned."""
     kept_inode: INode = borrowed(inode)
     kept_main: MainNode = borrowed(main)
     unpin()
@@ -96,8 +96,8 @@ def help_pending(root: Root, inode: Any, main: Any) -> None:
 
 
 def _end_of_path(trie: Rooted, hash: int) -> Any:
-    """Return, borrowed and *pinned*, the S-node, L-node or T-node at the end of the path of `hash`, None if there is
-    none. Progress: it begins again only after it has helped a write or a snapshot of another thread to its end."""
+    """Return the S-node, L-node or T-node at the end of the path of `hash`, or None; borrowed and *pinned*. Progress:
+    it restarts only after it has helped to complete another thread's write or snapshot."""
     while True:
         pin()
         lev = 0
@@ -120,7 +120,7 @@ def _end_of_path(trie: Rooted, hash: int) -> Any:
             if not is_exactly(node, INode):
                 return node
             lev += W
-        # A GCAS is pending here: decide it, and begin again.
+        # A GCAS is pending here: complete it, and start again.
         help_pending(trie._root, node, main)
 
 
@@ -140,8 +140,8 @@ def _compared(end: Any, key: object, hash: int, equal: Callable[[Any, Any], Any]
 
 
 def find(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> SNode | None:
-    """Return the S-node of `key`, or None. Linearizes at the last main node that it reads, or just before that node
-    was cut off. Lock-free; writes only to help."""
+    """Return the S-node of `key`, or None. Linearizes at the last read of a main node, or just before that node was cut
+    off. Lock-free; writes only to help."""
     end = _end_of_path(trie, hash)
     if end is borrow(None):
         unpin()
@@ -152,7 +152,7 @@ def find(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] 
 
 
 def find_value(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, default: Any) -> Any:
-    """Return the value of `key`, or `default`; otherwise as `find`."""
+    """Return the value of `key`, or `default`; in all else as `find`."""
     end = _end_of_path(trie, hash)
     if end is borrow(None):
         unpin()
@@ -171,23 +171,23 @@ def find_value(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any],
     return default if sn is None else sn.value
 
 
-if not cython.compiled:  # the compiled bodies (prefetch.h) ask the processor to fetch memory into its caches
+if not cython.compiled:  # the compiled bodies (prefetch.h) make the processor load memory into its caches
 
     def prefetch_node(node: Any) -> None:
-        """Have the head of a node fetched."""
+        """Prefetch the head of a node."""
 
     def prefetch_child(cn: Any, pos: int) -> None:
-        """Have a C-node's branch number `pos` fetched."""
+        """Prefetch branch number `pos` of a C-node."""
 
     def prefetch_text(key: Any) -> None:
-        """Have a key fetched with what it is compared by."""
+        """Prefetch a key and the content by which it is compared."""
 
 
 def warm(trie: Rooted, hashes: Any, count: int) -> None:
-    """Have what `find_value` is going to read fetched into the processor's caches, for up to GROUP hashes.
+    """Prefetch into the processor's caches what `find_value` will read, for up to GROUP hashes.
 
-    The descents of all go on together, step by step: while one waits for memory, so do the others, and not one after
-    the other. It decides nothing and answers nothing; whatever it meets that is not at rest it leaves to `find_value`.
+    All descents advance together, level by level, so that their waits for memory overlap. This function decides and
+    answers nothing. Where it reads a node that is not at rest, it stops and leaves that path to `find_value`.
     """
     if not cython.compiled:
         nodes: list[Any] = [None] * GROUP
@@ -227,11 +227,11 @@ def warm(trie: Rooted, hashes: Any, count: int) -> None:
     unpin()
 
 
-if not cython.compiled:  # the compiled body (_descent.pxd) calls the comparison of their type, which cannot fail
+if not cython.compiled:  # the compiled body (_descent.pxd) calls their type's comparison directly, which cannot fail
 
     def same_without_python(stored: Any, key: object, equal: Callable[[Any, Any], Any] | None) -> bool:
-        """Tell whether the keys are the same as far as that can be told without running Python code: identical, or two
-        exact strings or integers that are equal."""
+        """Tell whether the keys are known to be the same without running Python code: they are identical, or two exact
+        strings or integers that are equal."""
         if stored is key:
             return True
         kind = type(key)
@@ -241,11 +241,11 @@ if not cython.compiled:  # the compiled body (_descent.pxd) calls the comparison
 def put_quickly(
     trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, value: object, only_new: bool
 ) -> int:
-    """Store `value` where that takes one GCAS at most, all on the path being of the root's generation and at rest.
+    """Store `value` if one GCAS suffices: every node on the path is of the root's generation and at rest.
 
-    STORED: the key was there and has the value now, or its branch was free, or was another key's with another hash.
-    THERE: the key was there and, with `only_new`, keeps its value. UNDONE: nothing was done, and `edit_trie` has to do
-    it; it would make the same GCAS, but by way of an Edit. Linearizes as `edit_trie`. Never waits, never repeats."""
+    STORED: the value is stored; the key was there, or its branch was free, or held another key with another hash.
+    THERE: the key was there and, with `only_new`, keeps its value. UNDONE: nothing was done, and the caller must use
+    `edit_trie`, which makes the same GCAS by way of an Edit. Linearizes as `edit_trie`. Never waits, never repeats."""
     pin()
     node = peek(root_of(trie))
     if not is_exactly(node, INode):
@@ -272,7 +272,7 @@ def put_quickly(
                 break
             unpin()
             return THERE if same else UNDONE
-        if gen_of(child) is not gen:  # asked only to save a GCAS which would fail
+        if gen_of(child) is not gen:  # checked only to save a GCAS that would fail
             unpin()
             return UNDONE
         node = child
@@ -287,7 +287,7 @@ def put_quickly(
 
 
 def _with_pair(cn: CNode, gen: Gen, flag: int, pos: int, lev: int, key: object, hash: int, value: object) -> CNode:
-    """Return `cn` with one pair more, or with another value for the one at `pos` if that has the hash."""
+    """Return `cn` with one more pair, or with a new value for the pair at `pos` if that has the hash."""
     if not cn.bitmap & flag:
         return with_branch(cn, flag, pos, new_pair(key, hash, value))
     there: Pair = branch_at(cn, pos)

@@ -17,6 +17,6 @@ cdef extern from "untracked.h":
 
 
 cdef inline void untrack(object node, object one, object other) noexcept:
-    # slot.h says why.
+    # slot.h gives the reason.
     if never_tracked(<PyObject *>one) and never_tracked(<PyObject *>other):
         PyObject_GC_UnTrack(<PyObject *>node)

@@ -1,7 +1,7 @@
-"""What the collector of cycles is told of nodes: for node factories, and for `_commit` in _nodes.py, which keeps to it.
+"""Nodes and the cycle collector: for the functions that make nodes, and for `_commit` in _nodes.py.
 
-This is the interpreted text, in which every node is an object like any other. The compiled bodies are in C (`c/leaf.h`,
-`c/untracked.h`): a node that leads to nothing which the collector tracks is not tracked either.
+This is the interpreted text, in which every node is an ordinary object. The compiled bodies are in C (`c/leaf.h`,
+`c/untracked.h`). The rule: a node that leads to nothing that the collector tracks is not tracked either.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from typing import Any
 
 
 def leaf_after(first: object) -> None:
-    """Say that `new_leaf` may make leaves of this one's type, which has nothing set."""
+    """Register the type of `first` for `new_leaf`. No field of `first` is set."""
 
 
 def new_leaf(kind: type[Any], one: object, other: object) -> Any:
-    """Return a new leaf of this type, which is going to lead to `one` and `other` only."""
+    """Return a new leaf of this type, which will refer to `one` and `other` only."""
     return object.__new__(kind)
 
 
 def untrack(node: object, one: object, other: object) -> None:
-    """Take a node that leads to `one` and `other` only off the collector's list, if the collector tracks neither."""
+    """Untrack a node that refers to `one` and `other` only, if the collector tracks neither of them."""
 
 
 def untrack_above(inode: object, main: object) -> None:
-    """The same of an I-node above a main node."""
+    """Untrack an I-node if the collector does not track its main node."""
 
 
 def is_out_of_track(inode: object, main: object) -> bool:
-    """Tell whether the collector would have to track an I-node for `main`, and does not."""
+    """Tell whether `main` is tracked and the I-node, which leads to it, is not."""
     return False
 
 

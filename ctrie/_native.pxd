@@ -2,7 +2,7 @@ from cpython.object cimport PyObject, PyTypeObject
 
 cdef extern from "slot.h" nogil:
     const bint SLOT_NEEDS_PIN
-    # Acquire load of a pointer that the caller may use only while pinned (on GIL builds: while no Python code runs).
+    # Acquire load of a pointer, which the caller may use only while pinned (on GIL builds: while no Python code runs).
     PyObject *slot_read(PyObject **slot)
     bint never_tracked(PyObject *value)
 
@@ -18,7 +18,7 @@ cdef extern from *:
     """
     PyObject **CTRIE_SLOT(PyObject *slot) nogil
     bint ctrie_plain_cas(PyObject **slot, PyObject *expected, PyObject *desired)
-    # What traversals with borrowed pointers ask of any object.
+    # Queries for traversals with borrowed pointers; they take any object.
     PyObject *Py_None
     bint CTRIE_IS(PyObject *node, PyTypeObject *type) nogil
     PyObject *PyTuple_GET_ITEM_PTR "PyTuple_GET_ITEM" (PyObject *array, Py_ssize_t i) nogil
@@ -29,7 +29,7 @@ ctypedef PyObject *Borrowed
 
 
 cdef class Slot:
-    # Touched only through the functions of slot.h; declared as an object for the sake of the garbage collector.
+    # Accessed only through the functions of slot.h. Declared as an object for the garbage collector.
     cdef object value
 
 
@@ -86,5 +86,5 @@ cdef inline bint is_exactly(Borrowed thing, object kind) noexcept:
 
 
 cdef inline void initialise(Slot slot, object value):
-    # Only before the slot is published: nobody else can see it yet.
+    # Only before the slot is published: no other thread can see it yet.
     slot.value = value

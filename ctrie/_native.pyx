@@ -40,8 +40,8 @@ cdef void unpin_thread() noexcept nogil:
 
 
 cdef class Slot:
-    """The one kind of place that several threads may change: `load`, `compare_and_set`, and `initialise` before
-    anybody else can see it."""
+    """The one kind of place that several threads may change. `load` and `compare_and_set` are for all threads,
+    `initialise` is for its maker before any other thread can see it."""
 
     def load(self):
         return load(self)
@@ -53,13 +53,12 @@ cdef class Slot:
         initialise(self, value)
 
 
-@cython.trashcan(True)      # a chain of them is dropped without a level of the C stack for each
+@cython.trashcan(True)      # releasing a chain of references does not recurse on the C stack
 cdef class AtomicReference:
     """A reference to any object that threads read and replace atomically.
 
-    `AtomicReference(value=None)` starts with `value`. Both operations are O(1), linearizable, and lock-free; on
-    free-threaded builds a value that has been replaced is released once no reader can still be looking at it (see
-    `drain`).
+    `AtomicReference(value=None)` starts with `value`. Both operations are O(1), linearizable, and lock-free. On
+    free-threaded builds a replaced value is released as soon as no reader can still be using it (see `drain`).
 
     >>> ref = AtomicReference("old")
     >>> ref.compare_and_set("another", "new")
@@ -70,7 +69,7 @@ cdef class AtomicReference:
     'new'
     """
 
-    # Composition, not inheritance: `initialise` must not be within users' reach.
+    # Composition, not inheritance: users must not be able to call `initialise`.
     cdef Slot slot
     cdef object __weakref__
 
@@ -81,14 +80,14 @@ cdef class AtomicReference:
         initialise(self.slot, value)
 
     def load(self):
-        """Return the present value. Linearizes at its one read of the slot. Wait-free."""
+        """Return the present value. Linearizes at its single read of the slot. Wait-free."""
         return load(self.slot)
 
     def compare_and_set(self, expected, desired):
-        """Make `desired` the value if `expected` is the value now, and tell whether that happened.
+        """Make `desired` the value if `expected` is the present value, and tell whether that happened.
 
-        The comparison is by identity (`is`), never by `==`. Linearizes at its one compare-and-set. Of any number of
-        concurrent calls that expect the same value at most one succeeds. Wait-free.
+        The comparison is by identity (`is`), never by `==`. Linearizes at its single compare-and-set. Of any number of
+        concurrent calls that expect the same value, at most one succeeds. Wait-free.
         """
         return compare_and_set(self.slot, expected, desired)
 
@@ -102,12 +101,12 @@ cdef class AtomicReference:
 
 
 def drain():
-    """Release every replaced value that no reader can still be looking at, in all threads.
+    """Release every replaced value that no reader can still be using, in all threads.
 
     A no-op on GIL builds, where a replaced value is released at once. On free-threaded builds each thread keeps up to
-    some two hundred of them until it replaces more; call this to be rid of them now (tests do, and the interpreter
-    at exit). Runs the finalizers of what it releases. Returns the number that had to stay behind because other
-    threads kept reading or replacing: 0 when they are at rest.
+    some two hundred replaced values until it replaces more; call this to release them now (tests do, and the
+    interpreter does at exit). Runs the finalizers of the released values. Returns the number of values that could not
+    be released because other threads kept reading or replacing: 0 when they are at rest.
 
     >>> drain()
     0

@@ -1,4 +1,4 @@
-# C types for _nodes.py; what the code means is written there.
+# C types for _nodes.py, which has the text.
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
@@ -57,7 +57,7 @@ cdef class Rooted:
     cdef Root _root
 
 
-# Views of borrowed nodes, for whoever is pinned.
+# Views of borrowed nodes; the caller must be pinned.
 cdef inline Borrowed root_of(Rooted trie) noexcept:
     return <PyObject *>trie._root
 

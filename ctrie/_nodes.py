@@ -7,40 +7,40 @@ whose names are kept. A key's 64-bit hash is read W = 6 bits at a time; each gro
                             |                 |
                       (key, value)            +--> C-node | T-node | L-node
 
-* I-node: the only node with a *present*: its slot holds a main node. Whatever changes, changes in one I-node.
-* Main nodes, immutable but for their own slot `prev` (see GCAS):
+* I-node: the only mutable node: its slot holds a main node. Every change takes place in one I-node.
+* Main nodes are immutable, except for their own slot `prev` (see GCAS):
   - C-node: branches.
-  - T-node ("tomb"): the end of an I-node. It never changes again. It holds the one S-node that was left, or nothing
-    where a whole nested level has emptied, and waits for somebody to take it into the parent. A nested level that is
-    left with one S-node is tombed only where what leads there asks for it (`Edit.rolls_up`).
+  - T-node ("tomb"): the last main node of an I-node, which never changes again. It holds the one S-node that was left,
+    or nothing if a whole nested level has become empty. The next writer on the path moves its content into the parent.
+    A nested level that is left with one S-node is tombed only if the S-node above asks for it (`Edit.rolls_up`).
   - L-node: S-nodes whose 64 hash bits all agree.
-* S-node: a key with its hash and value. A map's is a *pair*. Another subclass may lead on to the I-node of a nested
-  trie (a *level*); the engine below walks such levels, and `subtrie` is built on that.
+* S-node: a key with its hash and value. The S-node of a map is a *pair*. Another subclass may lead on to the I-node of
+  a nested trie (a *level*); the engine below walks such levels, and `subtrie` is built on that.
 
-GCAS, "generation compare-and-set", changes an I-node's main node only if the root is still of the I-node's
-generation. The new main names the old one in `prev` and is put in place (*pending*); then the root is read, and the
-writer or whoever helps it either clears `prev` (*committed*) or puts a FailedNode there and the old main back.
+GCAS, "generation compare-and-set", changes an I-node's main node only if the root is still of the I-node's generation.
+The new main node names the old one in `prev` and is put in place (*pending*). Then the root is read. The writer, or a
+thread that helps it, either clears `prev` (*committed*) or puts a FailedNode there and the old main node back.
 
 Snapshots. Every I-node carries the generation (a bare object, compared by identity) in which it was made. A snapshot
-replaces the root I-node by a copy of a new generation, which dooms every GCAS pending on the old one; afterwards
-writers copy the path they change into the new generation, node by node. The root is replaced by RDCSS: a descriptor
-is put in the root slot and decides, once, whether the old root's main was still the expected one.
+replaces the root I-node by a copy of a new generation; no GCAS pending on the old one can commit after that. Later
+writers copy the path that they change into the new generation, node by node. The root is replaced by RDCSS: a
+descriptor is put into the root slot and decides, once, whether the old root's main node was still the expected one.
 
 Invariants
-  I1  An I-node whose main is a T-node keeps it for ever.
+  I1  An I-node whose main node is a T-node keeps it for ever.
   I2  Below a root of generation g, an I-node of another generation never commits a change any more.
-  I3  An I-node of generation g below a root of generation g is never replaced by a copy, and none of generation g is
-      below one of an older generation. A writer therefore copies, of the I-nodes on its path, those of an older
-      generation, from the root on, and no others. (The published algorithm copies all I-nodes of a C-node at once,
-      and in some cases those of generation g, too; a writer inside such a one commits to a node that is no longer
-      reachable, and its write is lost.)
+  I3  Below a root of generation g, an I-node of generation g is never replaced by a copy, and none of generation g is
+      below one of an older generation. So a writer copies exactly those I-nodes on its path that are of an older
+      generation, beginning at the root. (The published algorithm copies all I-nodes of a C-node at once, in some cases
+      also those of generation g. A writer inside such an I-node then commits to a node that is no longer reachable,
+      and its write is lost.)
   I4  bitmap has exactly len(array) bits; every key lies on the path of its hash; an L-node has two entries or more.
-  I5  A C-node below the first of its level that is left with one S-node and nothing else is not published: a T-node
-      is. The first I-node of the trie is never tombed.
+  I5  A C-node below the first one of its level is never published with just one S-node as its content, or with nothing:
+      a T-node is published instead. The first I-node of the trie is never tombed.
 
-A lookup reads through T-nodes instead of clearing them away, and copies nothing into its generation: it writes only
-to help a pending GCAS. It is linearizable all the same, because a node that has been cut off is frozen by then (I1,
-I2), so what it shows is what it showed at its last moment in the trie, and that lies within the lookup.
+A lookup reads through T-nodes instead of removing them, and copies nothing into its generation: it writes only to help
+a pending GCAS. It is linearizable all the same. A node that has been cut off is frozen (I1, I2), so the lookup sees the
+node's content at its last moment in the trie, and that moment lies within the lookup.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ else:
         unpin,
     )
 
-# C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
+# These are C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
 _MASK64 = 0xFFFFFFFFFFFFFFFF
 _MIX_1 = 0xBF58476D1CE4E5B9
@@ -115,7 +115,7 @@ _MIX_2 = 0x94D049BB133111EB
 
 
 def mix(raw: int) -> int:
-    """Spread a hash over 64 bits (SplitMix64's finaliser, a bijection): Python's int hash is the identity."""
+    """Spread a hash over 64 bits (SplitMix64's finaliser, a bijection), since Python's int hash is the identity."""
     h = raw & _MASK64
     h = ((h ^ (h >> 30)) * _MIX_1) & _MASK64
     h = ((h ^ (h >> 27)) * _MIX_2) & _MASK64
@@ -126,28 +126,28 @@ def mix(raw: int) -> int:
 
 
 class FailedNode:
-    """The mark of an aborted GCAS; `wrapped` is the main node to put back."""
+    """The mark of an aborted GCAS; `wrapped` is the main node to restore."""
 
     __slots__ = ("wrapped",)
     wrapped: MainNode
 
 
 class INode(Slot):
-    """An indirection with a present: its slot holds a main node."""
+    """An indirection that can change: its slot holds a main node."""
 
     __slots__ = ("gen",)
     gen: Gen
 
 
 class SNode:
-    """A key, its mixed hash, and its value. How the key is kept is a subclass's affair."""
+    """A key, its mixed hash, and its value. A subclass defines how the key is kept."""
 
     __slots__ = ("hash", "value")
     hash: int
     value: Any
 
     def is_for(self, key: Any, equal: Callable[[Any, Any], Any] | None) -> bool:
-        """Tell whether this is the S-node of `key`, which has its hash."""
+        """Tell whether this is the S-node of `key`; their hashes are equal."""
         raise NotImplementedError
 
     def with_level(self, level: INode) -> SNode:
@@ -155,8 +155,8 @@ class SNode:
         raise AssertionError
 
     def without_level(self, edit: Edit, last: SNode | None) -> SNode | None:
-        """Return what takes the place of this S-node now that the level of `edit.inode` is tombed: this S-node if it
-        does not lead there. `last` is the S-node that was left in the level, if any."""
+        """Return the replacement of this S-node after the level of `edit.inode` was tombed, or this S-node if it does
+        not lead to that level. `last` is the S-node that was left in the level, if any."""
         return self
 
 
@@ -183,30 +183,31 @@ class LNode(MainNode):
 
 
 class TNode(MainNode):
-    """A tomb. `sn` is the S-node to take into the parent, None when a whole level has emptied."""
+    """A tomb. `sn` is the S-node to move into the parent, or None if a whole level has become empty."""
 
     __slots__ = ("sn",)
     sn: SNode | None
 
 
 class Root(Slot):
-    """Where a trie begins. Its slot holds an I-node, or for a moment the descriptor of an RDCSS."""
+    """The entry of a trie. Its slot holds an I-node, or temporarily the descriptor of an RDCSS."""
 
     __slots__ = ("readonly",)
     readonly: bool
 
 
 class Rooted:
-    """Whatever has a root. Where all threads read, it is handed on itself: to hand on its root would be to count a
-    reference to it, and in that count they would all write."""
+    """An object with a root. Functions that all threads call take this object instead of its root: to pass the root
+    would count a reference to it, and all threads would write to that count."""
 
     __slots__ = ("_root",)
     _root: Root
 
 
 class RDCSSDescriptor(Slot):
-    """A proposal to replace root `old` by `new` if the main of `old` is still `expected`. Its slot holds the verdict,
-    decided once: unlike a flag set after the root has been swung, it cannot be read too early by the proposer."""
+    """A proposal to replace root `old` by `new` if the main node of `old` is still `expected`. Its slot holds the
+    verdict, which is decided once. A flag that is set after the swap could be read too early by the proposer; this
+    cannot."""
 
     __slots__ = ("expected", "new", "old")
     old: INode
@@ -277,30 +278,30 @@ def _failed(wrapped: MainNode) -> FailedNode:
 
 
 def gcas(root: Root, inode: INode, old: MainNode, new: MainNode) -> bool:
-    """Replace main `old` of `inode` by `new` if the root is still of the I-node's generation."""
+    """Replace main node `old` of `inode` by `new` if the root is still of the I-node's generation."""
     initialise(new, old)
-    # Order: `new` is put in place before the root is read (in `_may_commit`), as RDCSS puts its descriptor in place
-    # before it reads the main node: of two that meet, one sees the other. Slots are sequentially consistent (slot.h).
-    # Success: `new` is in place but pending; whoever meets it will decide it. Failure: another writer changed
-    # `inode` first, and `new` was never seen by anybody.
+    # Order: `new` is put in place before the root is read (in `_may_commit`), and RDCSS puts its descriptor in place
+    # before it reads the main node: if the two overlap, one sees the other. Slots are sequentially consistent (slot.h).
+    # Success: `new` is in place but pending; any thread that reads it completes it. Failure: another writer changed
+    # `inode` first, and no other thread has seen `new`.
     if not compare_and_set(inode, old, new):
         return False
-    # Success: the write is committed; it took effect when the root was read. Failure: a helper decided.
+    # Success: the write is committed; it took effect when the root was read. Failure: a helper has decided it.
     if _may_commit(root, inode) and compare_and_set(new, old, None):
         return True
     gcas_complete(root, inode, new)
-    # Not "is `new` still there": once committed, it may already have been replaced.
+    # The test is not "is `new` still in place": after its commit it may already have been replaced.
     return load(new) is None
 
 
 def _may_commit(root: Root, inode: INode) -> bool:
-    """Tell whether a GCAS that is pending in `inode` commits: the root, read after the new main was put in place, is
-    of the I-node's generation."""
+    """Tell whether the GCAS that is pending in `inode` commits: it does if the root, which is read after the new main
+    node was put in place, is of the I-node's generation."""
     return is_present(root, inode) and not root.readonly
 
 
 def gcas_read(root: Root, inode: INode) -> MainNode:
-    """Return the committed main node of `inode`, deciding a pending GCAS if there is one."""
+    """Return the committed main node of `inode`; complete a pending GCAS first."""
     main: MainNode = load(inode)
     if load(main) is None:
         return main
@@ -308,15 +309,15 @@ def gcas_read(root: Root, inode: INode) -> MainNode:
 
 
 def gcas_complete(root: Root, inode: INode, main: MainNode) -> MainNode:
-    """Decide the GCAS that put `main` into `inode`, or find it decided; return the I-node's committed main node."""
-    # Progress: every round that does not return was overtaken by another thread's successful compare-and-set.
+    """Complete the GCAS that put `main` into `inode`, unless it is complete; return the committed main node."""
+    # Progress: in every round that does not return, another thread's compare-and-set has succeeded.
     while True:
         prev = load(main)
         if prev is None:
             return main
         if isinstance(prev, FailedNode):
             failed: FailedNode = prev
-            # Success: the aborted write is out again. Failure: another helper has put the old main back.
+            # Success: the aborted write is undone. Failure: another helper has put the old main node back.
             if compare_and_set(inode, main, failed.wrapped):
                 return failed.wrapped
             main = load(inode)
@@ -326,7 +327,7 @@ def gcas_complete(root: Root, inode: INode, main: MainNode) -> MainNode:
             if compare_and_set(main, prev, None):
                 return main
         else:
-            # Success: the write is aborted; its thread will start again. Failure: another helper decided.
+            # Success: the write is aborted, and its thread will start again. Failure: another helper decided.
             compare_and_set(main, prev, _failed(prev))
             main = load(inode)
 
@@ -335,7 +336,7 @@ def gcas_complete(root: Root, inode: INode, main: MainNode) -> MainNode:
 
 
 def rdcss_read_root(root: Root, abort: bool = False) -> INode:
-    """Return the root I-node, deciding a proposal to replace it if there is one (against it, if `abort`)."""
+    """Return the root I-node. Complete a pending proposal to replace it first; with `abort`, by aborting it."""
     current = load(root)
     if isinstance(current, INode):
         return current
@@ -343,8 +344,8 @@ def rdcss_read_root(root: Root, abort: bool = False) -> INode:
 
 
 def is_present(root: Root, inode: INode) -> bool:
-    """Tell whether an I-node is of the root's generation. A snapshot in progress is aborted, which keeps GCAS and RDCSS
-    from waiting on each other. No use of the root I-node is counted, to which all writers would write."""
+    """Tell whether an I-node is of the root's generation. A snapshot in progress is aborted, so that GCAS and RDCSS do
+    not wait on each other. No reference to the root I-node is counted: all writers would write to that count."""
     pin()
     top = peek(borrow(root))
     if is_exactly(top, INode):
@@ -363,27 +364,27 @@ def _rdcss_complete(root: Root, abort: bool) -> INode:
     verdict = ABORTED
     if not abort and gcas_read(root, descriptor.old) is descriptor.expected:
         verdict = COMMITTED
-    # Success: the proposal is decided. Committed, this is the linearization point of the snapshot: a GCAS on the old
-    # root can no longer commit, for it must read the root after it has put its main in place. Failure: another helper
-    # decided, perhaps otherwise.
+    # Success: the proposal is decided. If committed, this is the linearization point of the snapshot: a GCAS on the old
+    # root can no longer commit, because it must read the root after it has put its main node in place. Failure: another
+    # helper has decided, perhaps otherwise.
     compare_and_set(descriptor, UNDECIDED, verdict)
     chosen: INode = descriptor.new if load(descriptor) is COMMITTED else descriptor.old
-    # Success: the decision is carried out. Failure: another helper did it. Either way `chosen` was the root while this
-    # call ran. To look again instead, as published, would meet the next proposal, and abort that one too: a writer and
-    # a snapshot could go on like that for ever.
+    # Success: the decision is carried out. Failure: another helper has done it. In both cases `chosen` was the root at
+    # some time during this call. The published algorithm reads the root again here. It would then find the next
+    # proposal and abort that one too, so a writer and a snapshot could repeat for ever.
     compare_and_set(root, descriptor, chosen)
     return chosen
 
 
 def rdcss_root(root: Root, old: INode, expected: MainNode, new: INode) -> bool:
-    """Replace root `old`, if its main is still `expected`, by `new`."""
+    """Replace root `old` by `new` if its main node is still `expected`."""
     descriptor: RDCSSDescriptor = RDCSSDescriptor.__new__(RDCSSDescriptor)
     descriptor.old = old
     descriptor.expected = expected
     descriptor.new = new
     initialise(descriptor, UNDECIDED)
-    # Order: the descriptor is put in place before the main of `old` is read (in `_rdcss_complete`); see `gcas`.
-    # Success: the proposal is public. Failure: the root was replaced, or another proposal is there.
+    # Order: the descriptor is put in place before the main node of `old` is read (in `_rdcss_complete`); see `gcas`.
+    # Success: the proposal is public. Failure: the root was replaced, or another proposal is pending.
     if compare_and_set(root, old, descriptor):
         _rdcss_complete(root, False)
         return load(descriptor) is COMMITTED
@@ -393,7 +394,7 @@ def rdcss_root(root: Root, old: INode, expected: MainNode, new: INode) -> bool:
 def snapshot_root(root: Root) -> INode:
     """Give `root` a new generation and return its I-node of the old one, which is frozen from then on. O(1).
 
-    Lock-free: an attempt fails only because a writer committed or another snapshot was taken meanwhile.
+    Lock-free: an attempt fails only if a writer committed or another snapshot was taken meanwhile.
     """
     while True:
         old = rdcss_read_root(root)
@@ -403,19 +404,19 @@ def snapshot_root(root: Root) -> INode:
 
 
 def fork_root(root: Root) -> Root:
-    """Return a writable root with the content that `root` has now. O(1)."""
+    """Return a writable root with the present content of `root`. O(1)."""
     old = rdcss_read_root(root) if root.readonly else snapshot_root(root)
-    # `old` is frozen. Its main is read with a read-only root, so that a write still pending there is decided against.
+    # `old` is frozen. Its main node is read with a read-only root, so that a write still pending there is aborted.
     return new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)
 
 
 def freeze_root(root: Root) -> Root:
-    """Return a read-only root with the content that `root` has now. O(1)."""
+    """Return a read-only root with the present content of `root`. O(1)."""
     return root if root.readonly else new_root(snapshot_root(root), True)
 
 
 def clear_root(root: Root) -> None:
-    """Empty the trie. Linearizes where the RDCSS commits. Lock-free, as snapshot_root."""
+    """Empty the trie. Linearizes at the commit of the RDCSS. Lock-free, as `snapshot_root`."""
     while True:
         old = rdcss_read_root(root)
         if rdcss_root(root, old, gcas_read(root, old), new_inode(new_cnode(0, ()), Gen())):
@@ -426,12 +427,12 @@ def clear_root(root: Root) -> None:
 
 
 def renewed(root: Root, inode: INode, gen: Gen) -> INode:
-    """Return a copy in generation `gen` of an I-node of an older one, which is frozen (I2)."""
+    """Return a copy, in generation `gen`, of an I-node of an older generation, which is frozen (I2)."""
     return new_inode(gcas_read(root, inode), gen)
 
 
 def _with_other(main: MainNode, pos: int, branch: Any) -> MainNode:
-    """Return a copy of a C-node or L-node with `branch` as number `pos`."""
+    """Return a copy of a C-node or L-node with `branch` at position `pos`."""
     if isinstance(main, CNode):
         return with_other_branch(main, pos, branch)
     ln: LNode = main  # type: ignore[assignment]
@@ -439,7 +440,7 @@ def _with_other(main: MainNode, pos: int, branch: Any) -> MainNode:
 
 
 def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
-    """Return a main node, for depth `lev`, that holds just `x` and `y`, whose hashes agree below `lev`."""
+    """Return a main node, for depth `lev`, that holds only `x` and `y`, whose hashes agree below `lev`."""
     if lev >= HASH_BITS:
         return new_lnode((x, y))
     i = flag_at(x.hash, lev)
@@ -450,7 +451,7 @@ def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
 
 
 def _contracted(cn: CNode, lev: int, first_of_trie: bool) -> MainNode:
-    """I5: what to publish instead of `cn`, which has just lost a branch."""
+    """Return the main node to publish for `cn`, which has just lost a branch (I5)."""
     size = popcount(cn.bitmap)
     if size > 1 or first_of_trie:
         return cn
@@ -471,7 +472,7 @@ def _without_entry(ln: LNode, pos: int) -> MainNode:
 
 
 def branches(root: Root, inode: INode) -> tuple[Any, ...]:
-    """Return the I-nodes and S-nodes that `inode` leads to."""
+    """Return the I-nodes and S-nodes directly below `inode`."""
     main = gcas_read(root, inode)
     if isinstance(main, CNode):
         cn: CNode = main
@@ -484,7 +485,7 @@ def branches(root: Root, inode: INode) -> tuple[Any, ...]:
 
 
 def same_key(sn: SNode, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> bool:
-    """As a dict compares: hashes first, then identity, then equality (the trie's own, if it was given one)."""
+    """Compare as a dict does: hashes first, then identity, then equality (the trie's own function, if it has one)."""
     return sn.hash == hash and sn.is_for(key, equal)
 
 
@@ -514,13 +515,13 @@ def find_below(
 
 
 def is_empty(root: Root) -> bool:
-    """Tell whether there is no S-node. O(1): by I5 a branch always leads to one. Linearizes at the read of the root's
-    main node."""
+    """Tell whether there is no S-node. O(1), because by I5 every branch leads to an S-node. Linearizes at the read of
+    the root's main node."""
     return len(branches(root, rdcss_read_root(root))) == 0
 
 
 def first_snode(root: Root) -> SNode | None:
-    """Return some S-node, None if there is none. Linearizes as `find` does."""
+    """Return some S-node, or None if there is none. Linearizes as `find`."""
     node: Any = rdcss_read_root(root)
     while isinstance(node, INode):
         here = branches(root, node)
@@ -534,7 +535,7 @@ def first_snode(root: Root) -> SNode | None:
 
 
 def snodes(root: Root, nodes: list[Any] | None = None) -> Iterator[Any]:
-    """Yield every S-node of the first level, or of the I-nodes and S-nodes in `nodes`. Not of nested levels."""
+    """Yield every S-node of the first level, or below the nodes in `nodes`. Does not enter nested levels."""
     stack = [rdcss_read_root(root)] if nodes is None else nodes
     while stack:
         node = stack.pop()
@@ -545,9 +546,10 @@ def snodes(root: Root, nodes: list[Any] | None = None) -> Iterator[Any]:
 
 
 def parts(root: Root, n: int) -> list[list[Any]]:
-    """Return up to `n` lists of nodes that between them lead to every S-node once, of similar size for even hashes."""
+    """Return up to `n` lists of nodes that together lead to every S-node once. Evenly spread hashes give similar
+    sizes."""
     nodes: list[Any] = [rdcss_read_root(root)]
-    while len(nodes) < 4 * n:  # four or more nodes a part even out their sizes
+    while len(nodes) < 4 * n:  # with four or more nodes each, the parts have similar sizes
         wider: list[Any] = []
         for node in nodes:
             if isinstance(node, INode):
@@ -568,8 +570,8 @@ def differences(
 ) -> Iterator[tuple[Any, Any]]:
     """Yield (old, new) for the keys whose S-node is not the same object in both; None for a side without the key.
 
-    `levels` are the pairs of I-nodes to begin at, by default the roots. Sub-tries that share their main node are passed
-    over: their I-nodes are copies of one another.
+    `levels` are the pairs of I-nodes to begin at, by default the roots. Sub-tries with the same main node are skipped:
+    their I-nodes are copies of one another.
     """
     stack = [(rdcss_read_root(older), rdcss_read_root(newer))] if levels is None else levels
     while stack:
@@ -603,7 +605,7 @@ def _branch_pairs(older: CNode, newer: CNode) -> list[tuple[Any, Any]]:
 def _compared_by_key(
     older: Root, x: Any, newer: Root, y: Any, equal: Callable[[Any, Any], Any] | None
 ) -> Iterator[tuple[Any, Any]]:
-    """The two sides differ in shape, hence by as many keys as the larger has, give or take one."""
+    """Compare two sides of different shape. They differ by about as many keys as the larger one has, within one."""
     left: dict[int, list[SNode]] = {}
     if x is not None:
         for sn in snodes(older, [x]):
@@ -625,9 +627,10 @@ def _compared_by_key(
 
 
 class Edit:
-    """What one operation wants done to the S-node of its key, and where its descent stands. Private to its thread.
+    """The change that one operation makes to the S-node of its key, and the position of its descent. Private to its
+    thread.
 
-    Subclasses say what is wanted; `edit_trie` does it. `found` is, afterwards, the S-node that was there, or None.
+    Subclasses define the change; `edit_trie` carries it out. Afterwards `found` is the S-node that was there, or None.
     """
 
     __slots__ = (
@@ -648,16 +651,16 @@ class Edit:
         "tracks",
         "verdict",
     )
-    compared: bool  # `agree` has compared a key: `asked`, with this verdict; the other keys' verdicts are in `said`
+    compared: bool  # `agree` has compared a key: `asked`, with this verdict; verdicts of further keys are in `said`
     asked: object
     verdict: bool
     said: dict[int, tuple[object, bool]] | None
     hash: int  # of the key in the present level
     found: SNode | None
-    settled: bool  # done; only tombs are left to clear away
-    entombed: bool  # a level has been tombed for being left with one S-node
-    emptied: bool  # what `change` returned last has lost what kept the level below from being rolled up
-    tracks: bool  # the collector is to track what leads to where it changes something
+    settled: bool  # the change is done; only tombs are left to clear away
+    entombed: bool  # a level was tombed because it was left with one S-node
+    emptied: bool  # the S-node last returned by `change` no longer keeps the level below from being rolled up
+    tracks: bool  # the collector must track the nodes that lead to the change
     inode: INode  # of the root's generation
     lev: int
     parent: INode | None
@@ -666,8 +669,8 @@ class Edit:
     parent_main: MainNode | None  # what `parent` held when it led to `inode`
 
     def agree(self, stored: object, wanted: object, equal: Callable[[Any, Any], Any] | None) -> bool:
-        """Tell whether two keys that are not identical are equal. Of each stored one this is asked once, however many
-        attempts there are: users' code that itself changed the trie would else be in the way of every one of them."""
+        """Tell whether two keys that are not identical are equal. Each stored key is compared only once, even over
+        several attempts: if the comparison itself changes the trie, every attempt would fail otherwise."""
         if self.compared and stored is self.asked:
             return self.verdict
         said = None if self.said is None else self.said.get(id(stored))
@@ -685,29 +688,29 @@ class Edit:
         return verdict
 
     def rewind(self) -> None:
-        """Before every attempt: back to the first level."""
+        """Return to the first level; called before every attempt."""
 
     def same(self, sn: SNode) -> bool:
-        """Tell whether `sn` has the present level's key. May run users' code."""
+        """Tell whether `sn` has the key of the present level. May run users' code."""
         raise AssertionError
 
     def below(self, sn: SNode) -> INode | None:
-        """Return the level to go on in after `sn`, None if `sn` is the one to change."""
+        """Return the level below `sn` in which to continue, or None if `sn` is the S-node to change."""
         return None
 
     def advance(self) -> None:
         """Take the key of the next level."""
 
     def rolls_up(self) -> bool:
-        """Tell whether what leads to the present level would rather lead to the only S-node in it directly."""
+        """Tell whether the S-node above the present level can hold that level's only S-node directly."""
         return False
 
     def create(self) -> SNode | None:
-        """Return the S-node to add, there being none, or None to leave it at that."""
+        """Return the S-node to add if the key has none, or None to add nothing."""
         raise AssertionError
 
     def change(self, sn: SNode) -> SNode | None:
-        """Return the S-node to put in place of `sn`: itself to leave it, None to remove it."""
+        """Return the replacement of `sn`: `sn` itself for no change, None to remove it."""
         raise AssertionError
 
 
@@ -717,10 +720,10 @@ AGAIN = 2
 
 
 def edit_trie(root: Root, edit: Edit, on_its_way: bool = False) -> SNode | None:
-    """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS, or, when nothing is
-    changed, at the read of the main node that shows it. Lock-free: an attempt is repeated only when another thread
-    committed a change, took a snapshot, or left a tomb on the path. With `on_its_way` the first attempt goes on from
-    where the edit stands."""
+    """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS or, if nothing changes,
+    at the read of the main node that shows so. Lock-free: an attempt is repeated only if another thread committed a
+    change, took a snapshot, or left a tomb on the path. With `on_its_way` the first attempt continues from the edit's
+    present position."""
     edit.settled = edit.emptied = edit.entombed = edit.compared = edit.tracks = False
     edit.said = None
     outcome = _go_on(root, edit) if on_its_way else _attempt(root, edit)
@@ -733,8 +736,8 @@ def edit_trie(root: Root, edit: Edit, on_its_way: bool = False) -> SNode | None:
 
 
 def _clear_path(root: Root, edit: Edit) -> None:
-    """Clear away what tombs the change has left on its path. What is left where there is no memory for it does no harm,
-    and the next change on that path clears it away. Progress as `edit_trie`."""
+    """Remove the tombs that the change has left on its path. Tombs that remain because memory ran out are harmless: the
+    next change on that path removes them. Progress as `edit_trie`."""
     try:
         while _attempt(root, edit) == RESTART:
             pass
@@ -795,7 +798,7 @@ def _edit_lnode(root: Root, edit: Edit, ln: LNode) -> int:
 
 
 def _edit_snode(root: Root, edit: Edit, main: MainNode, pos: int, sn: SNode) -> int:
-    """Number `pos` of `main` is the key's own S-node: go through it, or change it."""
+    """Entry number `pos` of `main` is the key's own S-node: descend through it, or change it."""
     below = edit.below(sn)
     if below is not None:
         return _enter(root, edit, main, pos, below, sn)
@@ -835,7 +838,7 @@ def _add_to_cnode(root: Root, edit: Edit, cn: CNode, flag: int, pos: int) -> int
 
 
 def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
-    """The branch at `pos` is an S-node with another key: put an I-node with both in its place."""
+    """The branch at `pos` is an S-node with another key: replace it by an I-node that holds both."""
     added = _created(edit)
     if added is None:
         return DONE
@@ -845,12 +848,12 @@ def _split(root: Root, edit: Edit, cn: CNode, pos: int) -> int:
 
 
 def _enter(root: Root, edit: Edit, main: MainNode, pos: int, inode: INode, above: SNode | None) -> int:
-    """Go down to `inode`, the first of the level that `above` leads to unless that is None, if it is of the root's
-    generation; else put a copy that is in its place, which is number `pos` of `main`, and look again."""
+    """Descend to `inode`, entry number `pos` of `main`, if it is of the root's generation; else replace it there by a
+    copy that is, and try again. If `above` is not None, `inode` is the first I-node of the level below that S-node."""
     if inode.gen is not edit.inode.gen:
         copy = renewed(root, inode, edit.inode.gen)
         changed = _with_other(main, pos, copy if above is None else above.with_level(copy))
-        # Committed: the same I-node now leads to the copy. Otherwise somebody else wrote.
+        # Committed: the same I-node now leads to the copy. Otherwise another thread has written.
         return AGAIN if _commit(root, edit, main, changed) == DONE else RESTART
     edit.parent = edit.inode
     edit.parent_main = main
@@ -867,7 +870,7 @@ def _enter(root: Root, edit: Edit, main: MainNode, pos: int, inode: INode, above
 
 def _commit(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
     if is_out_of_track(edit.inode, new):
-        edit.tracks = True  # the next attempt puts that right on its way down, so this happens once
+        edit.tracks = True  # the next attempt has the path tracked as it descends, so this happens once
         return RESTART
     return DONE if gcas(root, edit.inode, old, new) else RESTART
 
@@ -877,13 +880,13 @@ def _remove(root: Root, edit: Edit, old: MainNode, new: MainNode) -> int:
         return RESTART
     if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):
         return DONE
-    # The removal is done; walk the path again, until no tomb and no level to roll up is met on it.
+    # The removal is done. Walk the path again until it has no tomb and no level to roll up.
     edit.settled = True
     return RESTART
 
 
 def _is_one_snode(edit: Edit, main: MainNode) -> bool:
-    """Tell whether `main`, of `edit.inode`, is all of a nested level and only one S-node."""
+    """Tell whether `main`, the main node of `edit.inode`, is a whole nested level with only one S-node."""
     if edit.lev > 0 or edit.parent is None or not isinstance(main, CNode):
         return False
     cn: CNode = main
@@ -891,20 +894,21 @@ def _is_one_snode(edit: Edit, main: MainNode) -> bool:
 
 
 def _roll_up(root: Root, edit: Edit, cn: CNode) -> bool:
-    """Tomb a level that is one S-node if what leads to it would rather lead to that directly. False: what leads to it
-    would not, even after the level was seen so; whoever changes that will find it so. True: walk the path again."""
+    """Tomb a level of one S-node if the S-node above can hold that one directly. True: walk the path again. False: the
+    S-node above could not, and was the same after the level was read; a thread that changes it will roll the level
+    up."""
     if not edit.rolls_up():
         return gcas_read(root, edit.parent) is not edit.parent_main  # type: ignore[arg-type]
-    # Committed: the level never gets another S-node, and whoever meets the tomb takes its last one into the level
-    # above. Otherwise somebody else has changed the level. Either way the next walk finds what there is to do.
+    # Committed: the level never gets another S-node, and any writer that finds the tomb moves its last S-node into the
+    # level above. Otherwise another thread has changed the level. In both cases the next walk finds what is left to do.
     gcas(root, edit.inode, cn, new_tnode(branch_at(cn, 0)))
     edit.entombed = True
     return True
 
 
 def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
-    """Take the content of the tombed `edit.inode` into its parent. One try: the caller starts again either way, and
-    whoever made a try fail has committed a change."""
+    """Move the content of the tombed `edit.inode` into its parent. This tries once: the caller starts again in any
+    case, and a try fails only if another thread has committed a change."""
     assert edit.parent is not None, "the first I-node of a trie is never tombed"
     main = gcas_read(root, edit.parent)
     if isinstance(main, CNode):
@@ -912,9 +916,9 @@ def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
     elif isinstance(main, LNode):
         left = _lnode_without_tomb(edit, main, tomb)
     else:
-        return  # the parent has been tombed too: its own parent comes first
+        return  # the parent has been tombed too: its own parent must be changed first
     if left is not None:
-        # Committed: nothing leads to the tomb from here any more.
+        # Committed: the parent no longer leads to the tomb.
         gcas(root, edit.parent, main, left)
 
 
@@ -952,8 +956,8 @@ def _lnode_without_tomb(edit: Edit, ln: LNode, tomb: TNode) -> MainNode | None:
 
 
 def check_level(root: Root, first: INode | None = None) -> list[Any]:
-    """Raise AssertionError if the level that begins at `first` (default: the root's) breaks an invariant; return its
-    S-nodes. At rest only."""
+    """Check the level that begins at `first` (default: the root's) and return its S-nodes. Raises AssertionError if an
+    invariant is broken. At rest only."""
     first_of_trie = first is None
     top = rdcss_read_root(root)
     found: list[Any] = []
@@ -994,7 +998,7 @@ def _check_main(main: MainNode, lev: int, first_of_trie: bool) -> None:
 
 
 def _groups(main: MainNode) -> list[int]:
-    """The hash group of every branch, -1 where branches have none."""
+    """Return the hash group of every branch, or -1 for branches without one."""
     if isinstance(main, CNode):
         cn: CNode = main
         return groups_of(cn.bitmap)
@@ -1006,8 +1010,8 @@ def _groups(main: MainNode) -> list[int]:
 
 
 def shape(root: Root, inode: INode | None = None) -> tuple[Any, ...]:
-    """Return the nodes below `inode` (default: the root) as nested tuples, for tests of the structure: ("C", ...),
-    ("L", ...), ("T", ...) or ("S", key)."""
+    """Return the nodes below `inode` (default: the root) as nested tuples: ("C", ...), ("L", ...), ("T", ...) or
+    ("S", key). For tests of the structure."""
     start = rdcss_read_root(root) if inode is None else inode
     main = gcas_read(root, start)
     kind = "C" if isinstance(main, CNode) else "L" if isinstance(main, LNode) else "T"

@@ -1,8 +1,8 @@
-"""What a thread changes, in users' code that an operation runs, of the very key that the operation is about.
+"""Detects an operation that disturbs itself: users' code, called by the operation, changes the operation's own key.
 
-`compute` and the like begin again when the key has changed meanwhile. Users' code which changes it each time, in the
-thread that runs it, would keep them at it for ever: so its changes are counted. This is not asked for in the first
-round, and writers look whether anybody counts by one look at a variable of their thread.
+`compute` and similar operations start again if the key has changed meanwhile. If their callback, in the same thread,
+changes the key each time, they would repeat for ever; so those changes are counted. Counting begins with the second
+round. A writer learns whether anything counts by one read of a thread-local variable.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-MOST_CHANGES = 9  # of its own key by one operation, after the first round: "the tenth call" in the docstrings
+MOST_CHANGES = 9  # rounds with such a change, after the first round: "the tenth call" in the docstrings
 
 _innermost: Final[dict[int, Watch]] = {}
-"""By thread: the operation in whose callback it is. No slot: each thread has its own place."""
+"""Thread -> the innermost operation whose callback it is running. Not a slot: each thread has its own entry."""
 
 
 class Watch:
-    """One operation on one key, which counts in how many rounds its thread has changed that key."""
+    """One operation on one key. Counts the rounds in which its own thread has changed that key."""
 
     __slots__ = ("_above", "_changed", "_hash", "_rounds", "_trie")
 
@@ -30,13 +30,13 @@ class Watch:
         self._above: Watch | None = None
 
     def begin(self) -> None:
-        """Count, in this thread, from now on."""
+        """Start counting, in this thread."""
         me = threading.get_ident()
         self._above = _innermost.get(me)
         _innermost[me] = self
 
     def end(self) -> None:
-        """Count no more. Nothing to do if Ctrl-C came before `begin` had done anything."""
+        """Stop counting. Does nothing if Ctrl-C came before `begin` took effect."""
         me = threading.get_ident()
         if _innermost.get(me) is not self:
             return
@@ -46,7 +46,7 @@ class Watch:
             _innermost[me] = self._above
 
     def end_round(self, operation: str, key: Any, equal: Callable[[Any, Any], Any] | None) -> None:
-        """After a round that came to nothing. RuntimeError where that was this thread's own doing too often."""
+        """End a round that failed. Raises RuntimeError if this thread itself has made too many rounds fail."""
         changed, self._changed = self._changed, []
         for one in changed:
             if one is key or (one == key if equal is None else equal(one, key)):
@@ -55,17 +55,17 @@ class Watch:
         if self._rounds == MOST_CHANGES:
             raise RuntimeError(
                 f"{operation}: what it called for {key!r} has changed that same key in every one of "
-                f"{MOST_CHANGES + 1} attempts, and would be in its own way for ever"
+                f"{MOST_CHANGES + 1} attempts; it would never succeed"
             )
 
 
 def is_watching() -> bool:
-    """Tell whether this thread is in a callback of an operation that counts."""
+    """Tell whether this thread is in a callback of an operation that counts changes."""
     return threading.get_ident() in _innermost
 
 
 def note_change(trie: Any, key: Any, hash: int) -> None:
-    """This thread has changed a key of `trie`: those that it is in a callback of are told."""
+    """Tell the operations whose callbacks this thread is running that it has changed a key of `trie`."""
     watch = _innermost.get(threading.get_ident())
     while watch is not None:
         if watch._trie is trie and watch._hash == hash:

@@ -1,8 +1,8 @@
-"""The portable body of the slot: no C code of ours, for interpreters with a GIL where nothing could be compiled.
+"""The portable body of the slot, without C code of ours: for interpreters with a GIL, if nothing could be compiled.
 
-An atomic 64-bit *ticket* (from the `atomics` package) decides; a table maps tickets to objects. Tickets are never
-used twice, so a compare-and-set of tickets has no ABA, and whoever finds that a ticket has left the table knows that
-the slot has moved on.
+The slot is an atomic 64-bit *ticket* (from the `atomics` package), and a table maps tickets to objects. No ticket is
+used twice, so a compare-and-set of tickets has no ABA problem. A thread that does not find its ticket in the table
+knows that the slot has changed.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import atomics
 
-_tickets = itertools.count(1)  # next() is one step under the GIL
+_tickets = itertools.count(1)  # next() is atomic under the GIL
 
 
 class Slot:
@@ -46,8 +46,8 @@ class Slot:
         try:
             return self._ticket.load()  # type: ignore[no-any-return]
         except ValueError:
-            # The collector is finalising a cycle that this slot is part of, and has begun with the ticket. Only its
-            # thread can be here, in somebody's finalizer.
+            # The collector is finalising a cycle that contains this slot, and has already finalised the ticket. Only
+            # the collector's thread can be here, in a finalizer.
             return next(iter(self._objects))
 
     def _swing(self, ticket: int, new: int) -> bool:
@@ -66,11 +66,11 @@ class Slot:
             except KeyError:
                 continue  # as in load
             self._objects[new] = desired
-            # Success: `desired` is the value, and `ticket` will never be the slot's again.
+            # Success: `desired` is the value, and the slot will never hold `ticket` again.
             if self._swing(ticket, new):
                 del self._objects[ticket]
                 return True
-            del self._objects[new]  # another thread won; perhaps with the same object, so look again
+            del self._objects[new]  # another thread won, perhaps with the same object: look again
 
 
 class AtomicReference:
@@ -95,5 +95,5 @@ class AtomicReference:
 
 
 def drain() -> int:
-    """Nothing waits for release here: a replaced value is dropped at once."""
+    """Return 0: a replaced value is dropped at once, so nothing waits for release."""
     return 0

@@ -10,7 +10,7 @@ cdef extern from "row.h" nogil:
 
 
 cdef class Row:
-    cdef Py_ssize_t size    # where CPython keeps the number of items
+    cdef Py_ssize_t size    # at the offset where CPython keeps the number of items
 
 
 cdef Row new_row(Py_ssize_t size)

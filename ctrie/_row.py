@@ -1,6 +1,6 @@
 """A row of slots: several places that threads may change, in one object.
 
-This is the interpreted text; in the compiled body (`_row.pyx`) the places stand in the object itself (`row.h`), eight
+This is the interpreted text; in the compiled body (`_row.pyx`) the slots are part of the object itself (`row.h`), eight
 bytes each.
 """
 
@@ -12,7 +12,7 @@ from ctrie._slot import Slot, compare_and_set, initialise, load, peek
 
 
 class Row:
-    """`size` slots, which hold None at first."""
+    """`size` slots, which initially hold None."""
 
     __slots__ = ("_slots", "size")
     size: int
@@ -33,15 +33,15 @@ def _empty_slot() -> Slot:
 
 
 def load_at(row: Row, place: int) -> Any:
-    """As `load`, of the slot with `place` others before it."""
+    """As `load`, for slot number `place`."""
     return load(row._slots[place])
 
 
 def peek_at(row: Row, place: int) -> Any:
-    """As `peek`, of the slot with `place` others before it."""
+    """As `peek`, for slot number `place`."""
     return peek(row._slots[place])
 
 
 def compare_and_set_at(row: Row, place: int, expected: object, desired: object) -> bool:
-    """As `compare_and_set`, in the slot with `place` others before it."""
+    """As `compare_and_set`, for slot number `place`."""
     return compare_and_set(row._slots[place], expected, desired)

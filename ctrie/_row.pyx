@@ -1,4 +1,4 @@
-"""The compiled body of _row.py, which is the text to read; row.h says where the places are."""
+"""The compiled body of _row.py, which is the text to read; row.h describes the layout."""
 
 from cpython.object cimport PyObject, PyTypeObject
 

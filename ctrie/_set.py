@@ -13,12 +13,12 @@ _NEW: Final = object()
 
 
 def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
-    """Return the operands of an operator of collections.abc, which looks at them several times, at one instant each."""
+    """Return the operands, each as of one instant: an operator of collections.abc reads them several times."""
     return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
 
 
 def _of_members(cls: type[CtrieSet], members: Ctrie) -> CtrieSet:
-    """Unpickle. A function by name, since an unpickler that admits only this package would refuse `getattr`."""
+    """Unpickle. A module-level function, since an unpickler that admits only this package would refuse `getattr`."""
     return cls._of(members)
 
 
@@ -26,8 +26,8 @@ class CtrieSet(MutableSet[Any]):
     """A concurrent set that any number of threads use without locks, with snapshots in constant time.
 
     `CtrieSet(iterable=(), /, *, hash=None, equal=None)` is a `MutableSet`. `add`, `discard`, `remove` and `in` are
-    linearizable and lock-free, O(log n) with base 64; whatever looks at all of it looks at one instant. The set
-    operators return a new CtrieSet with the same `hash` and `equal`.
+    linearizable and lock-free, O(log n) with base 64; an operation on the whole set sees one instant. The set operators
+    return a new CtrieSet with the same `hash` and `equal`.
 
     >>> s = CtrieSet("abc")
     >>> before = s.readonly_snapshot()
@@ -65,7 +65,7 @@ class CtrieSet(MutableSet[Any]):
         return other
 
     def _from_iterable(self, iterable: Iterable[Any]) -> CtrieSet:  # type: ignore[override]
-        """What the operators of collections.abc build their results with: keeps hash and equality."""
+        """Build the results of the operators of collections.abc, with this set's hash and equality."""
         empty = self._members.snapshot()
         empty.clear()
         empty.update((member, None) for member in iterable)
@@ -80,7 +80,7 @@ class CtrieSet(MutableSet[Any]):
         return self._members.pop(value, _NEW) is not _NEW
 
     def remove(self, value: Any) -> None:
-        """Remove `value`, or raise KeyError if it is not there. Of several threads that remove it, one succeeds."""
+        """Remove `value`, or raise KeyError if it is not there. If several threads remove it, one succeeds."""
         if not self.discard(value):
             raise KeyError(value)
 
@@ -96,7 +96,7 @@ class CtrieSet(MutableSet[Any]):
         return value in self._members
 
     def contains_many(self, values: Iterable[Any]) -> list[bool]:
-        """Return for each of many values whether it is in the set, in their order; see `Ctrie.get_many`.
+        """Return, for each of many values in their order, whether it is in the set; see `Ctrie.get_many`.
 
         >>> CtrieSet("ab").contains_many("bc")
         [True, False]
@@ -132,7 +132,7 @@ class CtrieSet(MutableSet[Any]):
         return MutableSet.__gt__(*_at_rest(self, other))
 
     def isdisjoint(self, other: Iterable[Any]) -> bool:
-        """Return whether no member of `other` is in the set, all of one instant. O(len(other))."""
+        """Return whether no member of `other` is in the set, as of one instant. O(len(other))."""
         return MutableSet.isdisjoint(*_at_rest(self, other))
 
     def __and__(self, other: Iterable[Any]) -> CtrieSet:
@@ -172,7 +172,7 @@ class CtrieSet(MutableSet[Any]):
         return super().__ixor__(other)  # type: ignore[arg-type]
 
     def _refuse_if_read_only(self) -> None:
-        """Raise now what the mixins would only raise on the first member that they have to change."""
+        """Raise the TypeError now. The mixins would raise it only at the first member that they have to change."""
         self._members.update()
 
     def __repr__(self) -> str:
@@ -193,7 +193,7 @@ class CtrieSet(MutableSet[Any]):
         return ((member, old is _NEW) for member, old, _ in self._members.diff(older._members, _NEW))
 
     def split(self, n: int) -> list[Iterator[Any]]:
-        """Return up to `n` iterators that between them yield one instant's members, each once."""
+        """Return up to `n` iterators that together yield one instant's members, each once."""
         return [(member for member, _ in part) for part in self._members.split(n)]
 
     def __copy__(self) -> CtrieSet:

@@ -1,8 +1,8 @@
 """The seam: the body of the slot that the interpreted twin runs on.
 
-Compiled modules take the native slot from `_native.pxd`. Interpreted ones take it from here: `native` where it was
-built, else `portable` where the `atomics` package is installed; the environment variable CTRIE_SLOT asks for one by
-name. A schedule explorer puts a module of its own in this one's place before it imports the interpreted twin.
+Compiled modules take the native slot from `_native.pxd`. Interpreted modules take it from here: `native` if it was
+built, else `portable` if the `atomics` package is installed. The environment variable CTRIE_SLOT selects one by name. A
+schedule explorer replaces this module by its own before it imports the interpreted twin.
 """
 
 import importlib
@@ -28,7 +28,7 @@ def _choose() -> Any:
             if wanted == "native":
                 raise ImportError(_HELP) from None
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        raise ImportError(_HELP)  # the portable table relies on the GIL
+        raise ImportError(_HELP)  # the portable slot relies on the GIL
     try:
         return importlib.import_module("ctrie._portable")
     except ImportError:
@@ -62,29 +62,29 @@ initialise = Slot.initialise
 
 
 def borrow(thing: Any) -> Any:
-    """Return what stands for `thing` where somebody else holds it for as long: in the compiled twin no reference, since
-    to count one would be to write where all threads write."""
+    """Return `thing` as a borrowed reference, for the time that something else holds it. The compiled twin counts no
+    reference: all threads would write to that count."""
     return thing
 
 
 def borrowed(thing: Any) -> Any:
-    """Return what was borrowed."""
+    """Return a counted reference to something borrowed."""
     return thing
 
 
 def pin() -> None:
-    """From here to `unpin` nothing that `peek` returns is released. In between no Python code runs, nothing is
-    allocated, and no reference dropped. For the compiled twin, as is `unpin`."""
+    """Keep everything that `peek` returns from being released, until `unpin`. In between run no Python code, allocate
+    nothing, and drop no reference. Only the compiled twin needs `pin` and `unpin`."""
 
 
 def unpin() -> None:
-    """End what `pin` began."""
+    """End the effect of `pin`."""
 
 
 peek = methodcaller("load")
-"""As `load`, but what it returns is borrowed, and there only for as long as the thread is pinned."""
+"""As `load`, but the result is borrowed: it is valid only while the thread is pinned."""
 
 
 def is_exactly(thing: Any, kind: type) -> bool:
-    """Tell whether something borrowed is of this very type."""
+    """Tell whether something borrowed is of exactly this type."""
     return type(thing) is kind

@@ -39,7 +39,7 @@ class ItemsView(collections.abc.ItemsView[K, V]):
 
 
 def pairs_of(mapping_or_pairs: Any) -> Iterable[tuple[Any, Any]]:
-    """Return the pairs of whatever `dict.update` takes."""
+    """Return the pairs of any argument that `dict.update` accepts."""
     if hasattr(mapping_or_pairs, "items"):
         return mapping_or_pairs.items()  # type: ignore[no-any-return]
     if hasattr(mapping_or_pairs, "keys"):
@@ -48,7 +48,7 @@ def pairs_of(mapping_or_pairs: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def not_a_pair(item: Any, number: int, refusal: Exception) -> Exception:
-    """Return what to raise where item `number` of what was to be stored could not be taken apart into key and value."""
+    """Return the exception for an item that could not be unpacked into key and value; `number` is its position."""
     what = "a pair has two parts, key and value" if isinstance(refusal, ValueError) else "not a (key, value) pair"
     return type(refusal)(f"item {number} of what a Ctrie is to hold is {item!r:.60}: {what}")
 

@@ -11,10 +11,10 @@ wrong with them.
     outcome = stress.run(MyCounter, CounterSpec(), [("increment",), ("value",)], threads=2, duration=5)
     assert outcome, outcome.report()
 
-`run` lets threads meet by chance, `explore` under every schedule. `docs/stress.md` is the manual. `python -m stress` is
-the command line, and `stress.plugin` the pytest plugin.
+`run` lets threads meet by chance; `explore` executes every schedule. `docs/stress.md` is the manual. `python -m stress`
+is the command line, and `stress.plugin` the pytest plugin.
 
-What is named here is imported when it is first used, so that whoever only has it installed pays nothing.
+Each name below is imported when it is first used, so an installation that does not use it pays nothing.
 """
 
 from importlib import import_module as _import_module
@@ -110,7 +110,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What is named `name`, imported."""
+    """Import and return the object named `name`."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'stress' has no attribute {name!r}")
     if _find_spec("sortedcontainers") is None:

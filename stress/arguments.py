@@ -12,7 +12,7 @@ T = TypeVar("T", int, float)
 
 
 def positive(kind: Callable[[str], T]) -> Callable[[str], T]:
-    """The `type` of an argument that is a number of this kind and more than 0.
+    """The `type` of an argument that is a number of this kind, greater than 0.
 
     >>> positive(float)("1.5")
     1.5
@@ -20,7 +20,7 @@ def positive(kind: Callable[[str], T]) -> Callable[[str], T]:
 
     def number(text: str) -> T:
         value = kind(text)
-        if not value > 0:  # which holds for NaN as well
+        if not value > 0:  # true for NaN, too
             raise ArgumentTypeError(f"must be more than 0, not {text}")
         return value
 

@@ -1,14 +1,14 @@
-"""Histories: which operations were called on a shared object, by whom, when, and what they answered.
+"""Histories: the operations that threads called on a shared object, with their times and answers.
 
-A history is the evidence that a checker judges. It holds one `Operation` per call, not one event for the call
-and one for the return, so that pairing cannot go wrong. Times are ticks of one clock that all threads share;
-only their order matters. A call that happens at the very tick of a return counts as overlapping it: that can
-hide a violation and never invents one.
+A history is the evidence that a checker judges. It holds one `Operation` per call, instead of one event for the call
+and one for the return, so the two cannot be paired wrongly. Times are ticks of one clock that all threads share;
+only their order matters. A call at the same tick as a return counts as overlapping it. That can hide a violation, but
+never makes one up.
 
 Three kinds of operation:
 
-* completed, with the answer that was seen;
-* completed, with an answer that nobody recorded (`UNSEEN`);
+* completed, with a known answer;
+* completed, with an answer that was not recorded (`UNSEEN`);
 * pending (`returned is None`): it may take effect at any time after its call, or never.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 
 Time = int | float
 Call = tuple[str, tuple[Any, ...]]
-"""A call that is to be made: the name of a method, and its arguments."""
+"""A call to make: the name of a method, and its arguments."""
 
 
 class _Unseen(Enum):
@@ -49,7 +49,7 @@ class _Unseen(Enum):
 
 
 UNSEEN: Final = _Unseen.UNSEEN
-"""The result of an operation whose answer nobody recorded: every answer is possible."""
+"""The result of an operation whose answer was not recorded: every answer is possible."""
 
 
 class HistoryError(ValueError):
@@ -73,7 +73,7 @@ class Raised:
 
     @classmethod
     def of(cls, error: BaseException) -> Raised:
-        """The result that stands for `error`."""
+        """The result that represents `error`."""
         return cls(type(error).__name__, str(error))
 
     def __repr__(self) -> str:
@@ -82,9 +82,7 @@ class Raised:
 
 @dataclass(frozen=True)
 class Opaque:
-    """An object of some class of the user's, as it is known after a journey through a file: by its `repr`
-    alone.
-    """
+    """An object of a user's class, read back from a file: only its `repr` is known."""
 
     text: str
 
@@ -93,7 +91,7 @@ class Opaque:
 
 
 class Operation(NamedTuple):
-    """One call on the shared object: `thread` called `op(*args)` at `call`, and saw `result` at `returned`
+    """One call on the shared object: `thread` called `op(*args)` at `call`, and got `result` at `returned`
     (None: pending).
     """
 
@@ -107,17 +105,17 @@ class Operation(NamedTuple):
 
     @property
     def pending(self) -> bool:
-        """Whether nobody saw this operation return: it may take effect at any later time, or never."""
+        """Whether this operation did not return: it may take effect at any later time, or never."""
         return self.returned is None
 
     def describe(self) -> str:
-        """The call and its answer as a person writes them: ``get('a') -> 1``."""
+        """The call and its answer in short form: ``get('a') -> 1``."""
         call = f"{self.op}({', '.join(map(show, self.args))})"
         return f"{call} never returned" if self.pending else f"{call} -> {show(self.result)}"
 
 
 def show(value: Any) -> str:
-    """`value` as a person writes it: sets in braces and in order.
+    """`value` in short form, with sets in braces and sorted.
 
     >>> show(frozenset({("b", 2), ("a", 1)}))
     "{('a', 1), ('b', 2)}"
@@ -131,7 +129,7 @@ def show(value: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class History:
-    """Operations in the order of their calls, with what is known of their origin in `header`.
+    """Operations in the order of their calls. `header` tells their origin.
 
     Keys of `header` that this package writes and reads: `spec` (name), `initial` (start state), `clock`,
     `python`, `gil`, `switch_interval`, `seed`, `threads`, `workload`. All are optional.
@@ -159,7 +157,7 @@ class History:
 
 
 def overlapping(operations: Iterable[Operation]) -> set[int]:
-    """The ids of the operations that ran while another thread's was running. O(n log n)."""
+    """The ids of the operations that ran while another thread's operation was running. O(n log n)."""
     ordered = sorted(operations, key=lambda operation: operation.call)
     found: set[int] = set()
     latest: Operation | None = None
@@ -178,8 +176,8 @@ def _returns_later(one: Operation, other: Operation) -> bool:
 
 
 def refuse_two_at_once(operations: Iterable[Operation]) -> None:
-    """A thread does one thing after another. (What nobody saw return is another matter: the thread may have given it
-    up.) O(n log n).
+    """Refuse a history in which a thread begins a call during another one. (Pending operations are exempt: the thread
+    may have given them up.) O(n log n).
 
     Raises:
         HistoryError: a thread is in two calls at once.
@@ -199,7 +197,7 @@ _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, Raised, Opa
 
 
 def freeze(value: Any) -> Hashable:
-    """An immutable equal of `value`, to be compared later: lists become tuples, sets frozen sets, mappings
+    """An immutable value equal to `value`, for later comparison: lists become tuples, sets frozen sets, mappings
     frozen sets of pairs.
 
     Raises:
@@ -239,13 +237,13 @@ def _unchanging(value: Any) -> Hashable:
 
 
 def renumbered(operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """The operations in the order of their calls, with ids 0, 1, 2 and so on."""
+    """The operations in the order of their calls, with ids 0, 1, 2, ..."""
     ordered = sorted(operations, key=lambda operation: operation.call)
     return tuple(operation._replace(id=number) for number, operation in enumerate(ordered))
 
 
 def until(operations: Iterable[Operation], moment: Time) -> list[Operation]:
-    """What could be known at `moment`: later calls are gone, and what returned later is pending."""
+    """The history as known at `moment`: later calls are removed, and operations that returned later are pending."""
     return [
         each if each.returned is not None and each.returned <= moment else each._replace(returned=None, result=UNSEEN)
         for each in operations

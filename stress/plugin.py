@@ -1,5 +1,5 @@
-"""The pytest plugin, which an installation registers by itself: a fixture that puts an object under stress and a marker
-that says how; and a fixture that puts it under every schedule.
+"""The pytest plugin, which is registered on installation. It has a fixture that puts an object under stress, a marker
+for that fixture's settings, and a fixture that executes every schedule.
 
     def test_counter(linearizable):
         linearizable(MyCounter, CounterSpec(), [("increment",), ("value",)])
@@ -10,9 +10,9 @@ that says how; and a fixture that puts it under every schedule.
     def test_stack(every_schedule):
         every_schedule(MyStack, StackSpec(), [[("push", 1)], [("push", 2), ("pop",)]])
 
-A test fails if anything is refuted, an operation hangs, an invariant breaks, or a history could not be
-judged. The message begins with the seed. `--stress-seed` and `--stress-duration` overrule what tests say, to
-look at a failure again or to look longer.
+A test fails if a history is refuted, an operation hangs, an invariant breaks, or a history could not be judged. The
+message begins with the seed. `--stress-seed` and `--stress-duration` override the settings of the tests, to repeat a
+failure or to run longer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers", "stress(**settings): settings of stress.run for the `linearizable` fixture of a test"
     )
@@ -56,8 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def linearizable(request: pytest.FixtureRequest, tmp_path: Path) -> Linearizable:
-    """`linearizable(factory, spec, operations, **settings)`: `stress.run`, and the test fails unless all is
-    well.
+    """`linearizable(factory, spec, operations, **settings)`: calls `stress.run`; the test fails unless the outcome is
+    true.
     """
 
     def under_stress(
@@ -73,8 +73,8 @@ def linearizable(request: pytest.FixtureRequest, tmp_path: Path) -> Linearizable
 
 @pytest.fixture
 def every_schedule(request: pytest.FixtureRequest) -> EverySchedule:
-    """`every_schedule(factory, spec, threads, **settings)`: `stress.explore`, and the test fails unless all is well.
-    Neither the marker nor `--stress-duration` speaks of it: what it has to do has an end.
+    """`every_schedule(factory, spec, threads, **settings)`: calls `stress.explore`; the test fails unless the outcome
+    is true. The marker and `--stress-duration` have no effect on it: an exploration ends by itself.
     """
 
     def under_every_schedule(
@@ -90,7 +90,7 @@ def every_schedule(request: pytest.FixtureRequest) -> EverySchedule:
 
 
 def _settings(request: pytest.FixtureRequest, given: dict[str, Any]) -> dict[str, Any]:
-    """What the command line says goes before what the call says, and that before the marker."""
+    """The settings: the command line takes precedence over the call, and the call over the marker."""
     settings: dict[str, Any] = {"duration": 2.0, "seed": SystemRandom().randrange(2**32)}
     for marker in reversed(list(request.node.iter_markers("stress"))):
         settings |= marker.kwargs

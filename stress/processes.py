@@ -1,11 +1,11 @@
-"""A supervised team of processes, for all that is done side by side.
+"""A supervised team of processes, for all work that is done in parallel.
 
-What a process of the team finds it sends. How far it is stands in memory that it shares with the first process, and
-stays there if it dies: counters (`Tally`), and a line about what it is at (`note`). A process that ends without having
-said that it is done has died, and so the team says (`Died`): by which signal or status, at what, and where all of its
-threads were, if the interpreter could still tell.
+A process of the team sends its findings to the first process. Its progress is in shared memory, where it remains if the
+process dies: counters (`Tally`), and a line that describes its present work (`note`). A process that ends before it has
+reported its end has died, and the team reports that (`Died`): the signal or exit status, the work, and the position of
+all its threads if the interpreter could still tell.
 
-Ctrl-C is for the first process alone.
+Only the first process handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from stress.verdicts import end_of_process
 __all__ = ["Died", "Patience", "Tally", "Team", "WorkFailed", "Worker", "default_processes", "gil_enabled"]
 
 _BEAT: Final = 0.1
-"""Seconds between two looks at the team."""
+"""Seconds between two checks of the team."""
 _NOTE: Final = 1_000
 _GRACE: Final = 2.0
-"""Seconds in which a process that is told to end has to."""
+"""Seconds that a process has to end after it was told to."""
 
 
 class WorkFailed(RuntimeError):
-    """A process of a team raised an exception that is no finding: a mistake in what it was given."""
+    """A process of a team raised an exception that is not a finding: its input was wrong."""
 
 
 class Died(NamedTuple):
@@ -54,8 +54,8 @@ class Died(NamedTuple):
 
 
 class Tally:
-    """Counters of a team, all 0 at first. Each process adds to a row of its own, so that none has to wait for another;
-    whoever reads adds the rows up.
+    """Counters of a team, all 0 at first. Each process adds to its own row, so that no process waits for another. A
+    reader adds up the rows.
 
     >>> tally = Tally(["rounds"], processes=2)
     >>> tally.add(0, "rounds", 3); tally.add(1, "rounds", 2)
@@ -78,7 +78,7 @@ class Tally:
 
 
 class Worker:
-    """What a process of the team has to do with the others: its `number`, `send`, and `note`."""
+    """What a process of the team has in common with the others: its `number`, `send`, and `note`."""
 
     def __init__(self, number: int, pipe: Connection, note: Any) -> None:
         self.number, self._pipe, self._note = number, pipe, note
@@ -89,7 +89,7 @@ class Worker:
         self._pipe.send(("sent", found))
 
     def note(self, text: str) -> None:
-        """Say what this process is at, in case that it dies. If the first one has died, nobody wants the rest."""
+        """Describe the present work, in case this process dies. Ends the process if the first process has died."""
         if os.getppid() != self._parent:
             os._exit(1)
         self._note.value = text.encode(errors="replace")[:_NOTE]
@@ -117,7 +117,7 @@ class _Member:
         return Died(self.number, self.process.exitcode, self.note.value.decode(errors="replace"), stacks)
 
     def end(self) -> None:
-        """End it, if it has not ended by itself."""
+        """End the process, if it has not ended by itself."""
         if self.process.is_alive():
             self.process.terminate()
             self.process.join(_GRACE)
@@ -129,8 +129,8 @@ class _Member:
 
 
 class Team:
-    """Processes that each call `work(worker, *arguments)`, where `worker` is a `Worker`. To be used in a `with` block,
-    at whose end none of them is left.
+    """Processes that each call `work(worker, *arguments)`, where `worker` is a `Worker`. Use it in a `with` block: at
+    the end of the block no process is left.
     """
 
     def __init__(self, size: int, work: Callable[..., None], *arguments: Any) -> None:
@@ -155,7 +155,8 @@ class Team:
             member.end()
 
     def messages(self) -> Iterator[Any]:
-        """What the processes send, `Died` for each that dies, and None several times a second, until all have ended.
+        """Yield what the processes send, `Died` for each that dies, and None several times a second, until all have
+        ended.
 
         Raises:
             WorkFailed: `work` raised an exception.
@@ -166,7 +167,7 @@ class Team:
             for ready in {*ended, *list[Any](wait(list(running), timeout=_BEAT))}:
                 member = running[ready]
                 try:
-                    if ready in ended and not ready.poll():  # a process of its own may hold the other end
+                    if ready in ended and not ready.poll():  # a child of that process may hold the other end
                         raise EOFError
                     kind, told = ready.recv()
                 except (EOFError, OSError):
@@ -183,7 +184,7 @@ class Team:
             yield None
 
     def interrupt(self, number: int) -> None:
-        """Have a process die that goes no further, and say where its threads are."""
+        """Abort a process that makes no progress; it reports where its threads are."""
         process = self._members[number].process
         if process.pid is not None and process.is_alive():
             os.kill(process.pid, signal.SIGABRT)
@@ -196,18 +197,18 @@ def _run(
     work: Callable[..., None], number: int, pipe: Connection, note: Any, last_words: int, arguments: tuple[Any, ...]
 ) -> None:
     with pipe:
-        with suppress(OSError, ValueError):  # a process that was spawned has no such file
+        with suppress(OSError, ValueError):  # a spawned process has no such file
             faulthandler.enable(last_words)
         try:
             work(Worker(number, pipe, note), *arguments)
-        except Exception as error:  # noqa: BLE001 - whatever it was, the first process reports it
+        except Exception as error:  # noqa: BLE001 - the first process reports any exception
             pipe.send(("failed", _told(error)))
         else:
             pipe.send(("done", None))
 
 
 def _theirs(stacks: str) -> str:
-    """What `faulthandler` wrote, without the threads and the calls that are no business of users."""
+    """The output of `faulthandler`, without the threads and calls that are not the user's."""
     told: list[str] = []
     for block in filter(None, stacks.strip().split("\n\n")):
         head, *frames = block.splitlines()
@@ -218,7 +219,7 @@ def _theirs(stacks: str) -> str:
 
 
 def _told(error: Exception) -> str:
-    """An exception, and the line that raised it."""
+    """The exception, and the line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"
@@ -226,7 +227,7 @@ def _told(error: Exception) -> str:
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """Processes that begin here never see a Ctrl-C, for they inherit that it is held back; here it comes at the end."""
+    """Block Ctrl-C: processes that begin here inherit the block and never see it. Here it arrives at the end."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -238,27 +239,27 @@ def _ctrl_c_later() -> Iterator[None]:
 
 
 class Patience:
-    """Tells when something has not changed for so many seconds."""
+    """Tells when something has not changed for a number of seconds."""
 
     def __init__(self) -> None:
         self._seen: Any = None
         self._since = time.monotonic()
 
     def is_over(self, seen: Any, seconds: float) -> bool:
-        """Whether what is `seen` now was seen all the time for so long."""
+        """Whether `seen` has had the same value for at least so many seconds."""
         if seen != self._seen:
             self._seen, self._since = seen, time.monotonic()
         return time.monotonic() - self._since > seconds
 
 
 def gil_enabled() -> bool:
-    """Whether threads of this interpreter take turns under a global lock."""
+    """Whether the threads of this interpreter take turns under a global lock."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def default_processes(threads: int) -> int:
-    """One process for each core where threads take turns; where they run in parallel, as many as the threads leave room
-    for.
+    """The number of processes: one for each core if threads take turns; if they run in parallel, one for each `threads`
+    cores.
     """
     cores = os.cpu_count() or 1
     return cores if gil_enabled() else max(1, cores // max(threads, 1))

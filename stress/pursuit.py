@@ -1,8 +1,8 @@
-"""From a finding of real threads to one that anybody can follow: the same fault in fewer calls, and its schedule.
+"""Reduces a finding of real threads: the same fault in fewer calls, and its schedule.
 
-The calls of the crucial window are executed again, by fresh threads on fresh objects, until they go wrong again; then
-without one of them, and so on, until none can go. What is left is handed to the explorer, which gives the schedule step
-by step, if the object goes through what it knows. Nothing has to be believed: what is told was executed and judged.
+Fresh threads execute the calls of the crucial window on fresh objects until the fault occurs again. Then they do so
+without one of the calls, and so on, until no call can be left out. The explorer gets the remaining calls and finds the
+schedule step by step, if it can explore the object. Every result has been executed and judged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from stress.verdicts import Verdict
 __all__ = ["pursue"]
 
 _MOST_CALLS: Final = 24
-"""In a window that is executed again: more would hardly go wrong in the same way."""
+"""The most calls of a window that is executed again: with more, the same fault would hardly occur again."""
 _TRIES: Final = 300
 _YIELDS: Final = (0.3, 0.1, 0.03)
 _BUDGET: Final = Budget(steps=100_000, seconds=1.0)
@@ -38,7 +38,7 @@ _PATIENCE: Final = 1.0
 
 
 def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> Outcome:
-    """The outcome, with the same fault in fewer calls if it can be found so in about so many seconds."""
+    """The outcome, with the same fault in fewer calls if that is found within about `seconds`."""
     history, judgement = outcome.history, outcome.judgement
     if history is None or judgement is None or judgement.failure is None or outcome.trouble:
         return outcome
@@ -63,7 +63,7 @@ def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> O
 
 
 def _calls_to(spec: Spec, before: Sequence[Operation], states: Sequence[State]) -> list[Call] | None:
-    """As few of the calls `before` as lead to one of these states, one after another. None if that is not to be had."""
+    """As few of the calls `before` as lead to one of these states, when made one after another. None if none do."""
     if spec.initial in states:
         return []
     for key in ("returned", "call"):
@@ -79,13 +79,13 @@ def _after(spec: Spec, calls: Sequence[Call]) -> State:
     try:
         for op, args in calls:
             state = spec.step(state, op, args)[0]
-    except Exception:  # noqa: BLE001 - a specification by `successors` alone has no step
+    except Exception:  # noqa: BLE001 - a specification that has only `successors` has no step
         return UNSEEN
     return state
 
 
 def _fewest_to(spec: Spec, state: State, calls: Sequence[Call]) -> list[Call]:
-    """The calls that lead to a state, without those, in ever smaller groups, that it does not take."""
+    """The calls that lead to a state, without those that are not needed; groups of calls, ever smaller, are tried."""
     kept, size = list(calls), len(calls)
     while size:
         at = 0
@@ -108,7 +108,7 @@ def _made(factory: Callable[[], Any], calls: Sequence[Call]) -> Any:
 
 
 def _started(workload: Workload, calls: Sequence[Call]) -> Workload:
-    """The workload, with objects on which the calls have been made."""
+    """The workload, with a factory that makes these calls on each object."""
     spec = copy(workload.spec)
     spec.initial = _after(workload.spec, calls)
     return replace(workload, factory=partial(_made, workload.factory, calls), spec=spec)
@@ -125,8 +125,8 @@ def _pursued(workload: Workload, calls: Sequence[Call], program: Program, deadli
 
 
 def _explored(workload: Workload, calls: Sequence[Call], program: Program, seconds: float) -> Report | None:
-    """What the explorer finds in these calls, if it can explore the object at all: on a fresh object, or else on one on
-    which the calls before have been made.
+    """The explorer's finding in these calls, if it can explore the object: on a fresh object, or else on an object on
+    which the earlier calls have been made.
     """
     threads = [as_arguments(each) for each in program]
     for before in ([], as_arguments(calls))[: 2 if calls else 1]:
@@ -135,7 +135,7 @@ def _explored(workload: Workload, calls: Sequence[Call], program: Program, secon
                 workload.factory, workload.spec, threads, at_start=before, check=workload.check, duration=seconds,
                 target=workload.target,
             ).found  # fmt: skip
-        except Exception:  # noqa: BLE001 - there is nothing to explore, or the object does not do the same each time
+        except Exception:  # noqa: BLE001 - there is nothing to explore, or the object is not deterministic
             return None
         if found is not None:
             return found
@@ -143,7 +143,7 @@ def _explored(workload: Workload, calls: Sequence[Call], program: Program, secon
 
 
 def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Program, History] | None:
-    """The program and what was seen, or a part of it that goes wrong too; None if it does not go wrong again."""
+    """The program or a part of it that shows a fault, with the history; None if the fault does not occur again."""
     history = _wrong_again(workload, program, deadline)
     if history is None:
         return None
@@ -159,7 +159,7 @@ def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Prog
 
 
 def _smaller(program: Program) -> Iterator[Program]:
-    """The program without one of its threads, or one of its calls; two threads are the least."""
+    """The program without one of its threads, or without one of its calls; at least two threads remain."""
     for number in range(len(program)):
         if len(program) > 2:
             yield (*program[:number], *program[number + 1 :])
@@ -171,7 +171,7 @@ def _smaller(program: Program) -> Iterator[Program]:
 
 
 def _wrong_again(workload: Workload, program: Program, deadline: float) -> History | None:
-    """A history of these calls that is not linearizable, if one comes about in some hundred attempts."""
+    """A history of these calls that is not linearizable, if one occurs in some hundred attempts."""
     for attempt in range(_TRIES):
         if time.monotonic() > deadline:
             return None

@@ -1,4 +1,4 @@
-"""Names of what lies in users' code: `module:attribute`, or `file.py:attribute`."""
+"""References to objects in users' code: `module:attribute`, or `file.py:attribute`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["found_at", "name_of", "spec_at"]
 
 
 def name_of(thing: Any) -> str:
-    """By what name a class or a function is found again; of a specification of this package, its own. Empty: by none.
+    """The name by which a class or function can be found again; empty if there is none. For a specification of this
+    package, its own name.
 
     >>> from stress import Counter
     >>> name_of(Counter())
@@ -34,10 +35,10 @@ def name_of(thing: Any) -> str:
 
 
 def found_at(reference: str) -> Any:
-    """What `module:attribute` or `file.py:attribute` stands for; the module is imported, the file is run.
+    """The object that `module:attribute` or `file.py:attribute` refers to; the module is imported, the file is run.
 
     Raises:
-        ValueError: there is no such thing; the message says what was looked for.
+        ValueError: there is no such object; the message says what was looked for.
     """
     place, _, names = reference.rpartition(":")
     if not place or not names:
@@ -67,7 +68,7 @@ def _run(file: str) -> Any:
 
 
 def spec_at(reference: str, options: Mapping[str, Any]) -> Spec:
-    """The specification that a reference stands for: a class of one, one, or something that has one as its `spec`.
+    """The specification that a reference stands for: a class of one, an instance, or an object with one as its `spec`.
     `options` may name another start state, as `initial`.
 
     Raises:

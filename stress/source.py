@@ -1,4 +1,4 @@
-"""Which code it was: files and digests of them, so that whoever replays something learns that the code has changed."""
+"""Source files and their digests, so that a replay can tell whether the code has changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST: Final = 4_000_000
 
 
 def digests(*written: Any) -> tuple[tuple[str, str], ...]:
-    """The source files of classes and functions, each with a digest; those of the standard library are left out."""
+    """The source files of classes and functions, each with a digest. Those of the standard library are left out."""
     files = dict.fromkeys(file for each in written for file in _files(each))
     return tuple((short_path(file), digest_of(file)) for file in files)
 
@@ -39,19 +39,19 @@ def _files(written: Any) -> Iterable[str]:
 
 
 def is_ours(file: str) -> bool:
-    """Whether a file has to do with how threads are run, and not with what they do."""
+    """Whether a file belongs to the code that runs the threads, and not to the code that they run."""
     return file.startswith(_OURS)
 
 
 def short_path(file: str) -> str:
-    """The path of a file, from here if it lies below."""
+    """The path of a file, relative to the current directory if it is below it."""
     path = Path(file).resolve()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 @functools.lru_cache(maxsize=256)
 def digest_of(file: str) -> str:
-    """A digest of a file's content; empty if it is not there, or is not the size of source code."""
+    """A digest of a file's content; empty if the file is missing or too large for source code."""
     path = Path(file)
     if not path.is_file() or path.stat().st_size > _LARGEST:
         return ""
@@ -59,7 +59,7 @@ def digest_of(file: str) -> str:
 
 
 def changed(code: Any) -> list[str]:
-    """What has become of the files that `digests` told of, in a few words for each that is not what it was."""
+    """A few words for each of the files from `digests` that is no longer the same."""
     told = []
     for each in code if isinstance(code, (tuple, list)) else ():
         if not (isinstance(each, (tuple, list)) and len(each) == 2 and all(isinstance(part, str) for part in each)):

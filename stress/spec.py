@@ -1,19 +1,17 @@
-"""What a specification is: a sequential object, as a function from a state and a call to the next state and
-the answer.
+"""Specifications: a sequential object, as a function from a state and a call to the next state and the answer.
 
-Ten lines make one (`docs/stress.md`): a start state and `step`. The other methods are optional, and each buys
+A specification needs ten lines (`docs/stress.md`): a start state and `step`. The other methods are optional. Each adds
 speed or clarity:
 
-* `is_read_only` lets the checker take an operation at the first moment where it fits and never come back to
-  it;
+* `is_read_only` lets the checker take an operation at the first moment where it fits and never reconsider it;
 * `elements`, `footprint` and `restrict` let it split a history into parts that share nothing (Herlihy and
   Wing's locality);
-* `project` lets it refute a history by looking at one element alone;
-* `shows`, `brings` and `content` let it refute an answer that shows what nobody had brought by then;
-* `glance` proposes a narrower object or a small refutation, where the search for either is hopeless;
+* `project` lets it refute a history by one element alone;
+* `shows`, `brings` and `content` let it refute an answer that shows something that was not in the object by then;
+* `glance` proposes a narrower object or a small refutation, where a search for either is hopeless;
 * `successors` is for operations with several possible outcomes, or with none (a lock that is taken cannot be
   acquired);
-* `normalise` says what of a raw answer counts; `read_event` reads the events of other tools' histories, and
+* `normalise` reduces a raw answer to the part that counts; `read_event` reads the events of other tools' histories, and
   `complaint` refuses calls in files that the object does not have.
 """
 
@@ -59,13 +57,13 @@ class _Waits(Enum):
 
 
 WAITS: Final[Any] = _Waits.WAITS
-"""What `step` returns for an operation that cannot take effect yet, and waits until it can: a `get` from an empty
+"""The result of `step` for an operation that cannot take effect yet, and waits until it can: a `get` from an empty
 queue, a `put` into a full one.
 """
 
 
 class SpecError(ValueError):
-    """A specification that contradicts itself, or cannot be used; the message names it, and the call."""
+    """A specification that contradicts itself, or cannot be used. The message names the specification and the call."""
 
 
 class Spec:
@@ -89,21 +87,19 @@ class Spec:
     read_only: ClassVar[frozenset[str]] = frozenset()
     """Operations that never change any state, whatever they answer."""
     vocabulary: ClassVar[frozenset[str]] = frozenset()
-    """The operations that exist; empty: not declared, so that a reader of files accepts every name."""
+    """The operations that exist. Empty: not declared, so a reader of files accepts every name."""
 
     parameters: ClassVar[Mapping[str, str]] = {}
-    """The parameters of operations, as they stand in Python: ``{"pop": "key, default=None"}``. An operation that
-    is not named here takes whatever it is given.
+    """The parameters of operations, written as in Python: ``{"pop": "key, default=None"}``. An operation that is not
+    named here accepts any arguments.
     """
 
     names_keys: ClassVar[bool] = False
-    """Whether the `:key` of an EDN event is the first argument of an operation, rather than the name of an
-    object of its own.
-    """
+    """Whether the `:key` of an EDN event is the first argument of an operation. If not, it names a separate object."""
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
-        """The state after `op(*args)` in `state`, and its answer; `WAITS` if it cannot take effect there, and the
-        caller waits. An exception as an answer is a `Raised`.
+        """The state after `op(*args)` in `state`, and its answer; `WAITS` if it cannot take effect there and the caller
+        has to wait. An exception as an answer is a `Raised`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what {op!r} does: define step()")
 
@@ -133,8 +129,8 @@ class Spec:
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """Whether `op(*args)`, if it answers `result`, can change *no* state at all.
 
-        It is not enough that it leaves some present state as it is: a blind write of the value that is
-        already there is no read. For `UNSEEN` it must hold whatever the answer was.
+        It is not enough that it leaves the present state unchanged: a blind write of the value that is already there is
+        not a read. For `UNSEEN` it must hold for every answer.
         """
         return op in self.read_only
 
@@ -153,11 +149,11 @@ class Spec:
         return EVERYTHING
 
     def restrict(self, state: Any, elements: Collection[Element]) -> State:
-        """`state` without what lies outside `elements`; may return it whole."""
+        """`state` without everything outside `elements`; it may also be returned whole."""
         return state  # type: ignore[no-any-return]
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        """What `operation` says about `element` alone, in the words of this same spec; None: nothing.
+        """What `operation` says about `element` alone, as an operation of this same spec; None: nothing.
 
         Whenever the operation is legal in a state, its projection must be legal in that state restricted to
         `element`.
@@ -165,45 +161,46 @@ class Spec:
         return None
 
     def shows(self, operation: Operation) -> Iterable[Hashable]:
-        """What is in the object when `operation` takes effect, or is brought by it, as its answer shows: values,
-        members, pairs of key and value.
+        """The content of the object that the answer shows: values, members, or pairs of key and value that were there
+        when `operation` took effect, or that it brought.
 
-        Whenever it takes a state to another one with this answer, all of it must be in the `content` of the first
-        or in what it `brings`.
+        Whenever the operation takes a state to another one with this answer, all of it must be in the `content` of the
+        first state or in what the operation `brings`.
         """
         return ()
 
     def brings(self, operation: Operation) -> Collection[Hashable] | _Everything:
-        """What `operation` may bring into the object: all that is in the `content` of a state after it, and not
-        in that of the state before. `EVERYTHING`: it cannot be told.
+        """What `operation` may bring into the object: everything that is in the `content` of a state after it, but not
+        before it. `EVERYTHING`: unknown.
         """
         return EVERYTHING
 
     def content(self, state: Any) -> Collection[Hashable]:
-        """What is in the object in `state`, in the words of `shows` and `brings`."""
+        """The content of the object in `state`, in the terms of `shows` and `brings`."""
         return ()
 
     def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
-        """What can be seen without a search, where one is hopeless: a narrower object, which allows nothing that this
-        one does not, and with which the search is quick; or an excerpt that may have no linearization.
+        """What can be told without a search, where a search is hopeless. Either a narrower object, which allows nothing
+        that this one does not and is quick to search; or an excerpt that may have no linearization.
         """
         return None
 
     def steps_like(self, base: type[Spec]) -> bool:
-        """Whether this object does as one of class `base`, so that what is known of that holds for it."""
+        """Whether this object behaves like one of class `base`, so that knowledge about that class applies to it."""
         mine = type(self)
         return mine.step is base.step and mine.successors is base.successors
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        """What of a raw answer counts, as an immutable value (`match` may answer in any order, say)."""
+        """The part of a raw answer that counts, as an immutable value (`match`, for example, may answer in any
+        order)."""
         return freeze(result)
 
     def describe(self, state: Any) -> str:
-        """`state` for a reader of reports."""
+        """`state` as a reader of reports sees it."""
         return show(state)
 
     def options(self) -> dict[str, Any]:
-        """The arguments that make this specification again, for the header of a file."""
+        """The arguments that make an equal specification, for the header of a file."""
         return {"initial": self.initial}
 
     def refusal(self, state: Any, operation: Operation) -> str:
@@ -219,8 +216,8 @@ class Spec:
         return f"would answer {show(answer)} in state {here}, and answered {show(operation.result)}"
 
     def complaint(self, operation: Operation) -> str | None:
-        """What is wrong with an operation that stands in a file, if this object has none like it: `step` and its
-        like need not be ready for it.
+        """The fault of an operation in a file, if this object has no such operation. `step` and the other methods need
+        not handle it.
 
         >>> from stress import Register
         >>> Register().complaint(Operation(0, 0, 1, 2, "cas", (3,), True))
@@ -236,7 +233,7 @@ class Spec:
         return None if least <= len(args) <= most else f"the call is {op}({self.parameters[op]}), not {given}"
 
     def knows(self, f: str) -> bool:
-        """Whether events of that name may tell of an operation; `read_event` decides."""
+        """Whether events of that name may describe an operation; `read_event` decides."""
         return not self.vocabulary or f in self.vocabulary
 
     def read_event(
@@ -250,8 +247,8 @@ class Spec:
             completed: the value of the completion; `UNSEEN` if it never completed or carries none.
             key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
 
-        By default a vector is a list of arguments, unless the operation takes only one, and the completion of
-        an update that only repeats them, or tells them for the first time, says nothing of the answer.
+        By default a vector is a list of arguments, unless the operation takes only one. The completion of an update
+        that only repeats the arguments, or is the first to give them, says nothing about the answer.
         """
         given = () if key is UNSEEN else (key,)
         if self._comes_late(f, invoked, completed, len(given)):
@@ -261,20 +258,20 @@ class Spec:
         return f, (*given, *self._arguments(f, invoked, len(given))), result
 
     def _comes_late(self, f: str, invoked: Any, completed: Any, given: int) -> bool:
-        """Whether only the completion of an update tells what its argument is."""
+        """Whether the argument of an update is known only from its completion."""
         least, _ = _arity(self.parameters[f]) if f in self.parameters else (0, None)
         is_asked = invoked is None or invoked is UNSEEN
         return is_asked and least > given and completed is not UNSEEN and not isinstance(completed, (bool, NoneType))
 
     def known(self, op: str, result: Hashable) -> Hashable:
-        """What the answer of an operation in an EDN history says: that of a read which is nil says nothing, for
-        those who write such histories mean by it that they do not know.
+        """The answer that an EDN history gives for an operation. A read of nil says nothing: in such histories it means
+        that the answer is unknown.
         """
         return UNSEEN if result is None and op in self.read_only else result
 
     def _arguments(self, f: str, invoked: Any, given: int) -> tuple[Hashable, ...]:
-        """The arguments that the value of an invocation holds, after `given` others: nil is one only where one is
-        wanted, and a vector is one where only one is possible.
+        """The arguments in the value of an invocation, after `given` other arguments. nil counts as an argument only
+        where one is wanted, and a vector as a single argument where only one is possible.
         """
         least, most = _arity(self.parameters[f]) if f in self.parameters else (0, None)
         if invoked is UNSEEN or most == given or (invoked is None and least <= given):
@@ -283,16 +280,16 @@ class Spec:
 
 
 _FROZEN: Final = frozenset({NoneType, bool, int, float, str, bytes, Raised, frozenset})
-"""Types of answers that are compared as they are."""
+"""Types of answers that are compared directly."""
 
 
 def _step(spec: Spec, state: Any, op: str, args: tuple[Any, ...]) -> str:
-    """A step as messages name it."""
+    """A step, in the words of a message."""
     return f"what {type(spec).__name__}.step({show(state)}, {op!r}, {show(args)}) returns"
 
 
 def _frozen_answer(spec: Spec, state: Any, op: str, args: tuple[Any, ...], answer: Any) -> Hashable:
-    """The answer of a step as a recorded one is kept: a list and a tuple of the same items are one answer."""
+    """The answer of a step in the form of a recorded one: a list and a tuple of the same items are one answer."""
     try:
         return freeze(answer)
     except TypeError:
@@ -303,7 +300,7 @@ def _frozen_answer(spec: Spec, state: Any, op: str, args: tuple[Any, ...], answe
 
 
 class Excerpt(NamedTuple):
-    """What the operations of a history say about some elements alone, in the words of the same spec: it has a
+    """What the operations of a history say about some elements alone, as operations of the same spec. It has a
     linearization whenever the history has one.
     """
 
@@ -319,15 +316,15 @@ def _arity(parameters: str) -> tuple[int, int]:
 
 
 def _are_same(one: Any, other: Any) -> bool:
-    """Whether two values are written alike: True is not 1."""
+    """Whether two values have the same type and value: True is not 1."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_are_same, one, other))
     return type(one) is type(other) and bool(one == other)
 
 
 def without_order(found: Sequence[Hashable]) -> Hashable:
-    """What counts of an answer that comes in any order: the set of what it has. With something in it twice, all of it
-    in its order, which no state answers.
+    """The part that counts of an answer in any order: the set of its items. If an item occurs twice, the whole answer
+    in its order, which no state gives.
 
     >>> without_order(["b", "a"]) == without_order(["a", "b"]), without_order(["a", "a"])
     (True, ('a', 'a'))
@@ -336,9 +333,7 @@ def without_order(found: Sequence[Hashable]) -> Hashable:
 
 
 class FrozenMap(dict[Hashable, Any]):
-    """An immutable, hashable dict for states: `put` and `without` make changed copies. Small maps are what it
-    is for.
-    """
+    """An immutable, hashable dict for states: `put` and `without` make changed copies. It is meant for small maps."""
 
     __slots__ = ("_hash",)
 
@@ -350,7 +345,7 @@ class FrozenMap(dict[Hashable, Any]):
             return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenMap, (dict(self),)  # not the hash: another process may hash strings otherwise
+        return FrozenMap, (dict(self),)  # without the hash: another process may hash strings differently
 
     def put(self, key: Hashable, value: Hashable) -> FrozenMap:
         """This map with `key` mapped to `value`."""
@@ -363,19 +358,19 @@ class FrozenMap(dict[Hashable, Any]):
         return FrozenMap((other, value) for other, value in self.items() if other != key)
 
     def only(self, keys: Collection[Hashable]) -> FrozenMap:
-        """The part of this map that lies in `keys`."""
+        """The part of this map whose keys are in `keys`."""
         return FrozenMap((key, value) for key, value in self.items() if key in keys)
 
 
 class PerKey(Spec):
-    """Many independent objects of one kind, told apart by the first argument of every operation."""
+    """Many independent objects of one kind. The first argument of every operation selects the object."""
 
     def __init__(self, inner: Spec) -> None:
         self.inner = inner
         self.initial: FrozenMap = FrozenMap()
 
     def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
-        """As the object of that key answers."""
+        """The successors for the object of that key."""
         key, *rest = args
         here = state.get(key, self.inner.initial)
         return [state.put(key, after) for after in self.inner.successors(here, op, tuple(rest), result)]
@@ -401,7 +396,7 @@ class PerKey(Spec):
         return state.only(elements)
 
     def refusal(self, state: FrozenMap, operation: Operation) -> str:
-        """As the object of that key refuses it."""
+        """The refusal by the object of that key."""
         key, *rest = operation.args
         return self.inner.refusal(state.get(key, self.inner.initial), operation._replace(args=tuple(rest)))
 

@@ -1,18 +1,20 @@
-"""Specifications are checked too, by brute force, the first time that a history is judged by one.
+"""Checks specifications by brute force, the first time that a history is judged by one.
 
-A checker believes what its specification says of itself: that an operation is `read_only`, which elements it touches
-(`footprint`), what it says of one of them (`project`), what it `shows` and `brings`. A word too much there refutes
-right objects, or lets wrong ones pass. So some states are visited first, along the history and at random, and all that
-is said of the operations of the history is held against what the operations do there:
+A checker relies on what a specification declares: that an operation is `read_only`, which elements it touches
+(`footprint`), what it says of one of them (`project`), what it `shows` and `brings`. A wrong declaration refutes
+correct objects, or accepts wrong ones. So some states are visited first, along the history and at random, and the
+declarations for the operations of the history are compared with what the operations do there:
 
-* states are immutable and hashable, and a step neither changes its state nor does otherwise the next time;
-* what is read-only changes no state;
-* operations with disjoint footprints do not notice each other, and need no more of a state than their footprint;
-* what is legal in a state is, projected on an element, legal in the state restricted to it, and has the same effect;
-* what is shown was there or was brought, and nothing else came in.
+* states are immutable and hashable, and a step neither changes its state nor gives a different result the next time;
+* a read-only operation changes no state;
+* operations with disjoint footprints do not affect each other, and depend only on the part of the state in their
+  footprint;
+* an operation that is legal in a state is, projected on an element, legal in the state restricted to that element, and
+  has the same effect;
+* everything shown was there or was brought, and nothing else was added.
 
-What is found is refused in one sentence. What is not found is not proved: a few thousand steps are looked at, which
-takes some ten milliseconds.
+A contradiction that is found is reported in one sentence. The check proves nothing: it looks at a few thousand steps,
+which takes some ten milliseconds.
 """
 
 from __future__ import annotations
@@ -30,17 +32,17 @@ __all__ = ["as_instance", "check_spec"]
 _STATES: Final = 24
 _CALLS: Final = 24
 _ANSWERS: Final = 4
-"""Answers to each call that are looked at."""
+"""Answers to each call that are checked."""
 _STEPS: Final = 6_000
 _WALK: Final = 200
-"""Operations of the history that are followed in search of states."""
+"""Operations of the history that are followed to find states."""
 
 _tested: dict[Any, Spec] = {}
-"""By what tells them apart, which may be where they lie in memory: so they are kept."""
+"""By identity, which may be an address in memory; so the specifications are kept alive."""
 
 
 def as_instance(spec: Any) -> Spec:
-    """`spec`, if it is a specification.
+    """`spec`, after a check that it is a specification.
 
     Raises:
         SpecError: it is something else, such as the class of one.
@@ -53,7 +55,7 @@ def as_instance(spec: Any) -> Spec:
 
 
 def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[State] | None = None) -> None:
-    """Hold what `spec` says of itself against what it does, unless that has been done for operations of these names.
+    """Compare the declarations of `spec` with its behaviour, unless that was done before for operations of these names.
     Specifications that come with the package are left to its own tests.
 
     Raises:
@@ -72,7 +74,7 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
 
 
 def _identity(spec: Spec) -> Hashable:
-    """What tells specifications apart: two of one class with equal attributes are alike."""
+    """The identity of a specification: two of one class with equal attributes are the same."""
     try:
         told = (type(spec), tuple(sorted(vars(spec).items())))
         hash(told)
@@ -92,11 +94,11 @@ def _hashable(spec: Spec, state: Any, what: str) -> None:
 
 
 class _Spent(Exception):
-    """So many steps have been looked at that it is enough."""
+    """The limit of steps has been reached."""
 
 
 class _SelfTest:
-    """The states that are visited, and what is asked in each."""
+    """The states to visit, and the checks in each."""
 
     def __init__(self, spec: Spec, operations: Sequence[Operation], starts: Sequence[State]) -> None:
         self._spec, self._starts, self._left = spec, list(starts), _STEPS
@@ -121,7 +123,7 @@ class _SelfTest:
     # The states, and the answers.
 
     def _after(self, state: State, operation: Operation) -> list[State]:
-        """Where an operation leads; nowhere, too, if it fails: the search tells of that, should it come there."""
+        """The states after an operation; none if the specification raises: the search reports that if it gets there."""
         self._left -= 1
         if self._left < 0:
             raise _Spent
@@ -131,15 +133,15 @@ class _SelfTest:
         except SpecError as error:
             if error.__cause__ is None:
                 raise
-            return []  # it raises: a state that the object never has may be beyond it
-        except Exception:  # noqa: BLE001 - so may it be beyond `successors`
+            return []  # it raises: the state may be one that the object never has
+        except Exception:  # noqa: BLE001 - the same holds for `successors`
             return []
         for each in found:
             _hashable(spec, each, f"the one after {_call(operation)} in state {show(state)}")
         return found
 
     def _states(self) -> list[State]:
-        """Some states: those that the history goes through if it is taken in the order of its calls, and others."""
+        """Some states: those of the history when its operations are taken in the order of their calls, and others."""
         found = dict.fromkeys(self._starts)
         for start in self._starts:
             state = start
@@ -159,13 +161,13 @@ class _SelfTest:
         return list(found)
 
     def _answers(self, call: Operation, states: Sequence[State]) -> list[Operation]:
-        """The call with answers that it has in some state, as recorded or as `step` gives them."""
+        """The call with answers that are possible in some state, as recorded or as given by `step`."""
         found = {call.result: call} if call.result is not UNSEEN else {}
         for state in states:
             try:
                 answer = self._spec.normalise(call.op, self._spec.step(state, call.op, call.args)[1])
                 found.setdefault(answer, call._replace(result=answer, returned=call.call + 1))
-            except Exception:  # noqa: BLE001 - it may have `successors` instead, or not go that way
+            except Exception:  # noqa: BLE001 - it may have `successors` instead, or not be able to take this step
                 continue
             if len(found) >= _ANSWERS:
                 break
@@ -177,7 +179,7 @@ class _SelfTest:
             found.update(dict.fromkeys(element for each in answered for element in self._spec.elements(each)))
         return list(found)
 
-    # What is asked.
+    # The checks.
 
     def _repeats(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
         for state in states:
@@ -188,7 +190,7 @@ class _SelfTest:
                 if show(state) != was:
                     self._refuse(call, f"changes the state that it is given, {was}: it must return a changed copy")
                 if first != [show(each) for each in self._after(state, asked)]:
-                    self._refuse(call, f"does not do the same twice in state {was}")
+                    self._refuse(call, f"does not have the same effect twice in state {was}")
 
     def _read_only(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
         spec = self._spec
@@ -198,7 +200,7 @@ class _SelfTest:
                     if spec.is_read_only(each.op, each.args, each.result):
                         changed = next((after for after in self._after(state, each) if after != state), state)
                         if changed != state:
-                            self._refuse(each, f"is said to be read-only, and turns {show(state)} into {show(changed)}")
+                            self._refuse(each, f"is declared read-only, but turns {show(state)} into {show(changed)}")
 
     def _footprints(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
         if type(self._spec).footprint is Spec.footprint:
@@ -221,18 +223,18 @@ class _SelfTest:
                 if whole != {spec.restrict(after, footprint) for after in self._after(part, each)}:
                     self._refuse(
                         each,
-                        f"is said to touch {show(frozenset(footprint))} alone, and does not do the same in state "
+                        f"is declared to touch only {show(frozenset(footprint))}, but does not do the same in state "
                         f"{show(state)} as in its part {show(part)}",
                     )
 
     def _commute(self, state: State, one: Operation, other: Operation) -> None:
-        """Whether it matters to `one` that `other`, which is said to touch other elements, has been."""
+        """Check that `one` does the same before and after `other`, which by declaration touches other elements."""
         for between in self._after(state, other)[:2]:
             if bool(self._after(state, one)) != bool(self._after(between, one)):
                 self._refuse(
                     one,
-                    f"is said to touch nothing that {_call(other)} does, and in state {show(state)} it matters whether "
-                    "that has been called",
+                    f"is declared to touch nothing that {_call(other)} touches, but in state {show(state)} it matters "
+                    "whether that has been called",
                 )
 
     def _projections(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
@@ -258,11 +260,11 @@ class _SelfTest:
         what = "nothing" if said is None else _call(said)
         if not allowed:
             self._refuse(
-                each, f"is possible in state {show(state)}, and what it says of {show(element)}, {what}, is not"
+                each, f"is possible in state {show(state)}, but its projection on {show(element)}, {what}, is not"
             )
         if restricts and any(spec.restrict(then, (element,)) not in allowed for then in after):
             self._refuse(
-                each, f"is said to be {what} to {show(element)}, and has another effect on it in state {show(state)}"
+                each, f"has the projection {what} on {show(element)}, but another effect on it in state {show(state)}"
             )
 
     def _contents(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
@@ -280,10 +282,10 @@ class _SelfTest:
                     known = [*there, *brought]
                     shown = next((some for some in spec.shows(each) if some not in known), None)
                     if shown is not None:
-                        self._refuse(each, f"shows {show(shown)}, which neither is in {show(state)} nor is brought")
+                        self._refuse(each, f"shows {show(shown)}, which is neither in {show(state)} nor brought")
                     came = next((some for then in after for some in spec.content(then) if some not in known), None)
                     if came is not None:
-                        self._refuse(each, f"brings {show(came)} in state {show(state)}, and is not said to")
+                        self._refuse(each, f"brings {show(came)} in state {show(state)}, but does not declare it")
 
     def _refuse(self, operation: Operation, reason: str) -> NoReturn:
         raise SpecError(f"{type(self._spec).__name__} contradicts itself: {_call(operation)} {reason}")
@@ -296,7 +298,7 @@ def _call(operation: Operation) -> str:
 
 
 def _one_of_each(operations: Iterable[Operation]) -> list[Operation]:
-    """Operations with different calls: some of each name, in turns."""
+    """Operations with different calls: some of each name, in turn."""
     by_name: dict[str, dict[Any, Operation]] = {}
     for operation in islice(operations, 10 * _WALK):
         by_name.setdefault(operation.op, {}).setdefault(operation.args, operation)

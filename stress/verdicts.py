@@ -1,6 +1,6 @@
 """One rule for every verdict, and the exit status that goes with it.
 
-Something wrong is a finding, whatever else is so. LINEARIZABLE is said only of what was completed, overlapped and
+A fault is a finding, whatever else happened. LINEARIZABLE is said only of what was completed, overlapped and was
 judged. For anything less there is a reason, and with a reason the verdict is UNKNOWN: it says nothing, good or bad.
 """
 
@@ -26,18 +26,18 @@ class Verdict(Enum):
 EXIT_STATUS: Final[Mapping[Verdict, int]] = MappingProxyType(
     {Verdict.LINEARIZABLE: 0, Verdict.ILLEGAL: 1, Verdict.UNKNOWN: 2}
 )
-"""0: all is judged, and right. 1: something is wrong. 2: nothing can be said."""
+"""0: all was judged, and right. 1: something is wrong. 2: nothing can be said."""
 
 
 def verdict_of(*, found: bool, missing: Sequence[str]) -> Verdict:
-    """The verdict, where `missing` are the reasons why no more than a part was completed, overlapped and judged."""
+    """The verdict. `missing` are the reasons why not everything was completed, overlapped and judged."""
     if found:
         return Verdict.ILLEGAL
     return Verdict.UNKNOWN if missing else Verdict.LINEARIZABLE
 
 
 def status_of(statuses: Sequence[int]) -> int:
-    """The exit status of several verdicts together: what is wrong goes first, then what is not known.
+    """The exit status for several verdicts together: wrong takes precedence, then unknown.
 
     >>> status_of([0, 2, 1]), status_of([0, 2]), status_of([0]), status_of([])
     (1, 2, 0, 2)
@@ -57,7 +57,7 @@ _NAMED: Final = {
 
 
 def end_of_process(exitcode: int | None) -> str:
-    """How a process ended that was to say more, in a few words.
+    """How a process ended prematurely, in a few words.
 
     >>> end_of_process(-11), end_of_process(3)
     ('ended by SIGSEGV (a segmentation fault)', 'ended by itself with exit status 3')

@@ -1,4 +1,4 @@
-"""What a type checker knows of this package. The compiled classes themselves cannot have type parameters."""
+"""The types of this package for type checkers. The compiled classes themselves cannot have type parameters."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
@@ -100,7 +100,7 @@ class SubscriptionTrie(Generic[_S]):
     def __bool__(self) -> bool: ...
     def __copy__(self) -> Self: ...
 
-# What `snapshot` returns: a SubscriptionTrie whose mutators raise, so nobody may call them.
+# The result of `snapshot`: a SubscriptionTrie whose mutators raise, so a call of one is a type error.
 @type_check_only
 class _Snapshot(SubscriptionTrie[_S]):
     def subscribe(self: Never, filter: str, subscriber: Any, **options: Any) -> bool: ...  # type: ignore[misc]
@@ -149,7 +149,7 @@ class TopicStore(MutableMapping[str, _V]):
     def check(self) -> None: ...
     def __copy__(self) -> Self: ...
 
-# What its `snapshot` returns.
+# The result of its `snapshot`.
 @type_check_only
 class _StoreSnapshot(TopicStore[_V]):
     def __setitem__(self: Never, topic: str, value: Any) -> None: ...  # type: ignore[misc]

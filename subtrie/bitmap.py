@@ -1,11 +1,10 @@
 """Bitmaps over numbered subscriptions, and the numbering itself.
 
-A bitmap is a set of numbers from 0 to `HIGHEST`; beyond its last set bit all bits are zero, without end.
-`Bitmap` is a roaring bitmap of the `pyroaring` package where that is installed, otherwise `IntBitmap`, on an
-int of Python. Both do the same, but an int is copied on every change: it serves some ten thousand subscriptions
-well.
+A bitmap is a set of numbers from 0 to `HIGHEST`. All bits after its last set bit are zero, without limit. `Bitmap` is a
+roaring bitmap of the `pyroaring` package if that is installed, otherwise `IntBitmap`, on a Python int. Both do the
+same, but an int is copied on every change: it is good for up to some ten thousand subscriptions.
 
-Bitmaps are not thread-safe while they change; one that nobody changes any more may be shared.
+Bitmaps are not thread-safe while they change. One that no longer changes may be shared.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class IntBitmap:
     """A bitmap on an int.
 
     :param numbers: the bits to set
-    :raises OverflowError: here and wherever a bit is set, cleared or looked at, its number is negative or above
+    :raises OverflowError: here and wherever a bit is set, cleared or read, if its number is negative or above
         `HIGHEST`
 
     >>> bitmap = IntBitmap([1, 5])
@@ -65,7 +64,7 @@ class IntBitmap:
         self._bits = 0
 
     def copy(self) -> IntBitmap:
-        """Return another bitmap of the same bits."""
+        """Return another bitmap with the same bits."""
         return self._of(self._bits)
 
     def __contains__(self, number: int) -> bool:
@@ -86,7 +85,7 @@ class IntBitmap:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IntBitmap) and self._bits == other._bits
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it is mutable
 
     def __and__(self, other: IntBitmap) -> IntBitmap:
         return self._of(self._bits & other._bits)
@@ -111,21 +110,21 @@ class IntBitmap:
         return self._of(~self._bits & (1 << _size(size)) - 1)
 
     def first(self) -> int | None:
-        """Return the first set bit, None where there is none."""
+        """Return the first set bit, or None."""
         return self.next(-1)
 
     def last(self) -> int | None:
-        """Return the last set bit, None where there is none."""
+        """Return the last set bit, or None."""
         return self.previous(self._bits.bit_length())
 
     def next(self, number: int) -> int | None:
-        """Return the first set bit after ``number``, None where there is none."""
+        """Return the first set bit after ``number``, or None."""
         number = max(number, -1)
         above = self._bits >> number + 1
         return number + (above & -above).bit_length() if above else None
 
     def previous(self, number: int) -> int | None:
-        """Return the last set bit before ``number``, None where there is none."""
+        """Return the last set bit before ``number``, or None."""
         size = min(max(number, 0), self._bits.bit_length())
         below = self._bits & (1 << size) - 1
         return below.bit_length() - 1 if below else None
@@ -141,12 +140,12 @@ class IntBitmap:
         return number + (above & -above).bit_length()
 
     def previous_zero(self, number: int) -> int | None:
-        """Return the last zero bit before ``number``, None where there is none."""
+        """Return the last zero bit before ``number``, or None."""
         size = min(max(number, 0), self._bits.bit_length())
         return number - 1 if size < number else self.complement(size).last()
 
     def serialise(self) -> bytes:
-        """Return the bits as bytes, which :func:`deserialise` turns back."""
+        """Return the bits as bytes, for :func:`deserialise`."""
         return _PLAIN + self._bits.to_bytes((self._bits.bit_length() + 7) // 8, "little")
 
 
@@ -185,19 +184,19 @@ else:
                 return RoaringBitmap(range(_size(size))) - self
 
             def first(self) -> int | None:
-                """Return the first set bit, None where there is none."""
+                """Return the first set bit, or None."""
                 return self.min() if self else None
 
             def last(self) -> int | None:
-                """Return the last set bit, None where there is none."""
+                """Return the last set bit, or None."""
                 return self.max() if self else None
 
             def next(self, number: int) -> int | None:
-                """Return the first set bit after ``number``, None where there is none."""
+                """Return the first set bit after ``number``, or None."""
                 return next(self.iter_equal_or_larger(max(number, -1) + 1), None) if number < HIGHEST else None
 
             def previous(self, number: int) -> int | None:
-                """Return the last set bit before ``number``, None where there is none."""
+                """Return the last set bit before ``number``, or None."""
                 before = self.range_cardinality(0, min(max(number, 0), HIGHEST + 1))
                 return self[before - 1] if before else None
 
@@ -219,7 +218,7 @@ else:
                 return zero
 
             def previous_zero(self, number: int) -> int | None:
-                """Return the last zero bit before ``number``, None where there is none."""
+                """Return the last zero bit before ``number``, or None."""
                 end = max(number, 0)
                 step = 1
                 while self._holds(end - step, end):
@@ -232,11 +231,11 @@ else:
                 return end - 1 if end else None
 
             def _holds(self, start: int, stop: int) -> bool:
-                """Whether all bits from ``start`` to before ``stop`` can be and are set."""
+                """Whether all bits from ``start`` to before ``stop`` are in range and set."""
                 return start >= 0 and stop <= HIGHEST + 1 and bool(self.contains_range(start, stop))
 
             def serialise(self) -> bytes:
-                """Return the bits as bytes, which :func:`deserialise` turns back."""
+                """Return the bits as bytes, for :func:`deserialise`."""
                 return _ROARING + self.serialize()
 
         Bitmap = RoaringBitmap
@@ -245,7 +244,7 @@ else:
 def deserialise(data: bytes) -> Bitmap:
     """Return the bitmap that ``serialise`` wrote, on either engine.
 
-    :raises ValueError: where that is not what the bytes are, or pyroaring is needed to read them and missing
+    :raises ValueError: if the bytes are not such a bitmap, or need pyroaring, which is not installed
 
     >>> list(deserialise(Bitmap([3, 70_000]).serialise()))
     [3, 70000]
@@ -262,7 +261,7 @@ def deserialise(data: bytes) -> Bitmap:
     engine: Any = Bitmap
     try:
         bitmap: Bitmap = engine.deserialize(data[len(_ROARING) :])
-    except IndexError as error:  # pyroaring's ValueError says what is wrong, its IndexError that there are no bytes
+    except IndexError as error:  # pyroaring's ValueError describes the fault, its IndexError means missing bytes
         raise ValueError("these bytes are no bitmap") from error
     return bitmap
 
@@ -275,13 +274,13 @@ def save(bitmap: Bitmap, path: str | Path) -> None:
 def load(path: str | Path) -> Bitmap:
     """Read a bitmap from a file that :func:`save` wrote.
 
-    :raises ValueError: where it is no such file
+    :raises ValueError: if it is not such a file
     """
     return deserialise(Path(path).read_bytes())
 
 
 class Numbering:
-    """Gives each subscription the lowest number that is free, so that bitmaps stay as short as they can.
+    """Gives each subscription the lowest free number, so that bitmaps stay as short as possible.
 
     >>> numbers = Numbering()
     >>> numbers.add(("a",), "ann"), numbers.add(("b",), "bob"), numbers.add(("a",), "ann")
@@ -299,7 +298,7 @@ class Numbering:
         self._subscribers: list[Any] = []
 
     def add(self, filter: Words, subscriber: Any) -> int | None:
-        """Number a subscription, or return None where it has a number already."""
+        """Number a subscription, or return None if it already has a number."""
         if (filter, subscriber) in self._number_of:
             return None
         number = self._used.first_zero()
@@ -314,7 +313,7 @@ class Numbering:
         return number
 
     def remove(self, filter: Words, subscriber: Any) -> int | None:
-        """Free the number of a subscription and return it, or None where it has none."""
+        """Free the number of a subscription and return it, or None if it has none."""
         number = self._number_of.pop((filter, subscriber), None)
         if number is not None:
             self._used.discard(number)
@@ -336,7 +335,7 @@ class Numbering:
         return iter(self._used)
 
     def check(self) -> None:
-        """Check that numbers and subscriptions belong to each other one to one."""
+        """Check that numbers and subscriptions correspond one to one."""
         assert sorted(self._number_of.values()) == list(self._used), "numbers in use differ from those given"
         for (filter, subscriber), number in self._number_of.items():
             assert self._filters[number] == filter, f"number {number} has another filter"

@@ -1,7 +1,7 @@
-"""Sets of subscriptions, and their differences, as what columns are made of.
+"""Sets of subscriptions, and their differences, as the data of columns.
 
-`walk` fills columns with all subscriptions of one instant; `Rows` with those that it is given. What they hand over are
-buffers in Arrow's layout, which anything that speaks Arrow can wrap.
+`walk` fills columns with all subscriptions of one instant; `Rows` holds those that are added to it. The results are
+buffers in Arrow's layout, which any Arrow library can wrap.
 
 >>> from subtrie import SubscriptionTrie
 >>> t = SubscriptionTrie()
@@ -62,7 +62,7 @@ _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Texts(Protocol):
-    """Gives texts to what is no string, integer or bool. What it raises leaves the columns unusable."""
+    """Gives texts to values that are not strings, integers or bools. If it raises, the columns are unusable."""
 
     def subscriber(self, subscriber: Any) -> str:
         """The text of a subscriber."""
@@ -80,9 +80,9 @@ class _NoTexts:
 
 
 class Rows:
-    """Columns that are filled row by row. One thread at a time: RuntimeError, where another is at it.
+    """Columns that are filled row by row. For one thread at a time: RuntimeError if another thread is using it.
 
-    :param ask: whether `texts` are asked for every subscriber, strings and integers, too
+    :param ask: whether `texts` are asked for every subscriber, including strings and integers
     """
 
     def __init__(self, dialect: Dialect, texts: Texts | None = None, ask: bool = False, *, _walk: Any = None) -> None:
@@ -90,33 +90,33 @@ class Rows:
         self._rows = buffers.new_rows(dialect, texts or _NoTexts(), ask) if _walk is None else _walk.rows
 
     def add(self, filter: str, group: str | None, subscriber: Any, options: Mapping[str, Any]) -> None:
-        """Add a subscription. `filter` is as it was subscribed, with the group of a shared one in it."""
+        """Add a subscription. `filter` is as it was subscribed; that of a shared subscription includes the group."""
         self._rows.begin()
         self._rows.spell_text(filter)
         self._rows.row(group, False, subscriber, dict(options) if options else None)
         self._rows.done()
 
     def fill(self, rows: int, text: int) -> bool:
-        """Go on with the walk until there are so many rows, or so many bytes of text; tell whether there may be more.
+        """Continue the walk until there are this many rows or bytes of text; tell whether there may be more.
 
-        O(rows). Nobody who changes the trie waits, nor is waited for.
+        O(rows). Threads that change the trie do not wait for it, nor does it wait for them.
         """
         return False if self._walk is None else bool(self._walk.fill(rows, text))
 
     @property
     def text(self) -> int:
-        """How many bytes the filters, subscribers and options of the rows have."""
+        """The number of bytes in the filters, subscribers and options of the rows."""
         return int(self._rows.text())
 
     @property
     def kinds(self) -> int:
-        """What the subscribers have been: `STRINGS`, `INTEGER_TEXTS` (strings that read as an integer does), `INTEGERS`
-        and `OTHERS`, or-ed."""
+        """The kinds of subscribers so far: `STRINGS`, `INTEGER_TEXTS` (strings that read like an integer), `INTEGERS`
+        and `OTHERS`, combined by or."""
         return int(self._rows.kinds)
 
     @property
     def option_kinds(self) -> dict[str, int]:
-        """The same of the values of each option, but for `INTEGER_TEXTS`; bools count as integers, None as nothing."""
+        """The same for the values of each option, without `INTEGER_TEXTS`. Bools count as integers, None as nothing."""
         return dict(self._rows.options.kinds)
 
     def taken(self) -> Columns:
@@ -125,7 +125,7 @@ class Rows:
 
 
 def walk(trie: SubscriptionTrie[Any], texts: Texts | None = None, ask: bool = False) -> Rows:
-    """Begin to fill columns with all subscriptions of one instant, which is that of the call. As `Rows`."""
+    """Begin to fill columns with all subscriptions as of the instant of this call. As `Rows`."""
     walked: Any = trie
     return Rows(trie.dialect, texts, ask, _walk=walked._columns(texts or _NoTexts(), ask))
 
@@ -141,12 +141,12 @@ class OptionColumn:
         self._options.add(dict(options) if options else None, options is not None)
 
     def taken(self) -> MapColumn:
-        """Return the column of what was added since the last call."""
+        """Return the column of the maps added since the last call."""
         return self._options.taken()
 
 
 def build(dialect: Dialect, *, exact: bool = False) -> Bulk:
-    """Begin to build a trie from rows, which nobody else sees before it is finished.
+    """Begin to build a trie from rows. No other thread sees the trie before it is finished.
 
     >>> bulk = build(Dialect("own", "/", "+", "#"))
     >>> bulk.add(["a/+", "b"], [1, 2], [None, {"qos": 1}])
@@ -157,7 +157,7 @@ def build(dialect: Dialect, *, exact: bool = False) -> Bulk:
 
 
 class Changed(NamedTuple):
-    """A difference of two instants: the options that a subscription has had and has, None where it was not there."""
+    """A difference between two instants: the options of a subscription before and after, None if it was not there."""
 
     filter: str
     group: str | None
@@ -167,7 +167,7 @@ class Changed(NamedTuple):
 
 
 def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Iterator[Changed]:
-    """Iterate over what is different in one trie from an older one: `SubscriptionTrie.diff`, with both sides' options.
+    """Iterate over the differences of a trie from an older one: `SubscriptionTrie.diff`, with both sides' options.
 
     >>> from subtrie import SubscriptionTrie
     >>> t = SubscriptionTrie()

@@ -1,13 +1,13 @@
 """Dialects: how a topic and a topic filter are written, checked and compared in AMQP, MQTT and NATS.
 
-A dialect is plain data (:class:`Dialect`), so that a user can make one of their own. Its methods turn text
-into words, refusing what the dialect refuses, and say what filters mean: which topics they match
-(:meth:`Dialect.matches`), whether two of them share a topic (:meth:`Dialect.overlaps`) and whether one covers
-another (:meth:`Dialect.subsumes`). These three are the reference that every matcher of this package is held
-to: short, exact, and polynomial whatever the number of wildcards.
+A dialect is plain data (:class:`Dialect`), so users can define their own. Its methods turn text into words and refuse
+what the dialect does not allow. They also define the meaning of filters: which topics they match
+(:meth:`Dialect.matches`), whether two of them share a topic (:meth:`Dialect.overlaps`) and whether one covers another
+(:meth:`Dialect.subsumes`). These three are the reference for every matcher of this package: short, exact, and
+polynomial for any number of wildcards.
 
-Two kinds of word are wild in a filter. *One word* (``*`` or ``+``) stands for exactly one word of a topic,
-*many words* (``#`` or ``>``) for any number of them from ``many_min`` on.
+A filter may have two kinds of wild words. *One word* (``*`` or ``+``) stands for exactly one word of a topic, *many
+words* (``#`` or ``>``) for any number of words, at least ``many_min``.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ Words: TypeAlias = tuple[str, ...]
 
 
 class _Pattern(NamedTuple):
-    """A filter in a normal form in which wild words that stand for the same topics look the same.
+    """A filter in a normal form, in which runs of wild words with the same meaning look the same.
 
-    Every run of wild words becomes the words it needs at least, followed by room for more where the run has
-    no end: ``*.#``, ``#.*`` and ``#.*.#`` are all "one word and room for more".
+    Every run of wild words becomes the number of words that it needs at least and, if the run has no upper limit, room
+    for more: ``*.#``, ``#.*`` and ``#.*.#`` are all "one word and room for more".
     """
 
     words: list[str | None]
     """The words needed, in order; None stands for any word."""
     room: set[int]
-    """Places between the needed words (0 is before the first) where any number of further words fits in."""
+    """Places between the needed words (0 is before the first) that have room for any number of further words."""
     elastic: set[int]
-    """Places inside or at an edge of a run without an end."""
+    """Places inside or at an edge of a run without an upper limit."""
 
     def starts_wild(self) -> bool:
         return 0 in self.room or (bool(self.words) and self.words[0] is None)
 
     def first_word(self) -> str | None:
-        """Return the word that all topics of this filter begin with, None where they differ."""
+        """Return the word with which all topics of this filter begin, or None if they differ."""
         return None if 0 in self.room or not self.words else self.words[0]
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """The rules of one family of brokers, as data. A class derived from it that splits texts in its own way is
-    asked for each of them, which takes many times as long.
+    """The rules of one family of brokers, as data. If a derived class splits texts in its own way, its methods are
+    called for every text, which takes many times as long.
 
-    :param name: what messages call it
+    :param name: its name in messages
     :param separator: the character between two words
     :param one_word: the word that stands for exactly one word
-    :param many_words: the word that stands for any number of words, or None where there is no such thing
+    :param many_words: the word that stands for any number of words, or None if the dialect has none
     :param many_min: the least number of words that ``many_words`` stands for: 0 or 1
     :param many_last: whether ``many_words`` is allowed as the last word only
     :param reserved_prefix: topics whose first word begins with this are not matched by a filter whose first
@@ -64,19 +64,19 @@ class Dialect:
         message
     :param zero_words: whether the empty text is a topic, and a filter, of zero words (otherwise it is
         refused)
-    :param empty_words: whether a word may be empty, as the second one of ``a..b``
+    :param empty_words: whether a word may be empty, like the second one of ``a..b``
     :param wildcards_in_words: whether a wildcard inside a longer word is an ordinary character (otherwise it
         is refused)
     :param wildcards_in_topics: whether a word of a topic that looks like a wildcard is an ordinary word
         (otherwise it is refused)
-    :param forbidden: characters refused everywhere; lone surrogates are refused whatever this says
+    :param forbidden: characters that are always refused; lone surrogates are refused in any case
     :param max_bytes: longest topic and filter, in bytes of UTF-8
     :param max_words: most words of a topic and of a filter
     :param max_wildcards: most wild words of a filter
-    :param options: the options of a subscription that it knows, as (name, values): a type, or a range or tuple of what
-        is allowed. None is as good as no option. Another value is refused, and so is a name that is almost one of
-        these; all other names are free
-    :raises ValueError: where these contradict each other
+    :param options: the options of a subscription that the dialect defines, as (name, values): a type, or a range or
+        tuple of the allowed values. None means that the option is not given. Any other value is refused, and so is a
+        name that is almost one of these; all other names are free
+    :raises ValueError: if these contradict each other
 
     >>> AMQP.matches(AMQP.split_filter("*.stock.#"), AMQP.split_topic("eur.stock.db"))
     True
@@ -135,14 +135,14 @@ class Dialect:
     # Text to words ----------------------------------------------------------------------------------------
 
     def split_filter(self, text: str) -> Words:
-        """Split a topic filter into words, and refuse what is no filter.
+        """Split a topic filter into words. A text that is not a filter is refused.
 
         A shared subscription keeps its first two words, see :meth:`unshare`.
 
         :param text: the filter
-        :returns: its words; none for the empty text where ``zero_words`` holds
-        :raises TopicError: naming the offence and its position
-        :raises TypeError: where ``text`` is no str
+        :returns: its words; none for the empty text if ``zero_words`` is set
+        :raises TopicError: naming the fault and its position
+        :raises TypeError: if ``text`` is not a str
 
         Complexity: O(len(text)).
 
@@ -162,12 +162,12 @@ class Dialect:
         return words
 
     def split_topic(self, text: str) -> Words:
-        """Split a topic into words, and refuse what is no topic.
+        """Split a topic into words. A text that is not a topic is refused.
 
         :param text: the topic
-        :returns: its words; none for the empty text where ``zero_words`` holds
-        :raises TopicError: naming the offence and its position
-        :raises TypeError: where ``text`` is no str
+        :returns: its words; none for the empty text if ``zero_words`` is set
+        :raises TopicError: naming the fault and its position
+        :raises TypeError: if ``text`` is not a str
 
         Complexity: O(len(text)).
 
@@ -196,7 +196,7 @@ class Dialect:
         return self.separator.join(words)
 
     def is_wild(self, word: str) -> bool:
-        """Say whether ``word`` is a wildcard when it stands in a filter.
+        """Tell whether ``word`` is a wildcard in a filter.
 
         >>> NATS.is_wild(">"), NATS.is_wild(">>")
         (True, False)
@@ -204,7 +204,7 @@ class Dialect:
         return word == self.one_word or word == self.many_words
 
     def is_reserved(self, topic_words: Words) -> bool:
-        """Say whether a topic is kept from filters whose first word is wild.
+        """Tell whether a topic is not matched by filters whose first word is wild.
 
         >>> MQTT.is_reserved(("$SYS", "load")), AMQP.is_reserved(("$SYS", "load"))
         (True, False)
@@ -212,7 +212,7 @@ class Dialect:
         return bool(topic_words) and self._reserves(topic_words[0])
 
     def unshare(self, filter_words: Words) -> tuple[str | None, Words]:
-        """Take a shared subscription apart into its group and the filter behind it.
+        """Split the filter of a shared subscription into its group and the filter behind it.
 
         Any other filter has the group None.
 
@@ -228,7 +228,7 @@ class Dialect:
     def share(self, group: str, filter_words: Words) -> Words:
         """Return the words of the shared subscription of a group: the inverse of :meth:`unshare`.
 
-        Where groups are named by an option, a member's filter is like any other.
+        In a dialect whose groups are named by an option, a member's filter is an ordinary one.
 
         >>> MQTT.share("workers", ("jobs", "#"))
         ('$share', 'workers', 'jobs', '#')
@@ -236,11 +236,11 @@ class Dialect:
         return filter_words if self.share_prefix is None else (self.share_prefix, group, *filter_words)
 
     def check_queue(self, name: str) -> None:
-        """Refuse what is no name of a queue group. It has the characters and the length of a topic; separators and
-        wildcards are ordinary characters in it.
+        """Refuse a text that is not the name of a queue group. A name has the characters and the length of a topic;
+        separators and wildcards are ordinary characters in it.
 
-        :raises TopicError: naming the offence and its position
-        :raises TypeError: where ``name`` is no str, or the dialect has no queue groups
+        :raises TopicError: naming the fault and its position
+        :raises TypeError: if ``name`` is not a str, or the dialect has no queue groups
 
         >>> NATS.check_queue("two words")
         Traceback (most recent call last):
@@ -255,10 +255,10 @@ class Dialect:
             raise TopicError(name, 0, "empty name of a queue group")
 
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Refuse options of a subscription that this dialect cannot mean: an ill-typed or a misspelt one.
+        """Refuse options of a subscription that are a mistake in this dialect: with a wrong value, or misspelt.
 
-        :raises TypeError: where a value is of the wrong type, or a name almost one that the dialect knows
-        :raises ValueError: where a value is none of those allowed
+        :raises TypeError: if a value is of the wrong type, or a name is almost one that the dialect defines
+        :raises ValueError: if a value is not one of those allowed
 
         Complexity: O(number of options).
 
@@ -282,7 +282,7 @@ class Dialect:
                 if meant is not None:
                     raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
             elif value is None:
-                continue  # as good as not given
+                continue  # means: not given
             elif isinstance(allowed, type):
                 if not isinstance(value, allowed):
                     raise TypeError(f"the option {name} of {self.name} is a {allowed.__name__}, not {value!r}")
@@ -295,11 +295,11 @@ class Dialect:
     # What filters mean ------------------------------------------------------------------------------------
 
     def matches(self, filter_words: Words, topic_words: Words) -> bool:
-        """Say whether a filter matches a topic, both as words.
+        """Tell whether a filter matches a topic, both given as words.
 
         The filter of a shared subscription matches what the filter behind its group matches.
 
-        Complexity: O(words of the filter x words of the topic), whatever the wildcards.
+        Complexity: O(words of the filter x words of the topic), for any wildcards.
 
         >>> AMQP.matches(("#", "b", "#"), ("a", "b"))
         True
@@ -325,9 +325,9 @@ class Dialect:
         return matched[-1]
 
     def overlaps(self, a: Words, b: Words) -> bool:
-        """Say whether some topic is matched by both filters, given as words.
+        """Tell whether some topic is matched by both filters, given as words.
 
-        Limits of length are left out of account.
+        Limits of length are ignored.
 
         Complexity: O(words of ``a`` x words of ``b``).
 
@@ -347,9 +347,9 @@ class Dialect:
         return (len(first.words), len(second.words)) in reached
 
     def subsumes(self, wide: Words, narrow: Words) -> bool:
-        """Say whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
+        """Tell whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
 
-        Limits of length are left out of account.
+        Limits of length are ignored.
 
         Complexity: O(words of ``wide`` x words of ``narrow``).
 
@@ -361,10 +361,10 @@ class Dialect:
         cover, covered = self._pattern(wide), self._pattern(narrow)
         if self._kept_apart(cover, covered):
             return False
-        # Words are without number, so what is wild in `narrow` stands for words that `wide` does not name,
-        # and room in `narrow` for more of them than `wide` needs anywhere: the first is covered by wild words
-        # only, the second by a run without an end only. Within such a run it does not matter which words are
-        # the needed ones, so one walk along `narrow` decides.
+        # There are infinitely many words. So a wild word in `narrow` stands for words that `wide` does not name, and
+        # room in `narrow` stands for more words than `wide` needs anywhere. The former is covered only by wild words,
+        # the latter only by a run without an upper limit. Within such a run it does not matter which words are the
+        # needed ones, so one walk along `narrow` decides.
         places = {0}
         for place, word in enumerate([*covered.words, None]):
             if place in covered.room:
@@ -382,7 +382,7 @@ class Dialect:
         return self.reserved_prefix is not None and word is not None and word.startswith(self.reserved_prefix)
 
     def _kept_apart(self, wild: _Pattern, literal: _Pattern) -> bool:
-        """Say whether a filter that starts wild misses all topics of the other one, these being reserved."""
+        """Tell whether a filter that starts wild misses all topics of the other one because these are reserved."""
         return wild.starts_wild() and self._reserves(literal.first_word())
 
     def _pattern(self, filter_words: Words) -> _Pattern:
@@ -407,17 +407,17 @@ class Dialect:
             pattern.elastic.update(range(start, start + least + 1))
 
     def _needs_a_first_word(self, pattern: _Pattern) -> bool:
-        """Say whether room before the first needed word cannot stay empty.
+        """Tell whether the room before the first needed word cannot stay empty.
 
-        That is so where no topic has zero words, and where the next word is a reserved one, since a filter
-        that starts wild does not match topics that begin with it.
+        It cannot if no topic has zero words, or if the next word is a reserved one, since a filter that starts wild
+        does not match topics that begin with it.
         """
         if 0 not in pattern.room:
             return False
         return self._reserves(pattern.words[0]) if pattern.words else not self.zero_words
 
     def _split(self, text: str, kind: str) -> Words:
-        """Check what topics and filters have in common, and split."""
+        """Check the rules that topics and filters share, and split."""
         self._check_characters(text)
         if not text:
             if not self.zero_words:
@@ -432,8 +432,7 @@ class Dialect:
         return words
 
     def _check_characters(self, text: str) -> None:
-        # No character is shorter than a byte: a hostile length is refused before anything is done with the
-        # text.
+        # A character has at least one byte, so a hostile length is refused before the text is processed.
         shown = text[: self.max_bytes + 1]
         try:
             encoded = shown if shown.isascii() else shown.encode()
@@ -468,7 +467,7 @@ class Dialect:
                 raise TopicError(text, position, f"{word!r} is not the last word")
 
     def _check_inside(self, text: str, start: int, word: str) -> None:
-        """Refuse a wildcard inside a longer word, where the dialect does."""
+        """Refuse a wildcard inside a longer word, if the dialect does."""
         if self.wildcards_in_words:
             return
         for wildcard in self._wildcards():
@@ -492,7 +491,8 @@ class Dialect:
 
 
 def plain_text(text: str, kind: str) -> str:
-    """Return the text without the methods that a subclass of str may have: what is checked is what is stored."""
+    """Return the text as a plain str: a subclass could override methods, so that the stored text is not the checked
+    one."""
     if not isinstance(text, str):
         raise TypeError(f"a {kind} must be a str, not {type(text).__name__}")
     return str.__str__(text)
@@ -500,14 +500,14 @@ def plain_text(text: str, kind: str) -> str:
 
 @cache
 def _almost(name: str, known: tuple[str, ...]) -> str | None:
-    """Return the one of `known` that `name` may be a slip of, or None."""
-    from difflib import get_close_matches  # not before somebody needs it
+    """Return the one of `known` of which `name` may be a misspelling, or None."""
+    from difflib import get_close_matches  # imported here because it is rarely needed
 
     return next(iter(get_close_matches(name.lower(), known, 1, 0.8)), None)
 
 
 def _after_word(pattern: _Pattern, place: int, word: str | None) -> Iterator[int]:
-    """Yield the places reached from ``place`` by reading ``word``, None being a word that no filter names."""
+    """Yield the places reached from ``place`` by reading ``word``; None is a word that no filter names."""
     if place in pattern.room:
         yield place
     if place < len(pattern.words) and pattern.words[place] in (None, word):
@@ -515,7 +515,7 @@ def _after_word(pattern: _Pattern, place: int, word: str | None) -> Iterator[int
 
 
 def _after_a_common_word(a: _Pattern, b: _Pattern, i: int, j: int) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of places reached from ``(i, j)`` by a word that suits both patterns."""
+    """Yield the pairs of places reached from ``(i, j)`` by a word that fits both patterns."""
     in_a = a.words[i : i + 1]
     in_b = b.words[j : j + 1]
     if in_a and in_b and (in_a == in_b or None in (in_a[0], in_b[0])):

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 _EXCERPT = 60
-"""Characters of the offending text shown on each side of the offence: a hostile text must not flood a log."""
+"""Characters of the offending text shown on each side of the fault: a hostile text must not flood a log."""
 
 
 class TopicError(ValueError):
     """A topic or a topic filter that its dialect refuses.
 
     :param text: the whole offending text
-    :param position: index into ``text``, in characters, where the offence begins (``len(text)`` where
-        something is missing)
+    :param position: index into ``text``, in characters, where the fault begins (``len(text)`` if something is missing)
     :param reason: what is wrong, as a phrase
 
-    All three are attributes of the same names. The message and the error's own ``repr`` show the text as ``repr``
-    does, so that control characters and lone surrogates can be printed and logged anywhere; of a long text they
-    show the neighbourhood of the offence.
+    All three are attributes with the same names. The message and the error's own ``repr`` show the text as ``repr``
+    does, so that control characters and lone surrogates can be printed and logged anywhere. Of a long text they show
+    only the part around the fault.
 
     >>> raise TopicError("a.b\\ud800", 3, "lone surrogate")
     Traceback (most recent call last):

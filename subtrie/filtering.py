@@ -1,10 +1,10 @@
-"""Filtering: a matcher for those who mostly ask "does anyone want this?".
+"""Filtering: a matcher for applications that mostly ask "does anyone want this?".
 
-Of all filters only the *widest* need to be asked: those that no other filter subsumes (with ``forex.*``
-there, ``forex.eur`` is skipped). They are asked in the order in which they are likely to match: those with
-the most many-words wildcards first, then those with the largest share of one-word wildcards, then the shorter
-ones. The first that matches ends it. A topic that none of them matches has no subscriber at all; only for the
-others are all filters compared.
+Only the *widest* filters need to be compared for that: those that no other filter subsumes (if ``forex.*`` is there,
+``forex.eur`` is skipped). They are compared in the order in which they are likely to match: those with the most
+many-words wildcards first, then those with the largest share of one-word wildcards, then the shorter ones. The first
+that matches ends the search. A topic that none of them matches has no subscriber. Only for the other topics are all
+filters compared.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from subtrie.matcher import checked_filter
 
 
 class _State(NamedTuple):
-    """What the matcher knows at one instant; never changed once published."""
+    """The state of the matcher at one instant; never changed once published."""
 
     subscribers: dict[Words, frozenset[Any]]
     widest: tuple[Words, ...]
 
 
 class FilteringMatcher:
-    """Filters in a hash map, and the widest of them in a list of their own.
+    """Filters in a hash map, and the widest of them in a separate list.
 
-    Thread-safe by copy-on-write: the state is immutable and held by an atomic reference. Readers are
-    wait-free; a writer builds another state and puts it in place by compare-and-set, starting anew where
-    another writer was faster (lock-free). A read takes effect when it loads the state, a change when its
-    compare-and-set succeeds.
+    Thread-safe by copy-on-write: the state is immutable and held by an atomic reference. Readers are wait-free. A
+    writer builds another state and puts it in place by compare-and-set; it starts again if another writer was faster
+    (lock-free). A read takes effect when it loads the state, a change when its compare-and-set succeeds.
 
     :param dialect: how filters and topics are written
 
@@ -46,7 +45,7 @@ class FilteringMatcher:
         self._state = AtomicReference(_State({}, ()))
 
     def subscribe(self, filter: str, subscriber: Any) -> bool:
-        """Add a subscription and say whether it is new. O(filters)."""
+        """Add a subscription and tell whether it is new. O(filters)."""
         words = checked_filter(self.dialect, filter, subscriber)
         while True:
             state: _State = self._state.load()
@@ -59,9 +58,9 @@ class FilteringMatcher:
                 return True
 
     def unsubscribe(self, filter: str, subscriber: Any) -> bool:
-        """Remove a subscription and say whether it was there.
+        """Remove a subscription and tell whether it was there.
 
-        O(filters), and O(filters x widest filters) where the last subscriber of one of the widest goes.
+        O(filters), and O(filters x widest filters) if the last subscriber of one of the widest filters is removed.
         """
         words = checked_filter(self.dialect, filter, subscriber)
         while True:
@@ -88,7 +87,7 @@ class FilteringMatcher:
         return tuple(set().union(*wanting))
 
     def has_match(self, topic: str) -> bool:
-        """Say whether anybody wants the topic: stops at the first of the widest filters that matches."""
+        """Tell whether any subscriber wants the topic: stops at the first of the widest filters that matches."""
         words = self.dialect.split_topic(topic)
         return any(self.dialect.matches(filter, words) for filter in self._state.load().widest)
 
@@ -96,7 +95,7 @@ class FilteringMatcher:
         return sum(map(len, self._state.load().subscribers.values()))
 
     def check(self) -> None:
-        """Check that the widest filters subsume all others and not each other, and that they are in order."""
+        """Check that the widest filters subsume all others but not each other, and that they are in order."""
         subscribers, widest = self._state.load()
         subsumes = self.dialect.subsumes
         assert all(subscribers.values()), "a filter without a subscriber"
@@ -108,14 +107,14 @@ class FilteringMatcher:
         assert widest == self._in_order(widest), "a narrow filter is asked before a wide one"
 
     def _widen(self, widest: tuple[Words, ...], new: Words) -> tuple[Words, ...]:
-        """Return the widest filters after another one has come."""
+        """Return the widest filters after a new filter was added."""
         subsumes = self.dialect.subsumes
         if any(subsumes(wide, new) for wide in widest):
             return widest
         return self._in_order([*(wide for wide in widest if not subsumes(new, wide)), new])
 
     def _narrow(self, widest: tuple[Words, ...], gone: Words, others: Iterable[Words]) -> tuple[Words, ...]:
-        """Return the widest filters after one has gone: what it subsumed may be among them now."""
+        """Return the widest filters after `gone` was removed: filters that it subsumed may now be among them."""
         if gone not in widest:
             return widest
         widest = tuple(wide for wide in widest if wide != gone)

@@ -1,8 +1,8 @@
-"""The inverted bitmap: for every topic seen, the bitmap of the subscriptions that want it.
+"""The inverted bitmap: for every known topic, the bitmap of the subscriptions that want it.
 
-A match of a known topic is one map read. A subscribe compares its filter with every known topic, and a topic
-seen for the first time is compiled in by comparing it with every filter, so that the topics need not be known
-beforehand. Fast where topics are few and subscriptions steady, and expensive where either changes much.
+A match of a known topic is one map read. A subscribe compares its filter with every known topic. When a topic occurs
+for the first time, it is compared with every filter, so topics need not be declared. This is fast if there are few
+topics and subscriptions rarely change, and expensive if either changes much.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from subtrie.matcher import checked_filter
 class InvertedMatcher:
     """One bitmap for each topic.
 
-    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run
-    under it and must not call the matcher. Blocking; every operation takes effect at one instant while it
-    holds the lock.
+    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
+    must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
     :param dialect: how filters and topics are written
-    :param max_topics: how many topics are kept compiled; beyond it the one compiled first makes room
+    :param max_topics: how many topics are kept; a new topic beyond that replaces the oldest one
 
     >>> matcher = InvertedMatcher()
     >>> matcher.subscribe("forex.*", "ann")
@@ -42,7 +41,7 @@ class InvertedMatcher:
         self._rows: dict[str, tuple[Words, Bitmap]] = {}
 
     def subscribe(self, filter: str, subscriber: Any) -> bool:
-        """Add a subscription and say whether it is new. O(known topics)."""
+        """Add a subscription and tell whether it is new. O(known topics)."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
             number = self._numbers.add(words, subscriber)
@@ -54,7 +53,7 @@ class InvertedMatcher:
             return True
 
     def unsubscribe(self, filter: str, subscriber: Any) -> bool:
-        """Remove a subscription and say whether it was there. O(known topics)."""
+        """Remove a subscription and tell whether it was there. O(known topics)."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
             number = self._numbers.remove(words, subscriber)
@@ -65,13 +64,12 @@ class InvertedMatcher:
             return True
 
     def match(self, topic: str) -> tuple[Any, ...]:
-        """Return the subscribers that want the topic. O(answer), and O(subscriptions) for a topic not
-        known."""
+        """Return the subscribers that want the topic. O(answer), and O(subscriptions) for an unknown topic."""
         with self._lock:
             return tuple(self._numbers.subscribers(self._row(topic)))
 
     def has_match(self, topic: str) -> bool:
-        """Say whether anybody wants the topic. O(1), and O(subscriptions) for a topic not known."""
+        """Tell whether any subscriber wants the topic. O(1), and O(subscriptions) for an unknown topic."""
         with self._lock:
             return bool(self._row(topic))
 

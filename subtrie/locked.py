@@ -1,9 +1,9 @@
 """The locked trie: a trie of words under one lock, the plain way to match topics.
 
-A node's children are keyed by the words of filters, wildcards among them. A topic is led down word by word,
-from all nodes reached so far at once: to the literal child and the wildcard children of each. A node entered
-through the wildcard for many words is also where it stays for any number of further words. Since the nodes
-reached are a set, the search visits each pair of a node and a position in the topic once.
+A node's children are keyed by the words of filters, including wildcards. A topic is followed word by word, from all
+nodes reached so far at once: to the literal child and the wildcard children of each. A node entered by the wildcard for
+many words also stays reached for any number of further words. The nodes reached are a set, so the search visits each
+pair of a node and a position in the topic once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class _Node:
 
     def __init__(self, stays: bool) -> None:
         self.stays = stays
-        """Whether further words of a topic may pass here: the node of a wildcard for many words."""
+        """Whether it stays reached for further words of a topic: the node of a wildcard for many words."""
         self.children: dict[str, _Node] = {}
         self.subscribers: set[Any] = set()
 
@@ -29,9 +29,8 @@ class _Node:
 class LockedTrie:
     """A trie of words under one lock.
 
-    Thread-safe by that lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run
-    under it and must not call the matcher. Blocking; every operation takes effect at one instant while it
-    holds the lock.
+    Thread-safe by that lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it
+    and must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
     :param dialect: how filters and topics are written
 
@@ -49,7 +48,7 @@ class LockedTrie:
         self._size = 0
 
     def subscribe(self, filter: str, subscriber: Any) -> bool:
-        """Add a subscription and say whether it is new. O(length of the filter)."""
+        """Add a subscription and tell whether it is new. O(length of the filter)."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
             node = self._find(words)
@@ -81,7 +80,7 @@ class LockedTrie:
             return tuple(set().union(*(node.subscribers for node in self._reached(words))))
 
     def has_match(self, topic: str) -> bool:
-        """Say whether anybody wants the topic: stops at the first subscriber found."""
+        """Tell whether any subscriber wants the topic: stops at the first subscriber found."""
         words = self.dialect.split_topic(topic)
         with self._lock:
             return any(node.subscribers for node in self._reached(words))
@@ -91,7 +90,7 @@ class LockedTrie:
             return self._size
 
     def check(self) -> None:
-        """Check that every leaf has subscribers, and that the size is that of all sets of subscribers."""
+        """Check that every leaf has subscribers, and that the size is the sum over all sets of subscribers."""
         size = 0
         pending = [self._root]
         while pending:
@@ -156,7 +155,7 @@ class LockedTrie:
         return nodes
 
     def _add_empty_runs(self, nodes: dict[_Node, None]) -> None:
-        """Add the nodes reached by wildcards for many words that stand for none."""
+        """Add the nodes reached by wildcards for many words that stand for zero words."""
         many = self.dialect.many_words
         for node in list(nodes):
             while many in node.children:

@@ -1,6 +1,4 @@
-"""What every matcher does: the `Matcher` protocol, so that users can pick one by evidence and exchange it for
-another.
-
+"""The `Matcher` protocol: what every matcher does, so that users can pick one by evidence and exchange it for another.
 ===========================================  ==============================================  ===============
 matcher                                      idea                                            thread-safe by
 ===========================================  ==============================================  ===============
@@ -25,9 +23,9 @@ from subtrie.errors import TopicError
 class Matcher(Protocol):
     """Holds subscriptions, and finds those that want a message.
 
-    A subscription is a pair of a filter and a subscriber. Filters that are written differently are different
-    filters, whatever they mean. All operations are thread-safe; a class says how. Those that refuse their
-    arguments change nothing.
+    A subscription is a pair of a filter and a subscriber. Filters with different texts are different filters, whatever
+    they mean. All operations are thread-safe; each class says how. An operation that refuses its arguments changes
+    nothing.
     """
 
     @property
@@ -39,8 +37,8 @@ class Matcher(Protocol):
         """Add a subscription.
 
         :returns: whether it was not there before
-        :raises TopicError: where the filter is bad
-        :raises TypeError: where the filter is no str or the subscriber is not hashable
+        :raises TopicError: if the filter is bad
+        :raises TypeError: if the filter is not a str or the subscriber is not hashable
         """
         ...
 
@@ -48,25 +46,24 @@ class Matcher(Protocol):
         """Remove a subscription.
 
         :returns: whether it was there
-        :raises TopicError: where the filter is bad
-        :raises TypeError: where the filter is no str or the subscriber is not hashable
+        :raises TopicError: if the filter is bad
+        :raises TypeError: if the filter is not a str or the subscriber is not hashable
         """
         ...
 
     def match(self, topic: str, /) -> tuple[Any, ...]:
-        """Return the subscribers with a filter that matches the topic, each of them once, in no certain
-        order.
+        """Return the subscribers with a filter that matches the topic, each of them once, in no particular order.
 
-        :raises TopicError: where the topic is bad
-        :raises TypeError: where the topic is no str
+        :raises TopicError: if the topic is bad
+        :raises TypeError: if the topic is not a str
         """
         ...
 
     def has_match(self, topic: str, /) -> bool:
-        """Return whether anybody wants the topic.
+        """Return whether any subscriber wants the topic.
 
-        :raises TopicError: where the topic is bad
-        :raises TypeError: where the topic is no str
+        :raises TopicError: if the topic is bad
+        :raises TypeError: if the topic is not a str
         """
         ...
 
@@ -77,17 +74,17 @@ class Matcher(Protocol):
     def check(self) -> None:
         """Check every invariant, at rest only.
 
-        :raises AssertionError: naming a broken one
+        :raises AssertionError: naming the broken one
         """
         ...
 
 
 def checked_filter(dialect: Dialect, filter: str, subscriber: Hashable) -> Words:
-    """Return the words of a filter, having checked both halves of a subscription.
+    """Check a filter and a subscriber; return the words of the filter.
 
-    :raises TopicError: where the filter is bad, or is a shared subscription: to hand each message to one
-        member of a group is what :class:`subtrie.SubscriptionTrie` alone does
-    :raises TypeError: where the filter is no str or the subscriber is not hashable
+    :raises TopicError: if the filter is bad, or is that of a shared subscription: only
+        :class:`subtrie.SubscriptionTrie` gives each message to one member of a group
+    :raises TypeError: if the filter is not a str or the subscriber is not hashable
     """
     words = dialect.split_filter(filter)
     if dialect.unshare(words)[0] is not None:

@@ -1,6 +1,6 @@
 """The naive matcher: every filter is compared with every message.
 
-The slow end of every comparison, and the one whose answers the others are held to.
+It is the slow end of every comparison, and the reference for the answers of the others.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from subtrie.matcher import checked_filter
 class NaiveMatcher:
     """Filters in a hash map, compared one by one.
 
-    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run
-    under it and must not call the matcher. Blocking; every operation takes effect at one instant while it
-    holds the lock.
+    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
+    must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
     :param dialect: how filters and topics are written
 
@@ -34,7 +33,7 @@ class NaiveMatcher:
         self._subscribers: dict[Words, set[Any]] = {}
 
     def subscribe(self, filter: str, subscriber: Any) -> bool:
-        """Add a subscription and say whether it is new. O(length of the filter)."""
+        """Add a subscription and tell whether it is new. O(length of the filter)."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
             subscribers = self._subscribers.get(words, set())
@@ -45,7 +44,7 @@ class NaiveMatcher:
             return True
 
     def unsubscribe(self, filter: str, subscriber: Any) -> bool:
-        """Remove a subscription and say whether it was there. O(length of the filter)."""
+        """Remove a subscription and tell whether it was there. O(length of the filter)."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
             subscribers = self._subscribers.get(words, set())
@@ -65,7 +64,7 @@ class NaiveMatcher:
             return tuple(set().union(*wanting))
 
     def has_match(self, topic: str) -> bool:
-        """Say whether anybody wants the topic: stops at the first filter that matches."""
+        """Tell whether any subscriber wants the topic: stops at the first filter that matches."""
         words = self.dialect.split_topic(topic)
         matches = self.dialect.matches
         with self._lock:

@@ -1,16 +1,14 @@
 """The optimised inverted bitmap: a bitmap of subscriptions for every word at every position.
 
-At each position there is a row for each word that some filter names there, a row *other* for all other words,
-and a row *null* for topics that have ended before it. A subscription has its bit set in all rows that do not
-speak against it, so a topic of n words is matched by the AND of at most n + 1 rows; nothing is read after the
-first null row, since no row beyond speaks against what is left. An empty AND ends the search at once, and a
-topic longer than every filter is dropped unread.
+At each position there is a row for each word that some filter names there, a row *other* for all other words, and a row
+*null* for topics that have ended before it. A subscription has its bit set in all rows that do not exclude it. So a
+topic of n words is matched by the AND of at most n + 1 rows: nothing is read after the first null row, since no later
+row excludes what is left. An empty AND ends the search at once. A topic longer than every filter is dropped unread.
 
-That is exact for words and one-word wildcards. A filter with a many-words wildcard is *open*: its rows say
-what its words up to there say, then one wildcard for each further word that it needs at least, then nothing
-more, whatever follows. Where the words after the first many-words wildcard are wild too, nothing is lost.
-Where they are not, the subscription is *inexact*: it is compared with the topic in full when it is left after
-the AND.
+That is exact for words and one-word wildcards. A filter with a many-words wildcard is *open*. Its rows represent its
+words up to that wildcard, then a one-word wildcard for each further word that it needs at least; after that they
+exclude nothing. If the words after the first many-words wildcard are wild too, nothing is lost. If they are not, the
+subscription is *inexact*: if it is left after the AND, it is compared with the topic in full.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from subtrie.matcher import checked_filter
 
 
 class _Mask(NamedTuple):
-    """What the rows say about a filter."""
+    """The content of a filter's rows."""
 
     words: Words
     """A word, or the one-word wildcard, for each position."""
@@ -44,15 +42,14 @@ class _Position:
     null: Bitmap
     named: dict[str, Bitmap] = field(default_factory=dict)
     namers: Counter[str] = field(default_factory=Counter)
-    """How many subscriptions name each word here."""
+    """For each word, the number of subscriptions that name it here."""
 
 
 class OptimisedMatcher:
     """One bitmap for each word at each position.
 
-    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run
-    under it and must not call the matcher. Blocking; every operation takes effect at one instant while it
-    holds the lock.
+    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
+    must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
     :param dialect: how filters and topics are written
 
@@ -74,7 +71,7 @@ class OptimisedMatcher:
         self._inexact = Bitmap()
 
     def subscribe(self, filter: str, subscriber: Any) -> bool:
-        """Add a subscription and say whether it is new.
+        """Add a subscription and tell whether it is new.
 
         O(longest filter), plus the number of words named at each position where this filter is wild.
         """
@@ -97,7 +94,7 @@ class OptimisedMatcher:
             return True
 
     def unsubscribe(self, filter: str, subscriber: Any) -> bool:
-        """Remove a subscription and say whether it was there; as costly as :meth:`subscribe`."""
+        """Remove a subscription and tell whether it was there. It costs as much as :meth:`subscribe`."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
             number = self._numbers.remove(words, subscriber)
@@ -109,14 +106,14 @@ class OptimisedMatcher:
             for row in (self._all, self._open, self._inexact):
                 row.discard(number)
             self._lengths[len(mask.words)] -= 1
-            self._lengths += Counter()  # drops what has fallen to zero
+            self._lengths += Counter()  # drops entries that have fallen to zero
             del self._positions[max(self._lengths, default=0) :]
             return True
 
     def match(self, topic: str) -> tuple[Any, ...]:
         """Return the subscribers that want the topic.
 
-        O(words of the topic) operations on bitmaps, and a comparison for each inexact subscription left.
+        O(words of the topic) operations on bitmaps, and a comparison for each inexact subscription that is left.
         """
         words = self.dialect.split_topic(topic)
         with self._lock:
@@ -127,7 +124,7 @@ class OptimisedMatcher:
             return tuple(self._numbers.subscribers(left))
 
     def has_match(self, topic: str) -> bool:
-        """Say whether anybody wants the topic: stops at the first subscription that is known to match."""
+        """Tell whether any subscriber wants the topic: stops at the first subscription that is known to match."""
         words = self.dialect.split_topic(topic)
         with self._lock:
             left = self._and(words)
@@ -181,11 +178,11 @@ class OptimisedMatcher:
         return index < len(mask.words)
 
     def _any(self, mask: _Mask, index: int) -> bool:
-        """Say whether a mask takes any word at a position."""
+        """Tell whether a mask accepts any word at a position."""
         return mask.words[index] == self.dialect.one_word if self._speaks(mask, index) else mask.is_open
 
     def _bars_wild(self, word: str, index: int) -> bool:
-        """Say whether a word is kept from wildcards at a position: a reserved first word."""
+        """Tell whether wildcards do not match a word at a position: a reserved first word."""
         return index == 0 and self.dialect.is_reserved((word,))
 
     def _set(self, number: int, mask: _Mask, index: int) -> None:
@@ -219,7 +216,7 @@ class OptimisedMatcher:
                 del position.named[word], position.namers[word]
 
     def _and(self, topic: Words) -> Bitmap:
-        """Return the subscriptions that no row speaks against; the bitmap may be one of the rows."""
+        """Return the subscriptions that no row excludes; the bitmap may be one of the rows."""
         longer = len(topic) > len(self._positions)
         left = self._open if longer else self._all
         if longer and not (left and self._positions):

@@ -724,7 +724,7 @@ class TestReplayFromTheCommandLine:
         source.write_text(source.read_text().replace("return n + 1\n", "return n + 1  # as before\n", 1))
         changed = self.run(tmp_path, *command)
         assert changed.returncode == 1
-        assert "counted.py has changed since: the token is of what it was." in changed.stderr
+        assert "counted.py has changed since: the token is for the earlier version." in changed.stderr
 
         source.write_text(textwrap.dedent(self.SOURCE).replace("self.n = n + 1", "self.n += 1"))
         mended = self.run(tmp_path, *command)

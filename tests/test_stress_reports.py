@@ -123,7 +123,7 @@ SHAPES = [
     ),
     (TORN_MATCH, "torn match", "Thread 0's match('a.b') -> {} saw no one moment"),
     (TORN_READ, "torn read", "Thread 0's items() -> {} saw no one moment"),
-    (CHANGED, "snapshot changed", "was read twice, and was not the same: first {}, later {('a', 1)}"),
+    (CHANGED, "snapshot changed", "was read twice, and the readings differ: first {}, later {('a', 1)}"),
     (IMPOSSIBLE, "impossible answer", "No order of the overlapping calls explains thread 0's read() -> 77"),
 ]
 

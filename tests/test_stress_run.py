@@ -226,7 +226,7 @@ class TestBroken:
     def test_a_snapshot_that_goes_on_changing(self) -> None:
         sentence = sentence_about("snapshot changed", 1, SharingMap, Map(), [*MAPPING, ("snapshot",)])
 
-        assert "was read twice" in sentence or "holds what was true only after it had returned" in sentence
+        assert "was read twice" in sentence or "shows what became true only after it had returned" in sentence
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ class TestWhatItSaysOfItself:
         class Lie(Recent):
             read_only = frozenset({"get"})
 
-        with pytest.raises(SpecError, match=r"^Lie contradicts itself: get\('[abc]'\).* read-only, and turns \(\("):
+        with pytest.raises(SpecError, match=r"^Lie contradicts itself: get\('[abc]'\).* read-only, but turns \(\("):
             check(RECENT, Lie())
 
     def test_nor_is_a_footprint(self) -> None:
@@ -71,7 +71,9 @@ class TestWhatItSaysOfItself:
             def footprint(self, operation: Operation, universe: Any) -> Any:
                 return operation.args[:1]
 
-        with pytest.raises(SpecError, match=r"^Lie contradicts itself: get\('[abc]'\).* is said to touch nothing that"):
+        with pytest.raises(
+            SpecError, match=r"^Lie contradicts itself: get\('[abc]'\).* is declared to touch nothing that"
+        ):
             check(RECENT, Lie())
 
     def test_nor_is_what_it_restricts(self) -> None:
@@ -87,7 +89,9 @@ class TestWhatItSaysOfItself:
             def project(self, operation: Operation, element: Any, universe: Any) -> Operation | None:
                 return operation._replace(op="contains", args=(element,), result=True)
 
-        with pytest.raises(SpecError, match=r"Lie contradicts itself: .* what it says of 1, contains\(1\) -> True, is"):
+        with pytest.raises(
+            SpecError, match=r"Lie contradicts itself: .* its projection on 1, contains\(1\) -> True, is"
+        ):
             check(one_by_one(("add", (1,), True), ("discard", (1,), True)), Lie())
 
     def test_nor_is_the_effect_of_one(self) -> None:
@@ -95,7 +99,7 @@ class TestWhatItSaysOfItself:
             def project(self, operation: Operation, element: Any, universe: Any) -> Operation | None:
                 return None
 
-        with pytest.raises(SpecError, match=r"Lie contradicts itself: .* is said to be nothing to 1, and has another"):
+        with pytest.raises(SpecError, match=r"Lie contradicts itself: .* has the projection nothing on 1, but another"):
             check(one_by_one(("add", (1,), True), ("discard", (1,), True)), Lie())
 
     def test_nor_is_what_is_brought(self) -> None:
@@ -103,7 +107,9 @@ class TestWhatItSaysOfItself:
             def brings(self, operation: Operation) -> Any:
                 return ()
 
-        with pytest.raises(SpecError, match=r"Lie contradicts itself: .* brings 1 in state {}, and is not said to"):
+        with pytest.raises(
+            SpecError, match=r"Lie contradicts itself: .* brings 1 in state {}, but does not declare it"
+        ):
             check(one_by_one(("add", (1,), True)), Lie())
 
     def test_a_new_operation_is_looked_at_though_others_have_been(self) -> None:

@@ -424,7 +424,7 @@ class TestMistakes:
             (("explore", "objects:LockedCounter"), "say what it must look like with --spec"),
             (("run", "objects:locked", "--spec", "objects:made"), "is no specification"),
             (("check", "--spec", "nowhere:Spec", "x.jsonl"), "No such file"),
-            (("replay", "o1.damaged"), "The token is damaged, or does not know where its object is"),
+            (("replay", "o1.damaged"), "The token is damaged, or does not name its object"),
         ],
     )
     def test_are_told_in_a_sentence(self, folder: Path, words: tuple[str, ...], told: str) -> None:

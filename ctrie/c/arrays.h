@@ -11,7 +11,7 @@ static inline uint64_t ctrie_flag_at(uint64_t hash, int shift)
     return (uint64_t)1 << (hash >> shift & (CTRIE_GROUPS - 1));
 }
 
-/* Without -mpopcnt the compiler's own is a call into a table. */
+/* Without -mpopcnt the compiler's own popcount calls a function that reads a table. */
 static inline int ctrie_popcount(uint64_t x)
 {
     x -= x >> 1 & 0x5555555555555555u;
@@ -19,7 +19,7 @@ static inline int ctrie_popcount(uint64_t x)
     return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
 }
 
-/* A part of an array, and perhaps an item in the midst of it: from[:kept] + (item,) + from[kept + skipped : size]. */
+/* A part of an array, with an optional item in the middle: from[:kept] + (item,) + from[kept + skipped : size]. */
 typedef struct {
     PyObject *const *from;
     Py_ssize_t size, kept, skipped;
@@ -62,9 +62,9 @@ static inline PyObject *tuple_of_part(array_part part)
 #define ctrie_inserted(array, pos, item) tuple_of_part(part_of_tuple(array, pos, 0, item))
 #define ctrie_removed(array, pos) tuple_of_part(part_of_tuple(array, pos, 1, NULL))
 
-/* A node that never changes and leads to nothing that the collector tracks cannot be part of a cycle: it is taken off the
- * collector's list, once it is complete, so that a full collection does not look at millions of them. Tuples and frozen
- * sets right below it are settled with it; whatever else is below it is to have been settled before. */
+/* Take a complete node off the collector's list. A node that never changes and leads to nothing that the collector tracks
+ * cannot be part of a cycle, and full collections then skip it: there are millions of them. Tuples and frozen sets directly
+ * below the node are settled with it. Anything else below it must have been settled before. */
 static inline void ctrie_settle(PyObject *node);
 
 static int ctrie_is_unsettled(PyObject *below, void *unused)

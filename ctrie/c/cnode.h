@@ -1,8 +1,9 @@
-/* A C-node with its branches in the node itself: to read one takes one access to memory less than through an array of
- * its own, and that is most of what a lookup in a trie of millions waits for. The array's head is saved, too.
+/* A C-node with its branches in the node itself. Reading a branch takes one memory access less than through a separate
+ * array, and such accesses are most of what a lookup in a trie of millions waits for. The array's head is saved, too.
  *
- * CPython keeps the number of items of such an object right behind its head. Here that number is the bitmap's bits, and
- * what stands there is `prev`: it is set as soon as the node is allocated, and only `__sizeof__` would ask for the number.
+ * CPython keeps the number of items of such an object directly behind its head. Here the number is that of the bitmap's set
+ * bits, and the place holds `prev`: `prev` is set as soon as the node is allocated, and only `__sizeof__` would need the
+ * number.
  */
 #ifndef CTRIE_CNODE_H
 #define CTRIE_CNODE_H
@@ -31,7 +32,7 @@ static inline ctrie_cnode *cnode_allocate(PyTypeObject *type, Py_ssize_t branche
     return (ctrie_cnode *)PyObject_GC_NewVar(PyVarObject, type, branches);
 }
 
-/* A node that leads to `part`, which has as many items as `bitmap` has bits. */
+/* Make a node with the branches in `part`, which has as many items as `bitmap` has set bits. */
 static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, int tracked)
 {
     ctrie_cnode *cn = cnode_allocate(type, part_size(&part), tracked);
@@ -79,7 +80,7 @@ static inline void cnode_clear(ctrie_cnode *cn)
 static void cnode_drop(PyObject *node)
 {
     ctrie_cnode *cn = (ctrie_cnode *)node;
-    int returns = cn->prev == NULL;         /* from the trashcan, and untracked for that */
+    int returns = cn->prev == NULL;         /* the trashcan has called this again, and has untracked the node */
     if (!returns && is_plain(node)) {       /* such a node leads to no other C-node */
         Py_DECREF(cn->prev);
         cnode_clear(cn);
@@ -88,13 +89,13 @@ static void cnode_drop(PyObject *node)
     }
     PyObject_GC_UnTrack(node);
     Py_CLEAR(cn->prev);
-    Py_TRASHCAN_BEGIN(node, cnode_drop)     /* levels within levels are dropped without one of the C stack for each */
+    Py_TRASHCAN_BEGIN(node, cnode_drop)     /* nested levels are dropped without recursion on the C stack */
     cnode_clear(cn);
     Py_TYPE(node)->tp_free(node);
     Py_TRASHCAN_END
 }
 
-/* Make C-nodes of a type that Cython has made for the same fields but the branches. */
+/* Prepare a type for C-nodes. Cython has made it with the same fields, except the branches. */
 static inline int cnode_prepare(PyTypeObject *type)
 {
     if (type->tp_basicsize != offsetof(ctrie_cnode, branches)) {

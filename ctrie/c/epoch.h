@@ -1,24 +1,24 @@
-/* The native body of the slot: one pointer, read and compare-and-set by many threads; and the memory behind it.
+/* The native body of the slot: one pointer, which many threads read and compare-and-set, and the memory behind it.
  *
  * GIL builds: the lock makes each function below atomic, so a slot is an ordinary field.
  *
- * Free-threaded builds: C11 atomics, and epoch-based reclamation (Fraser, "Practical lock-freedom", 2004), because
- * a reader that has loaded a pointer but not yet counted it must not see its referent die.
+ * Free-threaded builds: C11 atomics, and epoch-based reclamation (Fraser, "Practical lock-freedom", 2004). It is needed
+ * because a reader loads a pointer first and counts a reference second: the object must not be freed in between.
  *
  *   epoch         a global counter.
- *   participant   one record a thread: the epoch in which it is pinned, or UNPINNED, on a cache line of its own.
+ *   participant   a record for each thread: the epoch in which it is pinned, or UNPINNED, on its own cache line.
  *   pin           publishes "I may hold pointers loaded from slots"; unpin withdraws it.
- *   retire        a successful compare-and-set hands the slot's reference to the displaced value to the bag of the
- *                 thread, stamped with the epoch, instead of dropping it.
- *   advance       the epoch grows by one when every pinned participant is pinned in the present one.
+ *   retire        a successful compare-and-set puts the slot's reference to the replaced value into the thread's bag,
+ *                 stamped with the epoch, instead of dropping it.
+ *   advance       the epoch grows by one when every pinned participant is pinned in the present epoch.
  *   release       a value stamped e is dropped when the epoch has reached e + 2.
  *
- * Why two: a reader pinned before the value was displaced blocks the second advance after it (the first may have
- * scanned before the pin became visible, the second starts after the stamp was taken, hence after the pin). A reader
- * pinned later cannot load the value, for the slot no longer holds it.
+ * Why two: a reader that was pinned before the value was replaced blocks the second advance after that. (The first advance
+ * may have scanned before the pin became visible. The second starts after the stamp was taken, hence after the pin.) A
+ * reader that is pinned later cannot load the value, because the slot no longer holds it.
  *
- * Rules for callers: between pin and unpin no Python code runs, nothing blocks, no reference is dropped. Dropping
- * may run finalizers, so values are released only in retire and drain, with no lock held and no pin taken.
+ * Rules for callers: between pin and unpin, run no Python code, do not block, and drop no reference. Dropping may run
+ * finalizers, so values are released only in retire and drain, with no lock held and no pin taken.
  */
 #ifndef CTRIE_RECLAIM_H
 #define CTRIE_RECLAIM_H
@@ -26,7 +26,7 @@
 #include "slot.h"
 
 #ifdef CTRIE_EXPLORED
-/* explored.h has all of this. */
+/* explored.h has all of this for builds whose schedules are explored. */
 #elif !defined(Py_GIL_DISABLED)
 
 static inline void reclaim_pin(void) {}
@@ -51,14 +51,14 @@ typedef struct {
     uint64_t epoch;
 } retired;
 
-/* A ring buffer; epochs never decrease from head to tail. Replaced whole when full. */
+/* A ring buffer. Epochs never decrease from head to tail. When full, it is replaced as a whole. */
 typedef struct {
     size_t capacity, head, tail;    /* head == tail: empty; indices grow for ever and are masked on use */
     retired entries[];
 } bag;
 
 typedef struct participant {
-    _Atomic(uint64_t) pinned;       /* written by its thread, read by whoever advances */
+    _Atomic(uint64_t) pinned;       /* written by its thread, read by any thread that advances the epoch */
     char own_cache_line[CACHE_LINE - sizeof(uint64_t)];
     struct participant *next;       /* never changes once linked; participants are reused, never freed */
     _Atomic(int) owned;
@@ -76,7 +76,8 @@ static struct {
     pthread_key_t at_thread_exit;
 } reclaim = {.epoch = 1};
 
-/* One pointer fits what glibc keeps ready for libraries loaded late; the general model is a call for every access. */
+/* One pointer fits into the space that glibc reserves for libraries loaded late. The general model calls a function for
+ * every access. */
 #ifdef __GLIBC__
 __attribute__((tls_model("initial-exec")))
 #endif
@@ -84,7 +85,7 @@ static _Thread_local participant *this_thread;
 
 static void bag_lock(participant *p)
 {
-    /* Contended only by drain() and by whoever empties the bag of a thread that has ended. */
+    /* Contended only by drain() and by a thread that empties the bag of a thread that has ended. */
     while (atomic_exchange_explicit(&p->bag_busy, 1, memory_order_acquire)) {
         sched_yield();
     }
@@ -102,7 +103,7 @@ static bag *bag_new(size_t capacity)
     return b;
 }
 
-/* Append, growing when full. 0 when there is no memory. The bag is whole after every store, for fork's sake. */
+/* Append, and grow if full. Return 0 if there is no memory. The bag is consistent after every store, for fork's sake. */
 static int bag_append(participant *p, PyObject *object, uint64_t epoch)
 {
     bag *b = p->contents;
@@ -127,11 +128,12 @@ static int bag_append(participant *p, PyObject *object, uint64_t epoch)
 
 static void reclaim_thread_exit(void *record)
 {
-    /* No thread state here, so nothing can be released: the bag stays for whoever next tidies up. A destructor of
-     * somebody else's that runs after this one, and reads, registers anew: the record may be another thread's by then. */
+    /* There is no thread state here, so nothing can be released: the bag stays for the next thread that releases. If
+     * another library's destructor runs after this one and reads, it registers anew: by then the record may belong to
+     * another thread. */
     participant *p = record;
     this_thread = NULL;
-    p->releasing = 0;       /* 1 if the thread was ended from within a finalizer */
+    p->releasing = 0;       /* 1 if the thread was ended inside a finalizer */
     atomic_store(&p->owned, 0);
     atomic_fetch_sub(&reclaim.threads, 1);
 }
@@ -141,7 +143,7 @@ static participant *participant_register(void)
     participant *p;
     for (p = atomic_load(&reclaim.participants); p != NULL; p = p->next) {
         int free_record = 0;
-        /* Success: this record, with whatever its last thread left in the bag, is ours alone. */
+        /* Success: this record is ours alone, with the values that its last thread left in the bag. */
         if (atomic_compare_exchange_strong(&p->owned, &free_record, 1)) {
             break;
         }
@@ -154,7 +156,7 @@ static participant *participant_register(void)
         p = memory;
         *p = (participant){.owned = 1};
         participant *first = atomic_load(&reclaim.participants);
-        do {    /* Progress: a failed exchange means that another thread linked its record. */
+        do {    /* Progress: a failed exchange means that another thread has linked its record. */
             p->next = first;
         } while (!atomic_compare_exchange_weak(&reclaim.participants, &first, p));
     }
@@ -174,10 +176,10 @@ static inline void reclaim_pin(void)
 {
     participant *p = participant_of_thread();
     uint64_t epoch = atomic_load_explicit(&reclaim.epoch, memory_order_relaxed);
-    /* Sequentially consistent: the loads that follow must not be seen before the pin. A stale epoch does no harm:
-     * it only holds the next advance back. */
+    /* Sequentially consistent: the loads that follow must not happen before the pin is visible. A stale epoch is harmless:
+     * it only delays the next advance. */
     atomic_exchange_explicit(&p->pinned, epoch, memory_order_seq_cst);
-#if !defined(__x86_64__) && !defined(__i386__)      /* where the exchange itself is no full barrier */
+#if !defined(__x86_64__) && !defined(__i386__)      /* where the exchange itself is not a full barrier */
     atomic_thread_fence(memory_order_seq_cst);
 #endif
 }
@@ -196,12 +198,13 @@ static int reclaim_advance(void)
             return 0;
         }
     }
-    /* Failure means that another thread advanced it, which serves as well. */
+    /* Failure means that another thread has advanced it, which is just as good. */
     atomic_compare_exchange_strong(&reclaim.epoch, &epoch, epoch + 1);
     return 1;
 }
 
-/* Drop what has outlived its readers in one bag, in batches taken out under the lock and dropped without it. */
+/* Drop the values of one bag that no reader can hold any more. Batches are taken out under the lock and dropped without it.
+ * */
 static void bag_release(participant *p)
 {
     PyObject *batch[RELEASE_BATCH];
@@ -228,7 +231,7 @@ static void bag_release(participant *p)
 
 static void reclaim_tidy(participant *me)
 {
-    if (me->releasing) {    /* a finalizer that writes: its values wait for the release in progress above it */
+    if (me->releasing) {    /* a finalizer is writing: the release in progress, which called it, takes its values too */
         return;
     }
     me->releasing = 1;
@@ -242,19 +245,19 @@ static void reclaim_tidy(participant *me)
     me->releasing = 0;
 }
 
-/* Take over the slot's reference to a value that no slot holds any more. */
+/* Take over the slot's reference to a value that the slot no longer holds. */
 static void reclaim_retire(PyObject *object)
 {
     participant *me = participant_of_thread();
     if (atomic_load(&reclaim.threads) == 1) {
-        /* No other thread has ever pinned, or all that did have ended; one that starts now loads the new value. */
+        /* No other thread has ever pinned, or all that did have ended. A thread that starts now loads the new value. */
         Py_DECREF(object);
         return;
     }
     bag_lock(me);
     int kept = bag_append(me, object, atomic_load(&reclaim.epoch));
     bag_unlock(me);
-    if (!kept) {            /* no memory to wait in: wait here, for pins are short */
+    if (!kept) {            /* no memory for the bag: wait here instead, since pins are short */
         uint64_t safe = atomic_load(&reclaim.epoch) + GRACE;
         while (atomic_load(&reclaim.epoch) < safe) {
             if (!reclaim_advance()) {
@@ -283,10 +286,10 @@ static Py_ssize_t reclaim_pending(void)
     return pending;
 }
 
-/* Release everything that was retired before the call, in every thread's bag, and what its finalizers retire. */
+/* Release every value that was retired before the call, in every thread's bag, and what the values' finalizers retire. */
 static void reclaim_drain(void)
 {
-    enum { ROUNDS = 1000 };     /* bounds a drain beside threads that keep retiring */
+    enum { ROUNDS = 1000 };     /* a bound, in case other threads keep retiring */
     participant *me = participant_of_thread();
     if (me->releasing) {
         return;
@@ -305,12 +308,12 @@ static void reclaim_drain(void)
 
 static void reclaim_after_fork_in_child(void)
 {
-    /* Only the forking thread lives on, and it was not pinned: pins never span a call that could fork. */
+    /* Only the forking thread exists in the child. It was not pinned: no call that could fork is made while pinned. */
     for (participant *p = atomic_load(&reclaim.participants); p != NULL; p = p->next) {
         atomic_store(&p->pinned, UNPINNED);
         atomic_store(&p->bag_busy, 0);
         if (p != this_thread) {
-            p->releasing = 0;   /* its thread is not here to end the release that it was in */
+            p->releasing = 0;   /* its thread does not exist here, so it cannot end its release */
             atomic_store(&p->owned, 0);
         }
     }
@@ -331,7 +334,7 @@ static inline int slot_compare_and_set(PyObject **slot, PyObject *expected, PyOb
 {
     PyObject *found = expected;
     Py_INCREF(desired);
-    /* The caller holds a reference to expected, so its address cannot have been used again: no ABA. */
+    /* The caller holds a reference to `expected`, so its address cannot have been reused: no ABA. */
     if (atomic_compare_exchange_strong((atomic_object *)slot, &found, desired)) {
         reclaim_retire(expected);
         return 1;
@@ -343,7 +346,7 @@ static inline int slot_compare_and_set(PyObject **slot, PyObject *expected, PyOb
 #endif /* Py_GIL_DISABLED */
 
 #ifndef CTRIE_EXPLORED
-/* A reference of one's own to what the slot holds. */
+/* Return a new reference to the slot's value. */
 static inline PyObject *slot_load(PyObject **slot)
 {
     reclaim_pin();

@@ -4,8 +4,8 @@
 
 #include <Python.h>
 
-/* Of two exact strings, or two exact integers: neither allocates, nor fails. Their own comparison is called, not by way of
- * one that minds the recursion limit: near it, that one would run the hooks for exceptions. */
+/* Compare two exact strings, or two exact integers: this neither allocates nor fails. It calls the type's own comparison,
+ * because the general one checks the recursion limit, and near that limit it would run the hooks for exceptions. */
 static inline int same_by_their_type(PyObject *one, PyObject *other)
 {
     PyObject *same = Py_TYPE(one)->tp_richcompare(one, other, Py_EQ);

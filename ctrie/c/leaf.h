@@ -1,11 +1,14 @@
-/* Leaves: how the nodes are made and dropped that hold a key, or a subscriber. Every write makes one and drops one, so the
- * general way, which visits the base types of a node one by one, clears what is set next, and has the collector take note
- * of what it is told to forget at once, is what a write would spend most of its time on.
+/* Leaves: making and dropping the nodes that hold a key or a subscriber. Every write makes one and drops one. The general
+ * way would take most of a write's time: it visits the base types of a node one by one, clears fields that are set next,
+ * and tells the collector of a node that is untracked at once.
  *
- * A leaf is a copy of its kind's first one, whose references are all to None; and its kind's references are dropped without
- * asking the type. One that leads to nothing that the collector tracks is not tracked either (slot.h), and on free-threaded
- * builds not even allocated for the collector (untracked.h). On GIL builds the memory of the last leaves that were dropped
- * serves the next ones: a write drops the leaf whose place it takes, and asking the allocator would be a twelfth of it.
+ * A leaf is a copy of the first leaf of its kind, all of whose references are to None. Its references are dropped without
+ * asking the type. A leaf that leads to nothing that the collector tracks is not tracked either (slot.h), and on
+ * free-threaded builds it is not even allocated for the collector (untracked.h). On GIL builds the memory of the leaves
+   that
+ * were dropped last is reused for the next ones: a write drops the leaf that it replaces, and calling the allocator would
+   be
+ * a twelfth of its time.
  */
 #ifndef CTRIE_LEAF_H
 #define CTRIE_LEAF_H
@@ -13,10 +16,10 @@
 #include "slot.h"
 #include "untracked.h"
 
-/* A module has so many kinds at most, and a kind so many references. */
+/* The most kinds in a module, and the most references in a kind. */
 enum { LEAF_KINDS = 2, LEAF_REFERENCES = 4 };
 
-/* Enough for the next writes. Each one may keep a megabyte of CPython's allocator from being given back. */
+/* Enough for the next writes. Each leaf kept may prevent a megabyte of CPython's allocator from being given back. */
 enum { LEAVES_KEPT = 2 };
 
 typedef struct {
@@ -30,7 +33,7 @@ typedef struct {
 #endif
 } leaf_kind;
 
-/* C variables, since every use of a Python one would be counted, and in that count all threads would write. */
+/* C variables, since every use of a Python variable would be counted, and all threads would write to that count. */
 static leaf_kind leaf_kinds[LEAF_KINDS];
 
 static inline leaf_kind *leaf_kind_of(PyTypeObject *type)
@@ -88,7 +91,8 @@ static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
 
 #endif
 
-/* The kind of a node, or the one that its type is derived from: a node with more to it is no leaf, but ends as one. */
+/* Return the kind of a node's type or of the base type that is a leaf. A subclass is not made as a leaf, but dropped as
+ * one. */
 static inline leaf_kind *leaf_kind_below(PyTypeObject *type)
 {
     for (;; type = type->tp_base) {
@@ -116,7 +120,7 @@ static void leaf_drop(PyObject *node)
     }
 }
 
-/* From now on there may be leaves of this one's type, all of whose references are to None. */
+/* Register the type of `first`, all of whose references are to None, as a kind of leaves. */
 static inline int leaf_after(PyObject *first)
 {
     leaf_kind *kind = leaf_kinds;
@@ -138,7 +142,7 @@ static inline int leaf_after(PyObject *first)
     return 0;
 }
 
-/* A leaf of this type, to lead to `one` and `other` only. */
+/* Return a leaf of this type, which will refer to `one` and `other` only. */
 static inline PyObject *new_leaf(PyObject *type, PyObject *one, PyObject *other)
 {
     leaf_kind *kind = leaf_kind_of((PyTypeObject *)type);

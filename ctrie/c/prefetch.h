@@ -1,4 +1,4 @@
-/* Asking for memory before it is needed. What is asked for may be anywhere: nothing is read, so nothing can fail. */
+/* Prefetching memory. The address may be anything: nothing is read, so nothing can fail. */
 #ifndef CTRIE_PREFETCH_H
 #define CTRIE_PREFETCH_H
 
@@ -6,7 +6,7 @@
 
 enum { CTRIE_LINE = 64 };
 
-/* The head of a node, and its last word if that may stand on the next line. */
+/* The head of a node, and its last word, which may be on the next cache line. */
 static inline void prefetch_node(PyObject *node)
 {
     __builtin_prefetch(node);
@@ -15,7 +15,7 @@ static inline void prefetch_node(PyObject *node)
 
 static inline void prefetch_child(PyObject *cn, Py_ssize_t pos) { __builtin_prefetch(&CTRIE_CHILD(cn, pos)); }
 
-/* A key, which is to be compared, and a value, which is to be counted. */
+/* A key, which will be compared, or a value, whose references will be counted. */
 static inline void prefetch_text(PyObject *key)
 {
     __builtin_prefetch(key);

@@ -1,5 +1,5 @@
-/* A row of slots, which stand in the object itself: to read one takes one access to memory less than through an object
- * of its own, and an eighth of the room.
+/* A row of slots in the object itself. Reading one takes one memory access less than through a separate object, and an
+ * eighth of the memory.
  */
 #ifndef CTRIE_ROW_H
 #define CTRIE_ROW_H
@@ -35,7 +35,7 @@ static int row_traverse(PyObject *row, visitproc visit, void *arg)
     return 0;
 }
 
-/* For the collector, to which nobody else can see the row any more. */
+/* Called by the collector, when no other thread can see the row any more. */
 static int row_clear(PyObject *row)
 {
     for (Py_ssize_t i = 0; i < Py_SIZE(row); i++) {
@@ -55,14 +55,14 @@ static void row_drop(PyObject *row)
     Py_TYPE(row)->tp_free(row);
 }
 
-/* Make rows of a type that Cython has made for the same fields but the slots. */
+/* Prepare a type for rows. Cython has made it with the same fields, except the slots. */
 static inline int row_prepare(PyTypeObject *type)
 {
     if (type->tp_basicsize != offsetof(ctrie_row, values)) {
         PyErr_SetString(PyExc_SystemError, "ctrie: a row of slots is not laid out as row.h has it");
         return -1;
     }
-    type->tp_flags |= Py_TPFLAGS_HAVE_GC;       /* Cython sees no fields that could be part of a cycle */
+    type->tp_flags |= Py_TPFLAGS_HAVE_GC;       /* Cython sees no field that could be part of a cycle */
     type->tp_free = PyObject_GC_Del;
     type->tp_itemsize = sizeof(PyObject *);
     type->tp_traverse = row_traverse;

@@ -1,4 +1,4 @@
-/* Reading a slot: the half of the native body that every compiled module includes; epoch.h has the other half. */
+/* Reading a slot: the half of the native body that every compiled module includes. epoch.h has the other half. */
 #ifndef CTRIE_NATIVE_H
 #define CTRIE_NATIVE_H
 
@@ -6,7 +6,7 @@
 
 #ifdef CTRIE_EXPLORED
 
-#include "explored.h"   /* stress/tries/seam: a scheduler decides about every access */
+#include "explored.h"   /* stress/tries/seam: a scheduler decides the order of all accesses */
 
 #elif !defined(Py_GIL_DISABLED)
 
@@ -33,27 +33,27 @@ static inline int slot_compare_and_set(PyObject **slot, PyObject *expected, PyOb
 
 typedef _Atomic(PyObject *) atomic_object;
 
-/* Sequentially consistent, as every compare-and-set is. To see the fields of a node that were written before it was
- * published, acquire would do. But GCAS puts a main node in place and then reads the root, RDCSS puts a descriptor into the
- * root and then reads the main node, and one of two that meet must see the other: no store may be passed by the load after
- * it, wherever pins stand. On x86 such a load is like any other; on ARM it is the acquire load that follows a release in
- * order. */
+/* Sequentially consistent, like every compare-and-set. Acquire would be enough to see the fields of a node that were
+ * written before it was published. But GCAS puts a main node in place and then reads the root, while RDCSS puts a
+ * descriptor into the root and then reads the main node. If the two overlap, one must see the other. So no load may be
+ * reordered before an earlier store, wherever the pins are. On x86 such a load costs as much as any other; on ARM it is the
+ * acquire load that stays behind an earlier release. */
 static inline PyObject *slot_read(PyObject **slot)
 {
     return atomic_load_explicit((atomic_object *)slot, memory_order_seq_cst);
 }
 
-/* Here compare-and-set retires what it displaces: epoch.h has it, and _native exports it. */
+/* In this build compare-and-set retires the value that it replaces: epoch.h defines it, and _native exports it. */
 #endif
 
 #ifndef CTRIE_EXPLORED
-/* Said by what allocates its slots in a way of its own, for whoever explores schedules. */
+/* Called by code that allocates its slots by itself. An exploring build learns of those slots by it. */
 #define slots_made(owner, slots, count) ((void)0)
 #endif
 
-/* A node that leads to nothing the collector tracks cannot be part of a cycle, and nodes never change: with millions
- * of them, each one taken off the collector's list shortens every full collection. Only types that the collector
- * never tracks count here; a dict, say, may be untracked now and tracked later. */
+/* A node that leads to nothing that the collector tracks cannot be part of a cycle, and nodes never change. There are
+ * millions of them, and each one taken off the collector's list shortens every full collection. Only types that the
+ * collector never tracks count here: a dict, for instance, may be untracked now and tracked later. */
 static inline int never_tracked(PyObject *value) { return !PyObject_IS_GC(value); }
 
 #endif /* CTRIE_NATIVE_H */

@@ -1,7 +1,7 @@
-/* Pairs in the order in which a trie has them: by the first W bits of their hashes that are read, then by the next ones.
+/* Sorts pairs into the order of the trie: by the group of W hash bits that is read first, then by the next group.
  *
- * A radix sort from the first level down, which is stable: W bits tell 64 heaps apart, so that all of them can be written
- * to at a time; those of the second level fit into a cache. Few pairs are sorted by insertion.
+ * A stable radix sort from the first level down. W bits make 64 heaps, few enough to write to all of them at a time; the
+ * heaps of the second level fit into a cache. Small numbers of pairs are sorted by insertion.
  */
 #ifndef CTRIE_SORT_H
 #define CTRIE_SORT_H
@@ -17,7 +17,7 @@ typedef struct {
 
 enum { SORT_FEW = 24, SORT_AHEAD = 16 };
 
-/* Whether `a` comes before `b`: what tells is the first group of bits in which they differ. */
+/* Tell whether `a` comes before `b`: the first group of bits in which they differ decides. */
 static inline int path_before(uint64_t a, uint64_t b)
 {
     if (a == b) {
@@ -48,7 +48,7 @@ static inline int all_equal(const hashed_pair *pairs, Py_ssize_t count)
     return i >= count;
 }
 
-/* Sort pairs whose hashes agree below `lev`; `room` has as much room. */
+/* Sort pairs whose hashes agree below `lev`. `room` is a buffer of the same size. */
 static void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
 {
     Py_ssize_t ends[CTRIE_GROUPS] = {0}, before = 0;
@@ -78,7 +78,7 @@ static void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, 
     }
 }
 
-/* Room for so many pairs, to be freed by `pairs_free`; NULL where there is no memory. */
+/* Allocate space for `count` pairs, to be freed by `pairs_free`. Return NULL if there is no memory. */
 static inline hashed_pair *pairs_new(Py_ssize_t count)
 {
     return (hashed_pair *)PyMem_RawCalloc((size_t)(count + SORT_AHEAD), sizeof(hashed_pair));
@@ -97,7 +97,8 @@ static inline int pairs_sort(hashed_pair *pairs, Py_ssize_t count)
     return 1;
 }
 
-/* One of those sorted, which is about to be counted: so are those after it, which lie anywhere. */
+/* Return a sorted pair, whose reference is about to be counted. Prefetch a later one, since pairs lie anywhere in memory.
+ * */
 static inline PyObject *pair_in(const hashed_pair *pairs, Py_ssize_t i)
 {
     __builtin_prefetch(pairs[i + SORT_AHEAD].pair, 1);

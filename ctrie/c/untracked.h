@@ -1,21 +1,21 @@
-/* Nodes that the collector never hears of, on free-threaded builds.
+/* Nodes that are not known to the collector, on free-threaded builds.
  *
- * There a collection stops all threads and looks at every object that was allocated for the collector, whether it is
- * tracked or not; and when the next one is due is reckoned by how many more of them have been allocated than freed, and
- * by how many are tracked. A large trie of nodes that are not tracked (slot.h) would be looked at again and again for
- * nothing: on behalf of others' garbage, and of its own nodes that have been displaced and wait for their readers
- * (epoch.h). So a node that is not tracked when it is made is allocated as objects are that the collector has nothing
- * to do with. It must never be tracked afterwards.
+ * On such a build a collection stops all threads and visits every object that was allocated for the collector, tracked or
+ * not. The next collection is due according to two numbers: how many more of those objects have been allocated than freed,
+ * and how many are tracked. A large trie of untracked nodes (slot.h) would be visited again and again for nothing: because
+ * of other code's garbage, and because of its own nodes that were replaced and wait for their readers (epoch.h). So a node
+ * that is not tracked when it is made is allocated like an object whose type has nothing to do with the collector. It must
+ * never be tracked afterwards.
  *
- * On GIL builds what the collector needs stands in front of an object, and its functions look there at any object of a
- * type that may be tracked; so all nodes have it. Nor does it look at objects there that are not tracked.
+ * On GIL builds the collector's data is in front of an object, and the collector's functions read it for any object of a
+ * type that may be tracked; so all nodes have it. Collections on these builds skip untracked objects anyway.
  */
 #ifndef CTRIE_UNTRACKED_H
 #define CTRIE_UNTRACKED_H
 
 #include <Python.h>
 
-/* Of a node that nobody has taken off the collector's list. */
+/* Tell whether a node was allocated without the collector's data. The caller must not have untracked it. */
 static inline int is_plain(PyObject *node)
 {
 #ifdef Py_GIL_DISABLED
@@ -26,12 +26,13 @@ static inline int is_plain(PyObject *node)
 #endif
 }
 
-/* An I-node leads to nothing that the collector tracks for as long as its main node does not, and need not be tracked
- * itself: in a trie of a million filters, what a collection takes is mostly for I-nodes. But unlike nodes it may change.
- * So whoever puts in a main node that is tracked has the I-nodes and C-nodes tracked that lead there (`_commit` in
- * _nodes.py): what leads to a node that is tracked is tracked itself. What stays so for nothing does no harm. On
- * free-threaded builds the collector looks at all of them anyway, so there I-nodes are tracked from the beginning. So they
- * are where schedules are explored: whether a node is tracked is no slot, and could not be taken back. */
+/* While an I-node's main node leads to nothing that the collector tracks, neither does the I-node, so it need not be
+ * tracked: in a trie of a million filters, I-nodes take most of the time of a collection. But an I-node may change. So a
+   writer that
+ * puts in a tracked main node first has all I-nodes and C-nodes tracked that lead there (`_commit` in _nodes.py): a node
+ * that leads to a tracked node is tracked itself. A node that stays tracked without need is harmless. On free-threaded
+ * builds the collector visits all I-nodes anyway, so they are tracked from the beginning. The same holds for builds whose
+ * schedules are explored: whether a node is tracked is not kept in a slot, so it could not be undone. */
 #if defined(Py_GIL_DISABLED) || defined(CTRIE_EXPLORED)
 static inline void untrack_above(PyObject *inode, PyObject *main) { (void)inode, (void)main; }
 static inline int is_out_of_track(PyObject *inode, PyObject *main) { return (void)inode, (void)main, 0; }
@@ -44,7 +45,7 @@ static inline void untrack_above(PyObject *inode, PyObject *main)
     }
 }
 
-/* Whether the collector would come to `main` by way of a node that it does not track. */
+/* Tell whether the collector would reach the tracked `main` only through an untracked I-node. */
 static inline int is_out_of_track(PyObject *inode, PyObject *main)
 {
     return PyObject_GC_IsTracked(main) && !PyObject_GC_IsTracked(inode);
@@ -62,7 +63,7 @@ static inline void plain_free(PyObject *node) { PyObject_Free(node); }
 
 #ifdef Py_GIL_DISABLED
 
-/* Uninitialised but for its head. */
+/* Return a node of which only the head is initialised. */
 static inline PyObject *plain_new(PyTypeObject *type, Py_ssize_t bytes)
 {
     PyObject *node = (PyObject *)PyObject_Malloc((size_t)bytes);

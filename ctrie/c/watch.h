@@ -1,4 +1,4 @@
-/* In how many callbacks of operations that count its changes (_own_changes.py) a thread is. */
+/* The number of callbacks that the thread is running, of operations that count its changes (_own_changes.py). */
 #ifndef CTRIE_WATCH_H
 #define CTRIE_WATCH_H
 

@@ -1,1 +1,1 @@
-"""The checker: whether there is an order of a history's operations that its specification allows (`check`)."""
+"""The checker: is there an order of a history's operations that its specification allows (`check`)?"""

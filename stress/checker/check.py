@@ -3,15 +3,15 @@
 The parts of the method, each sound by itself:
 
 1. `components`: the history is split into parts that share no element; each is judged by itself.
-2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until
-   the first part that has none.
-3. Refuters: a part that its first turn did not decide is also searched for an answer that shows what nobody had
-   brought (`origins`), and judged one element at a time (projections) and with pending operations that may take
-   effect again and again (relaxed). What has no linearization even so refutes the history; what has one proves
-   nothing.
-4. A glance: for such a part some specifications know a narrower object, with which the search is quick and what it
-   finds a proof, or which few elements may refute it.
-5. Budgets: a history that cannot be decided in so many steps or seconds, or in so much memory, is `UNKNOWN`, never
+2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until a part is
+   found that has none.
+3. Refuters: a part that its first turn did not decide is also searched for an answer that shows something that was
+   never brought (`unwritten_values`). It is also judged one element at a time (projections), and with pending
+   operations that may take effect again and again (relaxed). If one of these has no linearization, the history is
+   refuted; if one has, that proves nothing.
+4. A glance: for such a part some specifications know a narrower object that is quick to search and whose linearizations
+   are a proof, or a few elements that may refute the part.
+5. Budgets: a history that cannot be decided within the steps, seconds and memory allowed is `UNKNOWN`, never
    `LINEARIZABLE`.
 """
 
@@ -45,16 +45,16 @@ except ModuleNotFoundError:  # Windows
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
 
 _LARGE: Final = 20_000
-"""Operations of a history from which on it pays to judge it in several processes."""
+"""The number of operations from which on it pays to judge a history in several processes."""
 _PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
-"""Of what `getrusage` tells."""
+"""The unit of the memory that `getrusage` reports."""
 _PAGES_A_MEGABYTE: Final = 2**20 / mmap.PAGESIZE
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a judgement may cost: steps of the search (about a million a second), seconds, and by how many
-    megabytes this process may grow meanwhile (a step may take half a kilobyte).
+    """The most that a judgement may cost: steps of the search (about a million a second), seconds, and the megabytes by
+    which this process may grow (a step may take half a kilobyte).
     """
 
     steps: int = 10_000_000
@@ -64,13 +64,13 @@ class Budget:
 
 @dataclass(frozen=True)
 class Failure:
-    """A part of a history that has no linearization: its operations, their start states, and where the search
+    """A part of a history that has no linearization: its operations, their start states, and the point where the search
     ended.
 
-    `elements` are the elements that the part touches (None: the whole history); `projected` says that the
-    operations are what the recorded ones say about these alone. `initial` are its possible states at the start, and
-    `trail` tells for `segment`, which cannot be crossed, and some segments before it, in which states they can be
-    entered; see `stress.checker.search.Ending`.
+    `elements` are the elements that the part touches (None: the whole history). `projected`: the operations are what
+    the recorded ones say about these elements alone. `initial` are the possible states at the start. `trail` gives, for
+    `segment`, which cannot be crossed, and for some segments before it, the states in which they can be entered; see
+    `stress.checker.search.Ending`.
     """
 
     operations: tuple[Operation, ...]
@@ -83,7 +83,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and what it took. True only if the history is linearizable."""
+    """A verdict and its cost. True only if the history is linearizable."""
 
     verdict: Verdict
     operations: int
@@ -92,11 +92,11 @@ class Judgement:
     seconds: float
     failure: Failure | None = field(default=None, repr=False)
     spent: str = ""
-    """What of the budget was used up, if the verdict is `UNKNOWN`."""
+    """The part of the budget that was used up, if the verdict is `UNKNOWN`."""
 
     @property
     def spent_by_clock(self) -> bool:
-        """Whether it was the time that was used up."""
+        """Whether the time was used up."""
         return self.spent.endswith("seconds")
 
     def __bool__(self) -> bool:
@@ -114,12 +114,12 @@ def check(
     """Judge a history against a specification.
 
     Parameters:
-        history: what was recorded.
-        spec: the sequential object that it must look like.
+        history: the recorded operations.
+        spec: the sequential object that it must behave like.
         starts: the states that the object may have had at the start; by default `spec.initial` alone.
         budget: the most it may cost; beyond it the verdict is `UNKNOWN`.
         processes: how many may share the work, if the history is large and falls into components. The answer is the
-            same. Only where processes can be forked, and best while no other threads run.
+            same. This works only where processes can be forked, and best while no other threads run.
 
     Returns:
         the judgement. It is exact unless it is `UNKNOWN`.
@@ -148,7 +148,7 @@ def check(
 
 
 class _Judged:
-    """The parts of a history, judged in turns: in this process, or in several."""
+    """The judgement of a history's parts in turns: in this process, or in several."""
 
     def __init__(self, spec: Spec, parts: Sequence[Component], budget: Budget, began: float) -> None:
         self._spec, self._parts, self._budget, self._began = spec, parts, budget, began
@@ -158,8 +158,8 @@ class _Judged:
         return turns.take(self._searches(range(len(self._parts))))
 
     def in_processes(self, processes: int) -> _Answer | None:
-        """The same from several; None if it cannot be had."""
-        from stress.checker import parallel  # only now: hardly anybody needs it
+        """The same in several processes; None if that is not possible."""
+        from stress.checker import parallel  # imported here because few users need it
 
         if not parallel.can_fork():
             return None
@@ -186,7 +186,7 @@ class _Judged:
 
 
 def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
-    """Whether a small history is linearizable: without components, without a budget. For an explorer's many
+    """Whether a small history is linearizable: without components, without a budget. For an explorer, which judges many
     tiny histories.
     """
     search = Search(operations, spec, [spec.initial] if starts is None else starts)
@@ -196,9 +196,9 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
 
 
 def megabytes_in_use() -> float:
-    """The memory that this process has; where the system does not say, the most that it ever had. (Linux does say, and
-    there the most that a process ever had is at first what the one had that began it.) On Windows nothing is known, and
-    no memory is too much.
+    """The memory that this process uses. If the system does not report it, the most that it has ever used. (Linux does
+    report it. There, the most that a process has used begins at the value of its parent.) On Windows nothing is known,
+    and memory is not limited.
     """
     try:
         with open("/proc/self/statm", "rb") as sizes:
@@ -211,19 +211,17 @@ def megabytes_in_use() -> float:
 
 
 _Answer = tuple[Verdict, Failure | None, int, str]
-"""The verdict, why it is refuted, the steps that took, and what of the budget was used up."""
+"""The verdict, the refutation, the number of steps, and the part of the budget that was used up."""
 Turn = tuple[int, int, tuple[int, ...]]
 
 
 def _turn_of(search: Search) -> Turn:
-    """What turns are ordered by: the shortest share first, then the fewest operations."""
+    """The key by which turns are ordered: the shortest share first, then the fewest operations."""
     return search.share, len(search.operations), search.number
 
 
 class _Turns:
-    """Takes turns among searches, the shortest share first, and stops at the first part without a
-    linearization.
-    """
+    """Takes turns among searches, the shortest share first, and stops at the first part without a linearization."""
 
     def __init__(
         self, spec: Spec, budget: Budget, began: float, elsewhere: Elsewhere | None = None, process: int = 0
@@ -233,9 +231,9 @@ class _Turns:
         self._most_megabytes = megabytes_in_use() + budget.megabytes
         self._queue: SortedKeyList = SortedKeyList(key=lambda each: _turn_of(each[0]))
         self.turn: Turn = (0, 0, ())
-        """The latest turn; those that come out of it count as the same."""
+        """The latest turn; the turns that result from it count as the same."""
         self.refuted = -1
-        """The number of the part that was refuted."""
+        """The number of the refuted part."""
         self._refuters: Iterator[tuple[Search, Component]] = iter(())
         self._unproved = 0
         self.steps = 0
@@ -253,7 +251,7 @@ class _Turns:
             if refuter is None and _turn_of(search) > self.turn:
                 self.turn = _turn_of(search)
             if self._elsewhere is not None and self._elsewhere.is_late(self.turn):
-                break  # what was refuted elsewhere would have come first
+                break  # another process has refuted a part at an earlier turn
             before = self.steps
             failure = self._turn(search, part)
             if self._elsewhere is not None:
@@ -266,7 +264,7 @@ class _Turns:
         return Verdict.LINEARIZABLE, None, self.steps, ""
 
     def _spent(self) -> str:
-        """What of the budget is used up; empty if nothing is."""
+        """The part of the budget that is used up; empty if none is."""
         if self._steps_left() <= 0:
             return f"{self._budget.steps:,} steps"
         return self._spent_meanwhile()
@@ -275,14 +273,14 @@ class _Turns:
         return self._budget.steps - (self.steps if self._elsewhere is None else self._elsewhere.steps)
 
     def _spent_meanwhile(self) -> str:
-        """The same, of what is to be looked at during a turn."""
+        """The same, for the limits that are checked during a turn."""
         if time.monotonic() >= self._deadline:
             return f"{self._budget.seconds:,g} seconds"
         return f"{self._budget.megabytes:,g} MB" if megabytes_in_use() >= self._most_megabytes else ""
 
     def _turn(self, search: Search, part: Component) -> Failure | None:
-        """Let one search go on for its share, or for what is left of the budget; why the history is refuted,
-        if it is.
+        """Continue one search for its share, or for the rest of the budget; return the failure if the history is
+        refuted.
         """
         before = search.steps
         ending = search.advance(min(search.share, self._steps_left()), self._spent_meanwhile)
@@ -305,7 +303,7 @@ class _Turns:
         return None
 
     def _is_found_in(self, narrower: Spec, part: Component, share: int) -> bool:
-        """Whether a narrower object than the one that is judged explains a part."""
+        """Whether a narrower object than the judged one explains a part."""
         quick = Search(part.operations, narrower, [narrower.initial])
         ending = quick.advance(min(4 * share, self._steps_left()), self._spent_meanwhile)
         self.steps += quick.steps
@@ -323,8 +321,8 @@ def _numbered(
 def _refuters(
     part: Component, spec: Spec, excerpts: Iterable[Excerpt], share: int
 ) -> Iterator[tuple[Search, Component]]:
-    """What may refute a part whose search takes long, each made when its turn comes. An excerpt is a good guess, and
-    gets as long a `share` as the whole had.
+    """Searches that may refute a part that takes long, each made when its turn comes. An excerpt is a good guess, and
+    gets as long a `share` as the whole part had.
     """
     for elements, operations in excerpts:
         starts = list(dict.fromkeys(spec.restrict(state, elements) for state in part.starts))
@@ -338,7 +336,7 @@ def _refuters(
 
 
 def projections(part: Component, spec: Spec) -> Iterator[tuple[Search, Component]]:
-    """One search for each element of a component, through what its operations say about it alone."""
+    """One search for each element of a component, in what its operations say about that element alone."""
     elements: dict[Element, Any] = dict.fromkeys(part.elements or ())
     if part.elements is None:
         elements = dict.fromkeys(element for state in part.starts for element in spec.elements_of(state))
@@ -364,7 +362,7 @@ def _failure(search: Search, part: Component, ending: Ending) -> Failure:
 
 
 def _unexplained(part: Component, last: Operation) -> Failure:
-    """The failure whose last return shows what nobody had brought."""
+    """The failure of a history whose last return shows something that was never brought."""
     assert last.returned is not None
     operations = tuple(until(part.operations, last.returned))
     elements = None if part.elements is None else tuple(part.elements)
@@ -372,7 +370,7 @@ def _unexplained(part: Component, last: Operation) -> Failure:
 
 
 def refute(part: Component, spec: Spec, steps: int) -> list[Failure]:
-    """The projections of a component that have no linearization, as far as `steps` steps for each tell."""
+    """The projections of a component that are found to have no linearization, within `steps` steps for each."""
     failures = []
     for search, projected in projections(part, spec):
         ending = None

@@ -1,10 +1,9 @@
-"""Splitting a history into components that share no element of the object, so that each can be judged by
-itself.
+"""Splits a history into components that share no element of the object, so that each can be judged by itself.
 
-Herlihy and Wing's locality: a history is linearizable exactly when its restriction to every one of several
-disjoint objects is. Here the disjoint objects are found in the history itself. Every operation joins all
-elements (keys, members, subscriptions) that *occur in the history* and that it can touch; what no operation
-joins is disjoint. A match of one topic therefore joins the filters that cover it, and no others.
+Herlihy and Wing's locality: if the objects are disjoint, a history is linearizable exactly when its restriction to
+every object is. Here the disjoint objects are found in the history. Every operation joins all elements (keys, members,
+subscriptions) that *occur in the history* and that it can touch. Elements that no operation joins are disjoint. So a
+match of one topic joins the filters that cover it, and no others.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["Component", "components"]
 
 @dataclass
 class Component:
-    """Operations that only touch `elements`. `elements` is None if the history was not split. `projected`
+    """Operations that only touch `elements`. `elements` is None if the history was not split. `projected`: the
     operations are what the recorded ones say about these `elements` alone.
     """
 
@@ -69,7 +68,7 @@ def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[Sta
 
 
 def _universe(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> dict[Element, None]:
-    """Every element that an operation names or that is there at the start, in order of appearance."""
+    """Every element that an operation names or that is there at the start, in the order of appearance."""
     universe = dict.fromkeys(element for state in starts for element in spec.elements_of(state))
     universe.update(dict.fromkeys(element for operation in operations for element in spec.elements(operation)))
     return universe
@@ -87,7 +86,7 @@ def _collect(
     for element in universe:
         members.setdefault(sets.find(element), []).append(element)
     grouped: dict[Element, list[Operation]] = {}
-    untouching: list[Operation] = []  # they touch no element that occurs: a match of a topic that no filter covers
+    untouching: list[Operation] = []  # they touch no element: for example a match of a topic that no filter covers
     for operation, footprint in zip(operations, footprints, strict=True):
         first = next(iter(footprint), _NOTHING)
         (untouching if first is _NOTHING else grouped.setdefault(sets.find(first), [])).append(operation)

@@ -1,12 +1,13 @@
-"""Judging the parts of a large history in several processes, with the very answer that one would give.
+"""Judges the parts of a large history in several processes. The answer is the same as from one process.
 
-The parts are dealt out before the processes begin, the largest first. Each process takes turns among its own, in the
-order in which one process would take them among all. So who refutes a part at an earlier turn than all others has found
-what one process would have found; once something is refuted, the others go on only as far as that turn. Only the number
-of the part is sent; the caller judges it again, for states are a user's objects, which need not bear a journey.
+The parts are assigned before the processes begin, the largest first. Each process takes turns among its parts, in the
+order in which a single process would take turns among all. So the process that refutes a part at the earliest turn has
+found what a single process would have found. Once a part is refuted, the other processes continue only up to that turn.
+Only the number of the part is sent. The caller judges that part again, since states are users' objects, which may not
+be picklable.
 
-Steps are counted together, and each process may grow by its share of the memory. What was inherited when the processes
-began is not copied, so they must be forked.
+Steps are counted together, and each process may grow by its share of the memory. Processes must be forked, because then
+they inherit the history without a copy.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from stress.verdicts import Verdict
 __all__ = ["Elsewhere", "Told", "can_fork", "deal", "judge"]
 
 Turn = tuple[int, int, tuple[int, ...]]
-"""What turns are ordered by: the share of steps, the number of operations, the number of the search."""
+"""The key by which turns are ordered: the share of steps, the number of operations, the number of the search."""
 
 
 class Told(NamedTuple):
-    """What a process found: of the part that it refuted the number, and at which turn."""
+    """The finding of a process: the number of the part that it refuted, and the turn."""
 
     verdict: Verdict
     part: int = -1
@@ -35,7 +36,7 @@ class Told(NamedTuple):
 
 
 class Elsewhere:
-    """What the other processes of a team have done."""
+    """The progress of the other processes of a team."""
 
     def __init__(self, processes: int) -> None:
         self._steps = Tally(["steps"], processes)
@@ -51,22 +52,22 @@ class Elsewhere:
         return self._steps.value("steps")
 
     def refuted_at(self, process: int, turn: Turn) -> None:
-        """A process has refuted a part."""
+        """Note that a process has refuted a part."""
         self._refuted[process][1] = turn[1]
         self._refuted[process][0] = turn[0]
 
     def is_late(self, turn: Turn) -> bool:
-        """Whether some process has refuted a part at an earlier turn."""
+        """Whether a process has refuted a part at an earlier turn."""
         return any(share and turn[:2] > (share, operations) for share, operations in self._refuted)
 
 
 def can_fork() -> bool:
-    """Whether processes can be had that begin with what this one has."""
+    """Whether processes can be forked, which then inherit the memory of this one."""
     return "fork" in multiprocessing.get_all_start_methods() and not multiprocessing.current_process().daemon
 
 
 def deal(sizes: Sequence[int], processes: int) -> list[list[int]]:
-    """The numbers of the parts for each process: the largest first, each to the process that has least."""
+    """The numbers of the parts for each process: the largest part first, each to the process with the least work."""
     dealt: list[list[int]] = [[] for _ in range(processes)]
     loads = [0] * processes
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
@@ -79,8 +80,8 @@ def deal(sizes: Sequence[int], processes: int) -> list[list[int]]:
 def judge(
     dealt: Sequence[Sequence[int]], take: Callable[[int, Sequence[int], Elsewhere], Told]
 ) -> tuple[Told, int] | None:
-    """What `take(process, numbers of parts, elsewhere)` finds, called in as many processes as there are lots; and how
-    many steps that took. None if one of them failed, which is to be seen again without them.
+    """The findings of `take(process, numbers of parts, elsewhere)`, called in as many processes as there are lots, and
+    the number of steps. None if a process failed; the caller then repeats the work without processes.
     """
     elsewhere = Elsewhere(len(dealt))
     told: list[Told] = []

@@ -1,9 +1,9 @@
 """The search for a linearization of the operations of one component, segment by segment.
 
-A *segment* is a stretch of operations between two instants at which nothing was running (quiescent cuts).
-`Search` carries the set of states that the object may be in from one segment to the next. Most segments are
-small and are walked to the end. A wide one yields its first end states and is suspended; it is taken up again
-only if what it yielded leads nowhere.
+A *segment* is a stretch of operations between two instants at which no operation was running (quiescent cuts).
+`Search` carries the set of possible states of the object from one segment to the next. Most segments are small and are
+walked to the end. A wide one yields its first end states and is suspended; the search returns to it only if those
+states lead nowhere.
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ from stress.spec import Spec, State
 __all__ = ["Ending", "Search", "segments"]
 
 _FIRST_SHARE: Final = 4096
-"""Steps that the first `advance` of a search may take at least."""
+"""The least number of steps that the first `advance` of a search may take."""
 
 _STEPS: Final = 16
 """The same for each operation, ..."""
 _STEPS_BEFORE_A_GLANCE: Final = 4
-"""... and where the specification may tell at a glance what a long search does not. While few operations overlap, a
-search takes fewer.
+"""... if the specification has a `glance`, which may decide what a long search cannot. While few operations overlap, a
+search takes fewer steps.
 """
 
 _TRAIL: Final = 64
 
 
 def segments(operations: Iterable[Operation]) -> list[list[Operation]]:
-    """The operations by time of call, cut wherever nothing was running. Nothing is cut after a pending
-    operation.
-    """
+    """The operations by time of call, cut wherever no operation was running. There is no cut after a pending
+    operation."""
     cut: list[list[Operation]] = []
     busy_until: float = float("-inf")
     for operation in sorted(operations, key=lambda each: each.call):
@@ -48,10 +47,10 @@ def segments(operations: Iterable[Operation]) -> list[list[Operation]]:
 
 @dataclass
 class Ending:
-    """How a search ended: `linearizable`, or the number of the first segment that cannot be crossed.
+    """The end of a search: `linearizable`, or the number of the first segment that cannot be crossed.
 
-    `trail` tells, for that segment and some before it, all states that it can be entered in. It ends earlier if
-    not all of them are known.
+    `trail` gives, for that segment and some before it, all states in which it can be entered. It ends earlier if not
+    all of them are known.
     """
 
     linearizable: bool
@@ -61,9 +60,7 @@ class Ending:
 
 @dataclass
 class _Crossing:
-    """A segment on its way: walks through it that are not at their end, and the end states they yielded so
-    far.
-    """
+    """A segment that is being crossed: its unfinished walks, and the end states that they have yielded so far."""
 
     level: int
     segment: Segment
@@ -76,7 +73,7 @@ def _never() -> bool:
 
 
 class Search:
-    """The search through the operations of one component. Call `advance` until it returns a ending."""
+    """The search through the operations of one component. Call `advance` until it returns an ending."""
 
     def __init__(
         self,
@@ -90,21 +87,21 @@ class Search:
     ) -> None:
         self.spec, self.operations, self.starts = spec, operations, list(dict.fromkeys(starts))
         self.proves = proves and not relaxed
-        """Whether linearizability of these operations proves anything; a projection's or a relaxed one's does
+        """Whether linearizability of these operations proves anything. That of a projection or of a relaxed search does
         not.
         """
         self.relaxed = relaxed
         self.steps = 0
         each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
         self.share = self.first_share = max(_FIRST_SHARE, each * len(operations))
-        """Steps that the next `advance` may take; whoever takes turns doubles it."""
+        """Steps that the next `advance` may take. The code that takes turns doubles it."""
         self.number = number
-        """What tells searches apart that take turns: the number of a part, and that of what may refute it."""
+        """The identity of a search among those that take turns: the number of its part, and of its refuter."""
         self._walk = self._find()
 
     def advance(self, steps: int | None = None, is_over: Callable[[], object] = _never) -> Ending | None:
-        """Search on for about so many steps (by default `share`), or until it `is_over`, which is asked every few
-        hundred steps; None if that did not decide.
+        """Continue the search for about `steps` steps (by default `share`), or until `is_over`, which is asked every
+        few hundred steps, returns true; None if that did not decide.
         """
         stop_at = self.steps + (self.share if steps is None else steps)
         try:
@@ -145,7 +142,7 @@ class Search:
                 if not suspended[-1].walks:
                     suspended.pop()
             level += 1
-            if suspended:  # what was entered here before led nowhere
+            if suspended:  # the states that were entered here before led nowhere
                 states = [state for state in ends if state not in entered[level]]
                 entered[level].update(states)
             else:
@@ -156,7 +153,7 @@ class Search:
         return Ending(True)
 
     def _ends(self, crossing: _Crossing, first_only: bool = False) -> Generator[None, None, list[State]]:
-        """End states that were not found before: all of them if that is soon done, else some."""
+        """End states that were not found before: all of them if that is quick, else some."""
         segment, fresh = crossing.segment, list[State]()
         while crossing.walks:
             before = segment.steps
@@ -184,7 +181,7 @@ class Search:
         return list(dict.fromkeys(after for state in states for after in self.spec.successors(state, op, args, result)))
 
     def _cross_pair(self, operations: list[Operation], states: list[State]) -> list[State]:
-        """Two operations that overlap, in either order."""
+        """Cross two operations that overlap, in either order."""
         successors = self.spec.successors
         self.steps += 4 * len(states)
         ends: dict[State, None] = {}

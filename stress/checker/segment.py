@@ -1,32 +1,32 @@
 """The search through one segment: Wing and Gong's algorithm with Lowe's memoisation.
 
-`Segment.end_states` walks the operations of a segment in every order that respects real time and yields each
-state in which the object can be left, exactly once:
+`Segment.end_states` walks the operations of a segment in every order that respects real time. It yields each state in
+which the object can end exactly once:
 
-* the calls and returns of completed operations stand in a doubly linked list by time; an operation may take
-  effect next if its call stands before the first return; taking effect *lifts* both out of the list, and
-  backtracking puts them back (Wing and Gong; Lowe);
-* a pair of (set of operations done, state) is tried once (Lowe). The set is told by the last call in it and
-  by those before that call that are not in it: no more than were running at once, however long the history;
-* a read that fits now, and with the answer it gave can never change any state, is lifted at once and never
-  reconsidered: moving it earlier leaves everything else as legal as it was.
+* the calls and returns of completed operations are in a doubly linked list by time. An operation may take effect next
+  if its call is before the first return. To take effect *lifts* both out of the list, and backtracking puts them back
+  (Wing and Gong; Lowe);
+* a pair of (set of operations done, state) is tried once (Lowe). The set is represented by the last call in it and by
+  the earlier calls that are not in it. There are no more of these than operations that ran at once, however long the
+  history;
+* a read that fits now, and that with its answer can never change any state, is lifted at once and never reconsidered:
+  moving it earlier leaves everything else as legal as it was.
 
-Pending operations may take effect at any time after their call, or never. They are tried when nothing
-completed fits any more, with five more rules, which keep many of them from multiplying:
+Pending operations may take effect at any time after their call, or never. They are tried when no completed operation
+fits any more. Five more rules limit their number:
 
-* those that bring what the next operation to return shows are tried first, and the others by time;
-* one that leads to a state right after another one of them, and would have led there without it, is left out;
+* those that bring what the next operation to return shows are tried first, the others by time;
+* one that leads to a state directly after another pending operation, and would have led there without it, is left out;
 * of several that are alike, only the earliest called is tried;
 * one that would not change the state is left out, since it may as well never happen;
-* what was tried with few of them done need not be tried with more of them done: the first had the greater
-  choice.
+* what was tried with few of them done is not tried again with more of them done: the first attempt had more choice.
 
-Many pending operations can still make a search hopeless. A *relaxed* search lets each of them take effect
-again and again, so that it need not remember which did, and its cost no longer grows with their number. It
-allows more than linearizability does: what it refutes is refuted, and what it does not refute is left open.
-Where that leads to ever new states it gives up.
+Many pending operations can still make a search hopeless. A *relaxed* search lets each of them take effect again and
+again. It need not remember which did, so its cost no longer grows with their number. It allows more than
+linearizability does: if it refutes a history, the history is refuted; if not, the question stays open. If it leads to
+ever new states, it gives up.
 
-The walk is a generator that hands back control every few hundred steps.
+The walk is a generator that returns control every few hundred steps.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from stress.spec import EVERYTHING, Spec, State
 __all__ = ["PAUSE", "SLICE", "EndStates", "Segment"]
 
 SLICE: Final = 256
-"""Steps between two hand-backs of control."""
+"""Steps between two returns of control."""
 
 
 _MOST_RELAXED_STATES: Final = 1_000
@@ -57,12 +57,10 @@ EndStates = Generator[State | _Pause, None, None]
 
 
 class Segment:
-    """The operations of one segment, laid out for the search: those that completed, then those that are
-    pending.
+    """The operations of one segment, prepared for the search: first the completed ones, then the pending ones.
 
-    Position 0 of the list of calls and returns is its head, the last one its end. States are numbered as they
-    turn up, and `moves` remembers where each operation leads from each state, so that the specification is
-    asked once.
+    Position 0 of the list of calls and returns is its head, the last position its end. States are numbered in order of
+    appearance. `moves` remembers where each operation leads from each state, so that the specification is asked once.
     """
 
     def __init__(self, operations: Sequence[Operation], spec: Spec, relaxed: bool = False) -> None:
@@ -87,9 +85,7 @@ class Segment:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Give the calls and returns of completed operations their positions, and find where pending ones
-        come in.
-        """
+        """Assign positions to the calls and returns of completed operations, and find where pending ones come in."""
         events = [(each.call, 0, number) for number, each in enumerate(self.operations)]
         events += [(each.returned or 0, 1, number) for number, each in enumerate(self.operations[: self.completed])]
         self.called_at, self.call_position = [-1], [0] * len(self.operations)
@@ -111,7 +107,7 @@ class Segment:
         return bringing
 
     def _wanted_by(self, number: int) -> list[int]:
-        """The pending operations that bring something of what a completed one shows."""
+        """The pending operations that bring something that a completed one shows."""
         if number not in self._wanted:
             shown = self.spec.shows(self.operations[number]) if self._bringing else ()
             self._wanted[number] = sorted({each for some in shown for each in self._bringing.get(some, ())})
@@ -134,10 +130,9 @@ class Segment:
         return found
 
     def end_states(self, start: State) -> EndStates:
-        """Every state that the segment can end in when it begins in `start`, each once, and `PAUSE` now and
-        then.
+        """Every state that the segment can end in when it begins in `start`, each once, and `PAUSE` now and then.
 
-        If operations are pending, not every end state is found: if there is one at all, one is.
+        If operations are pending, not every end state is found; but if there is any, at least one is found.
         """
         completed, called_at, reads, moves = self.completed, self.called_at, self.reads, self._moves
         call_position, return_position, returning = self.call_position, self.return_position, self.returning
@@ -187,8 +182,8 @@ class Segment:
             return lifted
 
         def pending_from(place: int) -> tuple[int, int]:
-            """The first pending operation that may take effect now, from a place in the order of trial on, and its
-            place; -1 if there is none.
+            """The first pending operation that may take effect now, searched from `place` in the order of trial, and
+            its place; -1 if there is none.
             """
             first_return = following[0]
             while called_at[first_return] >= 0:
@@ -207,7 +202,7 @@ class Segment:
             return -1, end
 
         def without_detour(options: tuple[int, ...]) -> tuple[int, ...]:
-            """Of where a pending operation leads, what it could not have led to before a pending one just taken."""
+            """The states after a pending operation, without those it could reach without the pending one just taken."""
             if not frames or frames[-1][0] < completed or frames[-1][6]:
                 return options
             before = frames[-1][2]
@@ -231,7 +226,8 @@ class Segment:
         left -= len(lifted)
         for number in lifted:
             done = with_done(number)
-        # What to try next: a position in the list, or minus a place in the order of trial of pending operations.
+        # The next candidate: a position in the list, or the negative of a place in the trial order of pending
+        # operations.
         cursor = following[0]
         options: tuple[int, ...] = ()
         while True:
@@ -240,7 +236,7 @@ class Segment:
                 if number >= 0 and reads[number]:
                     cursor = following[cursor]
                     continue
-                if number < 0 and left and any_pending:  # a return stands here whose operation does not fit
+                if number < 0 and left and any_pending:  # the operation that returns here does not fit
                     number, place = pending_from(-min(cursor, 0))
                     cursor = -place
                 if number < 0:
@@ -266,7 +262,7 @@ class Segment:
                 if steps % SLICE == 0:
                     self.steps, told = self.steps + steps - told, steps
                     if relaxed and len(self._states) > _MOST_RELAXED_STATES:
-                        yield start  # as good as any: it stands for "left open"
+                        yield start  # any state will do: it stands for "left open"
                         return
                     yield PAUSE
                 if not options:
@@ -294,7 +290,7 @@ class Segment:
 
 
 def _slots(called_at: Sequence[int], returning: Mapping[int, int]) -> list[int]:
-    """For each completed operation a bit that no other has while it runs, above those that count them all."""
+    """For each completed operation a bit that no other one has while it runs, above the bits of the counter."""
     free: list[int] = []
     most = 1 << len(returning).bit_length()
     slots = [0] * len(returning)

@@ -1,6 +1,6 @@
-"""Refuting a history in one pass: an answer shows what nobody had brought by the time it was given.
+"""Refutes a history in one pass: an answer shows a value that no operation had brought by the time it was given.
 
-It needs no order of the operations and no states, so it takes no longer for many that overlap than for few.
+This needs neither an order of the operations nor states, so many overlapping operations take no longer than few.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ __all__ = ["first_without_origin"]
 
 
 def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Operation | None:
-    """The operation that returns first of those whose answer shows something that was not there at the start and
-    that nothing called by then brings. O(n log n).
+    """Of the operations whose answer shows something that was not there at the start and that no operation called by
+    then brings, the one that returns first. O(n log n).
     """
     known: set[Hashable] = {each for state in starts for each in spec.content(state)}
     events = [(each.call, False, each) for each in operations]

@@ -1,7 +1,7 @@
-"""Whether calls that never returned wait as they should: a `get` from an empty queue, while nobody puts anything in.
+"""Tells whether calls that never returned wait as they should: for example a `get` from an empty queue without a `put`.
 
-It is so if the calls that returned have a linearization after which, as the specification says (`WAITS`, or no
-successor at all), none of the others can take effect.
+They do if the calls that returned have a linearization after which none of the others can take effect, according to the
+specification (`WAITS`, or no successor at all).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEPS: Final = 200_000
 
 
 class _WithWaiters(Spec):
-    """An object with one operation more, which is possible where none of some calls is."""
+    """An object with one more operation, which is possible in states where none of some calls is."""
 
     def __init__(self, spec: Spec, waiting: Sequence[Operation]) -> None:
         self._spec, self._waiting = spec, waiting
@@ -39,8 +39,8 @@ class _WithWaiters(Spec):
 
 
 def wait_as_they_should(operations: Iterable[Operation], spec: Spec) -> bool:
-    """Whether all pending operations, of a history after which nothing moves any more, may wait. False, too, if that
-    cannot be found out in some hundred thousand steps.
+    """Whether all pending operations may wait, in a history that has ended without progress. Also False if that cannot
+    be decided in some hundred thousand steps.
     """
     everything = list(operations)
     completed = [each for each in everything if each.returned is not None]
@@ -54,23 +54,23 @@ def wait_as_they_should(operations: Iterable[Operation], spec: Spec) -> bool:
     try:
         while finding is None and search.steps < _STEPS:
             finding = search.advance()
-    except Exception:  # noqa: BLE001 - a specification that does not know the calls says nothing of them
+    except Exception:  # noqa: BLE001 - a specification that does not know the calls says nothing about them
         return False
     return finding is not None and finding.linearizable
 
 
 def after(spec: Spec, state: State, call: Call) -> list[State]:
-    """Where a call may lead, with any answer; nowhere, if it has to wait. Where it was, if the specification fails:
-    that is for the judgement to tell.
+    """The states after a call, with any answer; none if it has to wait. If the specification fails, the state itself:
+    the judgement reports the failure.
     """
     try:
         return list(spec.successors(state, call[0], call[1], UNSEEN))
-    except Exception:  # noqa: BLE001 - a state that the object never has may be beyond a specification
+    except Exception:  # noqa: BLE001 - the object may never have this state, so the specification need not handle it
         return [state]
 
 
 def may_wait(spec: Spec, calls: Iterable[Call]) -> set[str]:
-    """The operations that had to wait in some state that the calls lead to, one after another."""
+    """The operations that had to wait in some state on the way of these calls, made one after another."""
     found, state = set(), spec.initial
     for each in calls:
         then = after(spec, state, each)

@@ -1,12 +1,12 @@
 """The command line: `python -m stress run | explore | check | replay | mutants`.
 
-Each command has a module here, which is imported when the command is used, with `add_arguments(parser)` and
-`main(arguments) -> int`. That returns the exit status:
+Each command has a module here, which is imported when the command is used. The module has `add_arguments(parser)` and
+`main(arguments) -> int`, which returns the exit status:
 
-* 0: all is judged, and right;
+* 0: all was judged, and right;
 * 1: something is wrong;
-* 2: nothing can be said: it was not finished, interrupted, empty, not overlapping or not decided, the command was not
-  understood, could not be carried out, or its word could not be delivered.
+* 2: nothing can be said: the run was not finished, interrupted, empty, without overlap or not decided, or the command
+  was not understood, failed, or could not write its output.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (WorkFailed, SpecError, HistoryError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    except Exception:  # noqa: BLE001 - status 1 would say that the object is wrong
+    except Exception:  # noqa: BLE001 - status 1 would mean that the object is wrong
         traceback.print_exc()
-        print("The command failed, which says nothing about what it was to judge.", file=sys.stderr)
+        print("The command failed. This says nothing about the object.", file=sys.stderr)
         return 2
     return status
 

@@ -1,7 +1,7 @@
 """`python -m stress check`: judge recorded histories.
 
-Exit status 0: all are linearizable. 1: some are not. 2: none is known not to be, but some could not be
-decided within the budget, hold nothing, or could not be read.
+Exit status 0: all are linearizable. 1: some are not. 2: none is known to be wrong, but some could not be decided within
+the budget, are empty, or could not be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["add_arguments", "add_judging", "judged", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `check` can be told."""
+    """Add the arguments of `check`."""
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="JSON Lines, a jepsen log, or EDN events; the content tells"
     )
@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say how a history in a file is judged."""
+    """Add the arguments that determine how a history in a file is judged."""
     parser.add_argument(
         "--spec",
         metavar="NAME",
-        help=f"what was recorded: {', '.join(SPECS)}, or module:Class for a specification of your own",
+        help=f"what was recorded: {', '.join(SPECS)}, or module:Class for your own specification",
     )
     parser.add_argument(
         "--initial",
@@ -52,19 +52,19 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
         type=positive(int),
         metavar="STEPS",
         default=Budget().steps,
-        help="search at most so far (%(default)s)",
+        help="the most steps of the search (%(default)s)",
     )
     parser.add_argument(
         "--processes",
         type=positive(int),
         metavar="N",
         default=default_processes(1),
-        help="how many share a large history that falls into components (%(default)s)",
+        help="how many processes share a large history that splits into components (%(default)s)",
     )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Judge every file; the verdicts go to standard output, what could not be read to standard error."""
+    """Judge every file. Verdicts go to standard output, files that cannot be read to standard error."""
     statuses: list[int] = []
     files = arguments.files
     try:
@@ -79,10 +79,10 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def judged(file: str, arguments: argparse.Namespace) -> tuple[History, Spec, Judgement]:
-    """The history in a file, and a judgement of it.
+    """The history in a file, and its judgement.
 
     Raises:
-        HistoryError: it cannot be read, or not be judged by this specification.
+        HistoryError: it cannot be read, or cannot be judged by this specification.
     """
     initial: Any = UNSEEN if arguments.initial is None else parse_initial(arguments.initial)
     try:

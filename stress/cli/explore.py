@@ -1,7 +1,7 @@
-"""`python -m stress explore`: try the interleavings of small scenarios, on both tries or on an object of one's own; and
-replay one of them.
+"""`python -m stress explore`: try the interleavings of small scenarios, on both tries or on your own object; and replay
+one of them.
 
-Exit status 0: all that was to be explored was, and nothing is wrong. 1: something is. 2: nothing can be said.
+Exit status 0: all was explored, and nothing is wrong. 1: something is wrong. 2: nothing can be said.
 """
 
 from __future__ import annotations
@@ -36,36 +36,34 @@ __all__ = ["add_arguments", "main", "replay"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `explore` can be told."""
+    """Add the arguments of `explore`."""
     parser.add_argument(
         "targets", nargs="*", default=list(STARTS), metavar="TARGET",
-        help=f"{', '.join(STARTS)} (default: all), or module:attribute for a Workload of your own, or what makes an "
-             "object, if --spec says what it must look like",
+        help=f"{', '.join(STARTS)} (default: all), or module:attribute for your own Workload, or for a factory of "
+             "objects, if --spec names their specification",
     )  # fmt: skip
-    parser.add_argument("--spec", metavar="NAME", help="what objects must look like: a name, or module:Class")
+    parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
     parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random, and in which order")
     parser.add_argument(
         "--duration",
         type=positive(float),
         metavar="SECONDS",
-        help="explore for so long at most; without it, until all is explored",
+        help="explore for at most this long (default: until all is explored)",
     )
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
     parser.add_argument(
         "--compiled", action="store_true", help="explore the compiled modules of both tries (see make explored)"
     )
     parser.add_argument(
-        "--ideal", action="store_true", help="of compiled modules: release what is displaced as soon as pins allow"
+        "--ideal", action="store_true", help="with --compiled: release replaced values as soon as pins allow"
     )
-    parser.add_argument(
-        "--part", action="append", choices=tuple(MATRIX), help="explore this part of the matrix, not all of them"
-    )
+    parser.add_argument("--part", action="append", choices=tuple(MATRIX), help="explore only this part of the matrix")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
+    parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Explore; of several targets those that are one's own come one after another."""
+    """Explore. Users' own targets are explored one after another."""
     own = [target for target in arguments.targets if ":" in target]
     unknown = [target for target in arguments.targets if target not in STARTS and target not in own]
     if unknown:
@@ -96,7 +94,7 @@ def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
     parts = tuple(arguments.part or MATRIX)
     plan = Plan(tuple(targets), seed, arguments.duration, processes, arguments.compiled, parts, arguments.ideal)
     if plan.compiled:
-        load_compiled()  # or say at once that there are no such modules
+        load_compiled()  # to report at once if there are no such modules
     with following(f"seed {seed}", plan.duration) as tell:
 
         def watch(tally: Tally, seconds: float) -> None:
@@ -142,8 +140,8 @@ def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Execute a token's execution again. Exit status 1 if it is wrong (still), 0 if not, 2 if it cannot be had, or
-    nothing is wrong any more with code that has changed.
+    """Execute a token's execution again. Exit status 1 if it is (still) wrong, 0 if not, 2 if it cannot be executed, or
+    if nothing is wrong but the code has changed.
     """
     if arguments.what.startswith(OBJECT_PREFIX):
         return explore_object.replay(arguments)
@@ -156,7 +154,7 @@ def replay(arguments: argparse.Namespace) -> int:
         return 2
     is_changed = token.digest != source_digest()
     if is_changed:
-        print("The source has changed since, and with it perhaps the meaning of the steps.", file=sys.stderr)
+        print("The source has changed since, so the steps may have another meaning.", file=sys.stderr)
     if finding is None:
         say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
         return 2 if is_changed else 0

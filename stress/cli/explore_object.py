@@ -1,6 +1,6 @@
-"""`python -m stress explore module:attribute`: an object of one's own under every schedule of small scenarios.
+"""`python -m stress explore module:attribute`: your own object under every schedule of small scenarios.
 
-It is explored in a process of its own, so that what brings that down is a finding, and Ctrl-C comes through.
+It is explored in a separate process, so that a crash of that process is a finding, and Ctrl-C always works.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["main"]
 
 
 def main(target: str, arguments: argparse.Namespace) -> int:
-    """Explore it; the exit status."""
+    """Explore the object; return the exit status."""
     try:
         workloads = found(target, arguments.spec)
     except ValueError as error:
@@ -40,12 +40,12 @@ def main(target: str, arguments: argparse.Namespace) -> int:
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Execute the schedule of a token again; the exit status."""
+    """Execute the schedule of a token again; return the exit status."""
     origin = origin_in(arguments.what)
     if origin is None:
         print(
-            "The token is damaged, or does not know where its object is: give it to stress.explore(..., replay=...), "
-            "with all else as it was.",
+            "The token is damaged, or does not name its object: give it to stress.explore(..., replay=...), with the "
+            "original arguments.",
             file=sys.stderr,
         )
         return 2
@@ -55,7 +55,7 @@ def replay(arguments: argparse.Namespace) -> int:
         print(f"{arguments.what[:40]}: {error}", file=sys.stderr)
         return 2
     for told in since:
-        print(f"{told}: the token is of what it was.", file=sys.stderr)
+        print(f"{told}: the token is for the earlier version.", file=sys.stderr)
     arguments.json, arguments.duration = False, None
     return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
 
@@ -68,7 +68,7 @@ def _again(
     is_changed: bool,
     worker: Worker,
 ) -> tuple[int, dict[str, Any]]:
-    """What the schedule of a token leads to, on the first object of that name that it fits."""
+    """The result of a token's schedule, on the first object of that name that it fits."""
     at_start, *threads, at_end = map(as_arguments, calls)
     misfit = f"nothing at {workloads[0].target} makes a {name}"
     for each in workloads:
@@ -92,7 +92,7 @@ def _again(
 def _supervised(
     target: str, arguments: argparse.Namespace, work: Callable[[Worker], tuple[int, dict[str, Any]]]
 ) -> int:
-    """Do some work in a process of its own, and tell what came of it; the exit status."""
+    """Do some work in a separate process, and print the result; return the exit status."""
     told: dict[str, Any] = {"verdict": "unknown", "report": "undecided (it was interrupted)"}
     status = 2
     try:

@@ -25,28 +25,28 @@ __all__ = ["add_arguments", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `mutants` can be told."""
+    """Add the arguments of `mutants`."""
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="only those whose names contain one of the words (default: all)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random")
     parser.add_argument(
         "--duration", type=positive(float), default=15.0, metavar="SECONDS",
-        help="the most that one of them may take (%(default)s); the unmutated code takes as long",
+        help="the most time for one mutant (%(default)s), and the time for the unmutated code",
     )  # fmt: skip
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
     parser.add_argument(
         "--compiled",
         action="store_true",
-        help="those of the compiled twin, of which each is compiled (see make explored)",
+        help="try the mutants of the compiled twin, each of which is compiled (see make explored)",
     )
-    parser.add_argument("--list", action="store_true", help="say which there are, and stop")
-    parser.add_argument("--json", action="store_true", help="print one JSON object for each")
+    parser.add_argument("--list", action="store_true", help="list the mutants, and stop")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for each mutant")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Try them; the exit status is 1 if one survives, the unmutated code is accused or a process dies, 2 if one has
-    gone stale, not all were tried, or a word is in no name.
+    """Try the mutants. The exit status is 1 if one survives, if the unmutated code is accused or if a process dies; 2
+    if one is stale, if not all were tried, or if a word is in no name.
     """
     words: list[str] = arguments.words
     known: Sequence[Mutant | Rebuilt] = REBUILT if arguments.compiled else (*CONTROLS, *MUTANTS)

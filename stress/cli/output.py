@@ -1,8 +1,8 @@
-"""What a command says on standard output, and what becomes of it if nobody takes it.
+"""The standard output of a command, and what happens if it cannot be written.
 
-Every line of a verdict is said together with the exit status that it stands for. If it cannot be said, because whoever
-read has gone or the disk is full, the command ends. Its exit status is 1 if something was found wrong by then, and else
-2: a verdict that nobody got is none.
+Every line of a verdict is written together with the exit status that it stands for. If a line cannot be written,
+because the reader has gone or the disk is full, the command ends. Its exit status is then 1 if a fault was found
+before, else 2: a verdict that did not reach anybody does not count.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["Undelivered", "be_quiet", "flush", "say", "written"]
 
 
 class Undelivered(Exception):
-    """What was to be said cannot be said. `status` is the exit status that follows; `why` is empty if a
-    reader has gone, who knows.
+    """The output cannot be written. `status` is the exit status that follows; `why` is empty if the reader has gone,
+    since the reader knows.
     """
 
     def __init__(self, status: int, why: str) -> None:
@@ -29,10 +29,10 @@ _wrong = False
 
 
 def say(text: str, status: int = 0) -> None:
-    """Print `text`, which says that things are as the exit status has it.
+    """Print `text`, whose meaning is that of the exit status `status`.
 
     Raises:
-        Undelivered: nobody gets it.
+        Undelivered: it cannot be written.
     """
     global _wrong
     _wrong = _wrong or status == 1
@@ -40,10 +40,10 @@ def say(text: str, status: int = 0) -> None:
 
 
 def flush() -> None:
-    """See that all that was said is delivered.
+    """Write out all buffered output.
 
     Raises:
-        Undelivered: it is not.
+        Undelivered: that fails.
     """
     _delivered(sys.stdout.flush)
 
@@ -68,13 +68,13 @@ def _status() -> int:
 
 
 def be_quiet() -> None:
-    """Whatever is left to be written goes nowhere, so that the interpreter does not stumble over it when it ends."""
+    """Discard all output that is left, so that the interpreter does not fail on it when it ends."""
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def written(write: Callable[[str], object], path: str) -> bool:
-    """Write a file besides. If that fails, it is said, and what was found is told all the same."""
+    """Write an additional file. A failure is reported on standard error, and does not affect the findings."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(path)

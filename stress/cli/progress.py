@@ -1,4 +1,4 @@
-"""Where a long run stands, on standard error: live on a terminal, if `rich` is there; elsewhere a line now and then."""
+"""Progress of a long run, on standard error: live on a terminal if `rich` is installed, else a line now and then."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, Final
 __all__ = ["Tell", "following"]
 
 Tell = Callable[[str, float], None]
-"""To be called every now and then with what was done, in a few words, and how much of all that is."""
+"""To be called now and then with what was done, in a few words, and its share of the whole."""
 
 _FIRST: Final = 10.0
 _LONGEST: Final = 60.0
-"""Seconds until the first line, and between two lines in the end."""
+"""Seconds until the first line, and at last between two lines."""
 
 
 @contextmanager
 def following(what: str, whole: float | None, live: bool = True) -> Iterator[Tell]:
-    """Within the block, what is told is shown under the name `what`; `whole` is how much there is to do, if that is
-    known. `live`: also on a terminal, unless what is printed meanwhile shows it too.
+    """Within the block, show progress under the name `what`. `whole` is the amount of work, if known. `live`: also on a
+    terminal; False if the command prints its own progress there.
     """
     if sys.stderr.isatty():
         if live and find_spec("rich") is not None:
@@ -47,7 +47,7 @@ def _bar(what: str, whole: float | None) -> Iterator[Tell]:
 
 
 class _Lines:
-    """Lines for a file that somebody looks into: seldom, and ever more so."""
+    """Lines for a log file: few, at growing intervals."""
 
     def __init__(self, what: str, whole: float | None) -> None:
         self._what, self._whole = what, whole

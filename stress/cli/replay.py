@@ -1,7 +1,8 @@
 """`python -m stress replay`: show again what is wrong with a history, or run an explorer's schedule again.
 
-A history recorded from real threads cannot be made to happen again; what can be shown again is why it is
-wrong. What is no file is taken for a token of the explorer. If the code has changed since, that is said.
+A history that was recorded from real threads cannot be made to happen again, but the reason why it is wrong can be
+shown again. An argument that is not a file is taken as a token of the explorer. If the code has changed, the command
+says so.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ __all__ = ["add_arguments", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `replay` can be told."""
+    """Add the arguments of `replay`."""
     parser.add_argument("what", metavar="FILE", help="a recorded history, or a token of the explorer")
     parser.add_argument("--report", metavar="FILE.html", help="write a page about it")
     add_judging(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Show it; the exit status tells the verdict as `check` does."""
+    """Show it; the exit status is that of `check`."""
     if not os.path.exists(arguments.what):
         return explore.replay(arguments)
     try:
@@ -42,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         written(lambda path: html.save(report, path), arguments.report)
     for told in changed(history.header.get("code")):
-        print(f"{told}: the history is of what it was.", file=sys.stderr)
+        print(f"{told}: the history is of the earlier version.", file=sys.stderr)
     status = EXIT_STATUS[verdict_on(history, judgement)[0]]
     say(text.render(report).rstrip(), status)
     return status

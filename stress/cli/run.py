@@ -1,6 +1,6 @@
-"""`python -m stress run`: record structures under stress, and judge what their threads saw.
+"""`python -m stress run`: record structures under stress, and judge the histories of their threads.
 
-Exit status 0: all was judged, and right. 1: something is wrong, be it that a process died. 2: nothing can be said.
+Exit status 0: all was judged, and right. 1: something is wrong, or a process died. 2: nothing can be said.
 """
 
 from __future__ import annotations
@@ -29,36 +29,41 @@ _SECONDS_OF_PURSUIT = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `run` can be told."""
+    """Add the arguments of `run`."""
     parser.add_argument(
         "targets", nargs="*", default=list(TARGETS), metavar="TARGET",
-        help=f"{', '.join(TARGETS)} (default: all), or module:attribute for a Workload of your own, a list of them, or "
-             "what makes an object, if --spec says what it must look like",
+        help=f"{', '.join(TARGETS)} (default: all), or module:attribute for your own Workload, a list of them, or a "
+             "factory of objects, if --spec names their specification",
     )  # fmt: skip
-    parser.add_argument("--spec", metavar="NAME", help="what objects must look like: a name, or module:Class")
-    parser.add_argument("--seed", type=int, metavar="N", help="decides what is called, and where threads give way")
+    parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
+    parser.add_argument("--seed", type=int, metavar="N", help="decides which calls are made, and where threads yield")
     parser.add_argument(
-        "--duration", type=positive(float), metavar="SECONDS", help="run each target for so long (10, if no --rounds)"
+        "--duration",
+        type=positive(float),
+        metavar="SECONDS",
+        help="run each target for this long (10 without --rounds)",
     )
-    parser.add_argument("--rounds", type=positive(int), metavar="N", help="run each target for so many rounds at most")
     parser.add_argument(
-        "--threads", type=positive(int), default=3, metavar="N", help="how many call at once (%(default)s)"
+        "--rounds", type=positive(int), metavar="N", help="run each target for at most this many rounds"
     )
-    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many campaigns run side by side")
+    parser.add_argument(
+        "--threads", type=positive(int), default=3, metavar="N", help="how many threads call at once (%(default)s)"
+    )
+    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many campaigns run in parallel")
     parser.add_argument(
         "--patience", type=positive(float), default=30.0, metavar="SECONDS",
-        help="how long nothing may move before a call counts as hung (%(default)s)",
+        help="how long there may be no progress before a call counts as hung (%(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--clock",
         choices=sorted(CLOCKS),
         default="ticket",
-        help="what orders calls and returns (%(default)s)",
+        help="the clock that orders calls and returns (%(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object for each target")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about what is wrong, if something is")
+    parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
     parser.add_argument("--save", metavar="FILE.jsonl", default="stress-failure.jsonl",
-                        help="where the history goes if something is wrong (%(default)s)")  # fmt: skip
+                        help="if a fault is found, write its history to this file (%(default)s)")  # fmt: skip
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -111,7 +116,7 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
         outcome = run_workloads(named(workloads, name), settings, watch)
         if outcome.judgement is None:
             return outcome
-        from stress.pursuit import pursue  # only now, for it needs the whole explorer
+        from stress.pursuit import pursue  # imported here because it needs the whole explorer
 
         tell("looking for the same in fewer calls", whole)
         return pursue(outcome, workloads, _SECONDS_OF_PURSUIT)

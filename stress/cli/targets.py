@@ -1,4 +1,4 @@
-"""What `run` and `explore` put to the test: this distribution's own tries by name, or what lies in users' code."""
+"""The objects that `run` and `explore` test: this distribution's own tries by name, or objects in users' code."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["alone", "found", "named"]
 
 
 def found(name: str, spec: str | None) -> list[Workload]:
-    """The workloads of that name: one of `TARGETS`, or ``module:attribute`` for a `Workload`, a list of them, or
-    something that makes an object. `spec` says what it must look like, where that is not told by the name.
+    """The workloads of that name: one of `TARGETS`, or ``module:attribute`` for a `Workload`, a list of them, or a
+    factory of objects. `spec` names the specification, if the name does not imply one.
 
     Raises:
         ValueError: there are none; the message says what was looked for.
@@ -42,11 +42,11 @@ def found(name: str, spec: str | None) -> list[Workload]:
 
 
 def alone(name: str, spec: str) -> list[Workload]:
-    """What is found by that name, with nothing to call on it yet: workloads as they are, and what makes an object with
-    a specification of its own.
+    """The objects of that name, without operations to call: workloads as they are, and a factory with its own
+    specification.
 
     Raises:
-        ValueError: there is no such thing.
+        ValueError: there is no such object.
     """
     there = found_at(name)
     workloads = [there] if isinstance(there, Workload) else there
@@ -68,5 +68,5 @@ def _spec_and_operations(name: str, spec: Spec | None) -> tuple[Spec, Sequence[t
 
 
 def named(workloads: Sequence[Workload], target: str) -> list[Workload]:
-    """The workloads, which know now by which name they were found."""
+    """The workloads, with the name by which they were found."""
     return [replace(each, target=target) for each in workloads]

@@ -5,6 +5,6 @@ choice for every access of a slot: which thread makes it. The explorer makes the
 `suspension`), runs the scenario's threads one at a time accordingly, and judges the history of every execution with the
 checker that judges recorded ones.
 
-What it runs is interpreted Python, on slots of the explorer's own (`slots`), which are put in the place of the real
-ones. It sees what happens between accesses of slots as one step, and memory as if there were no reclaimer.
+It runs interpreted Python. The real slots are replaced by the explorer's own (`slots`). Everything between two accesses
+of slots is one step to it, and it does not see the reclaimer's effect on memory.
 """

@@ -1,15 +1,15 @@
-"""Depth first, by number of preemptions: every schedule with at most so many, those with fewer first.
+"""Depth first, by number of preemptions: every schedule with at most a given number, those with fewer first.
 
-To preempt is to let another thread make a step when the one before it could. Most faults need one or two preemptions,
-and the schedules with few of them are few: a fault found so comes with the plainest schedule that shows it.
+A preemption lets another thread make a step although the previous thread could continue. Most faults need one or two
+preemptions, and there are few schedules with so few. So a fault is found with the plainest schedule that shows it.
 
-A thread that was preempted sleeps until another one makes a step on which the step that it was about to make depends.
-If it went on earlier, the preemption would have done nothing: the same execution, but for swaps of independent steps,
-is had by preempting the thread one step later, with no more preemptions. Of all such schedules, the one in which
-threads run on for as long as they can is the one that is executed. (A thread that did not begin, where another one
-did, does not sleep: to have it go first might take one preemption more.) For the same reason nobody is preempted
-before an access of a slot that, as far as is known, one thread alone accesses or nobody changes; the first execution
-that tells otherwise brings up what was put off.
+A preempted thread sleeps until another thread makes a step on which the preempted thread's own next step depends. If it
+continued earlier, the preemption would have no effect: preempting it one step later gives the same execution, except
+for swaps of independent steps, with no more preemptions. Of all such schedules, the one in which threads run on for as
+long as they can is executed. (A thread that did not begin, because another one did, does not sleep: to let it go first
+might take one more preemption.) For the same reason no thread is preempted before an access of a slot that, as far as
+is known, only one thread accesses or no thread changes. The first execution that shows otherwise brings up the
+schedules that were put off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Switch", "Switches", "bounded", "bounded_by"]
 
 
 class Switch(NamedTuple):
-    """Thread `to` makes step `at`. Where that preempts another thread, `instead` is what that one would have done."""
+    """Thread `to` makes step `at`. If that preempts another thread, `instead` is what that thread would have done."""
 
     at: int
     to: int
@@ -34,14 +34,14 @@ class Switch(NamedTuple):
 
 
 Schedule = tuple[Switch, ...]
-"""Switches in the order of steps. At all other steps, whoever runs goes on."""
+"""Switches in the order of steps. At all other steps the running thread continues."""
 
 _NEVER = Switch(-1, MAIN)
 
 
 class Switches:
-    """The strategy that makes just the switches of one schedule; whoever sleeps is not let on. `asleep` tells for every
-    step who slept when it was decided, as bits.
+    """The strategy that makes exactly the switches of one schedule; a sleeping thread does not run. `asleep` gives, for
+    every step, the threads that slept when it was decided, as bits.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -68,7 +68,7 @@ class Switches:
             self._wake(step_of(machine.execution, at - 1))
             for thread in sleepers:
                 asleep |= 1 << thread
-        del self.asleep[at:]  # the step was granted to a thread that began to wait instead
+        del self.asleep[at:]  # the step was given to a thread that began to wait instead
         self.asleep.append(asleep)
         if at == self._next.at:
             return self._switch(me)
@@ -94,8 +94,8 @@ class Switches:
 
 
 def bounded(experiment: Experiment, preemptions: int) -> Iterator[Finding | None]:
-    """Execute schedules with at most so many preemptions until all that differ in what anybody could see have been;
-    what was found, or None, for each. Some turn out on the way to be like another one, and are cut.
+    """Execute the schedules with at most this number of preemptions, one of each class with the same visible result.
+    Yield the finding or None for each. A schedule that turns out to be like an earlier one is cut short.
     """
     return bounded_by(experiment, preemptions, lambda switches: switches)
 
@@ -103,7 +103,7 @@ def bounded(experiment: Experiment, preemptions: int) -> Iterator[Finding | None
 def bounded_by(
     experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy]
 ) -> Iterator[Finding | None]:
-    """The same, where `within` makes of each schedule's strategy the one that is followed."""
+    """The same, where `within` turns the strategy of each schedule into the one to follow."""
     waiting = _Waiting(preemptions)
     while (schedule := waiting.next()) is not None:
         switches = Switches(schedule)
@@ -130,7 +130,7 @@ def _alternatives(execution: Execution, asleep: list[int], first: int) -> Iterat
 
 
 class _Waiting:
-    """The schedules to execute, those with fewer preemptions first; and those that need not be unless a slot turns out
+    """The schedules to execute, those with fewer preemptions first; and those that are put off until a slot turns out
     to be contended.
     """
 
@@ -142,11 +142,11 @@ class _Waiting:
         self._changed: set[Any] = set()
 
     def next(self) -> Schedule | None:
-        """Any of those with the fewest preemptions; None if there is none left."""
+        """Any of those with the fewest preemptions; None if none is left."""
         return next((level.pop() for level in self._levels if level), None)
 
     def add(self, schedule: Schedule) -> None:
-        """Take a schedule in, unless it has too many preemptions."""
+        """Add a schedule, unless it has too many preemptions."""
         level = _preemptions(schedule)
         if level >= len(self._levels):
             return
@@ -157,7 +157,7 @@ class _Waiting:
             self._idle.setdefault(instead.slot, []).append(schedule)
 
     def note(self, execution: Execution, first: int) -> None:
-        """Learn from the steps of an execution, from `first` on, who accesses what."""
+        """Learn from the steps of an execution, from `first` on, which threads access which slots."""
         for at in range(first, len(execution.order)):
             name = name_of(execution, at)
             known = self._accessed.get(name, 0)

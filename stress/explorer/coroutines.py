@@ -1,8 +1,8 @@
-"""The threads of an execution, of which one runs at a time: greenlets where the package is installed, threads of the
-operating system elsewhere (some ten times slower).
+"""The threads of an execution, of which one runs at a time: greenlets if the package is installed, else threads of the
+operating system (some ten times slower).
 
-`MAIN` is whoever calls `resume`. A body runs until it ends or hands over with `switch`; when it ends, `MAIN` goes on.
-The only exception that may end it is `Abandoned`.
+`MAIN` is the code that calls `resume`. A body runs until it ends or hands over with `switch`. When it ends, `MAIN`
+continues. The only exception that may end a body is `Abandoned`.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ Body = Callable[[int], None]
 
 
 class Abandoned(BaseException):
-    """Ends a body in mid-air, as if its thread never ran again."""
+    """Ends a body at its present position, as if its thread never ran again."""
 
 
 class Coroutines(Protocol):
     """Numbered bodies, of which one runs at a time."""
 
     def start(self, body: Body, size: int) -> None:
-        """Make ready `size` threads, of which number n will run `body(n)`; none runs yet."""
+        """Prepare `size` threads, of which number n will run `body(n)`; none runs yet."""
 
     def resume(self, to: int) -> None:
-        """Called by `MAIN`: let `to` run; returns when a body has ended, or has switched to `MAIN`."""
+        """Called by `MAIN`: let `to` run. Returns when a body has ended, or has switched to `MAIN`."""
 
     def switch(self, me: int, to: int) -> None:
-        """Called by body `me`: let `to` run; returns when somebody switches back."""
+        """Called by body `me`: let `to` run. Returns when another body switches back."""
 
     def abandon(self) -> None:
-        """Called by `MAIN`: end the bodies that have not."""
+        """Called by `MAIN`: end the bodies that have not ended."""
 
     def thread_of_the_running(self, main: int) -> int:
-        """The identity of the thread of the operating system in which something runs now, if `main` called."""
+        """The identity of the operating-system thread that runs now, if `main` is that of `MAIN`."""
 
 
 class _Bodies:
-    """What both kinds know of their bodies."""
+    """The common part of both kinds: their bodies."""
 
     def __init__(self) -> None:
         self._body: Body | None = None
@@ -63,8 +63,8 @@ class _Bodies:
 
 
 class Greenlets(_Bodies):
-    """Coroutines made of greenlets. To begin and to end one takes longer than a dozen switches, so they stay: one that
-    has no body to run waits for another.
+    """Coroutines made of greenlets. Starting and ending a greenlet takes longer than a dozen switches, so greenlets are
+    kept: one without a body waits for the next.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Greenlets(_Bodies):
     def start(self, body: Body, size: int) -> None:
         """As `Coroutines.start`."""
         parent = self._main()
-        if parent is not self._parent:  # greenlets cannot leave the thread that they were made in
+        if parent is not self._parent:  # greenlets cannot leave the thread in which they were made
             self._parent, self._greenlets = parent, []
         self._body = body
         while len(self._greenlets) < size:
@@ -109,7 +109,7 @@ class Greenlets(_Bodies):
 
 
 class Threads(_Bodies):
-    """Coroutines made of threads of the operating system, which wait for their turns on locks of their own."""
+    """Coroutines made of operating-system threads. Each waits for its turn on its own lock."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class Threads(_Bodies):
 
     def start(self, body: Body, size: int) -> None:
         """As `Coroutines.start`."""
-        if self._process != os.getpid():  # the threads are not in a process that was forked
+        if self._process != os.getpid():  # a forked process does not have the threads
             self._turns, self._main, self._process = [], _Turn(), os.getpid()
         self._body, self._running = body, set()
         while len(self._turns) < size:
@@ -166,7 +166,7 @@ class Threads(_Bodies):
 
 
 class _Turn:
-    """A lock that one gives and another waits for."""
+    """A lock that one thread releases and another waits for."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -176,7 +176,7 @@ class _Turn:
 
 
 def new_coroutines(kinds: Sequence[type[Coroutines]] = (Greenlets, Threads)) -> Coroutines:
-    """Coroutines of the quickest kind that there is."""
+    """Coroutines of the fastest kind that is available."""
     quickest, *others = kinds
     if quickest is Greenlets and find_spec("greenlet") is None:
         return new_coroutines(others)

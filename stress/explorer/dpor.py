@@ -1,12 +1,12 @@
-"""Every execution that differs from the others in what anybody could see, and as few that do not as possible.
+"""Every execution with a different visible result, and as few others as possible.
 
 Dynamic partial order reduction (Flanagan and Godefroid, POPL 2005) in the form of source sets with sleep sets
-(Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014). Which steps depend on each
-other is for `steps` to say.
+(Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014). `steps` defines which steps
+depend on each other.
 
-Where steps depend on each other in an execution but could have come the other way round, the explorer goes back and
-lets them. Executions that differ by swaps of independent steps only are executed once. Where `States` can tell that an
-execution has come to a state that has been explored, it ends there (`explored_states`).
+If two steps of an execution depend on each other but could have happened in the other order, the explorer goes back and
+executes that order. Executions that differ only by swaps of independent steps are executed once. If `States` shows that
+an execution has reached an explored state, it ends there (`explored_states`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["States", "reduced"]
 
 
 class States(Protocol):
-    """Tells in which state an execution is, so that one that comes to a state that has been explored can end there."""
+    """Identifies the state of an execution, so that an execution that reaches an explored state can end there."""
 
     def followed(self, threads: int) -> AbstractContextManager[None]:
-        """Follow the execution within the block, of so many threads."""
+        """Follow the execution of this number of threads within the block."""
 
     def key(self) -> int:
         """The state at a decision."""
@@ -37,9 +37,9 @@ class States(Protocol):
 
 @dataclass(slots=True)
 class _Node:
-    """The state before a step: who can make it, who has and who should, and who need not (`asleep`): what a sleeping
-    thread would do now has been seen already. `below` are the steps made since, as the memory's bits; `slept` are those
-    who were asleep at first.
+    """The state before a step: which threads can make it, which have and which should, and which need not (`asleep`,
+    because the next step of a sleeping thread has been seen already). `below` are the steps made since, as the memory's
+    bits; `slept` are the threads that were asleep at first.
     """
 
     enabled: int
@@ -63,7 +63,7 @@ class _Node:
 
 
 class _Reduction:
-    """The strategy, and the path that it is on."""
+    """The strategy, and its present path."""
 
     def __init__(self, states: States | None) -> None:
         self.path: list[_Node] = []
@@ -71,7 +71,7 @@ class _Reduction:
         self._given = 0
         self._states, self._memory = states, Memory()
         self._after: int | None = None
-        """What follows the execution that has come to an explored state."""
+        """The steps that follow the explored state which the execution has reached."""
         self._names: list[Any] = []
         self._wrote: set[int] = set()
 
@@ -80,7 +80,7 @@ class _Reduction:
         self._machine, self._given, self._after = machine, len(self.path), None
 
     def decide(self, me: int) -> int:
-        """As `Strategy.decide`: along the path as far as it goes, then on with whoever runs, unless it is asleep."""
+        """As `Strategy.decide`: first along the path, then on with the running thread, unless it is asleep."""
         machine = self._machine
         assert machine is not None
         at = machine.step
@@ -89,7 +89,7 @@ class _Reduction:
             if not machine.enabled >> to & 1:
                 raise Drift(to, at)
             return to
-        if at < len(self.path):  # the step was granted to a thread that began to wait instead
+        if at < len(self.path):  # the step was given to a thread that began to wait instead
             del self.path[at:]
         asleep = self._asleep(machine.execution) if at else {}
         slept = sum(1 << thread for thread in asleep)
@@ -107,7 +107,7 @@ class _Reduction:
         return to
 
     def _asleep(self, execution: Execution) -> dict[int, Step]:
-        """Who is asleep after the last step: those who were, and did not depend on it."""
+        """The threads asleep after the last step: those asleep before, except the ones that depend on the step."""
         node = self.path[-1]
         if not node.asleep:
             return {}
@@ -119,7 +119,7 @@ class _Reduction:
         }
 
     def learn(self, execution: Execution) -> None:
-        """Note what the execution's steps were, and where they could have come in another order."""
+        """Record the steps of the execution, and where they could have happened in another order."""
         path, order = self.path, execution.order
         del path[len(order) :]
         first = max(self._given - 1, 0)
@@ -136,14 +136,14 @@ class _Reduction:
             self._foresee(self._after, len(execution.logs))
 
     def _compare(self, execution: Execution, first: int) -> None:
-        """Hold the steps before `first` against those of the execution before, of which they are to be the same.
+        """Compare the steps before `first` with those of the previous execution, which must be the same.
 
         Raises:
-            Drift: they are not.
+            Drift: they differ.
         """
         try:
             names = [slot._name for slot in execution.slots]
-        except AttributeError:  # what was taken for a slot has no name
+        except AttributeError:  # the accessed object is not a slot, and has no name
             names = [getattr(slot, "_name", None) for slot in execution.slots]
         wrote = execution.wrote
         if first and (names[:first] != self._names[:first] or min(wrote ^ self._wrote, default=first) < first):
@@ -153,8 +153,8 @@ class _Reduction:
         self._names, self._wrote = names, wrote
 
     def _foresee(self, after: int, threads: int) -> None:
-        """Have those go first who would make steps now that depend on one of the path. In which order they would come
-        is not known: so anybody may be who has to begin.
+        """Mark threads to go first whose next steps depend on a step of the path. The order in which they would arrive
+        is not known, so any of them may have to begin.
         """
         clocks = [[-1] * threads] * threads
         for node in self.path:
@@ -167,13 +167,13 @@ class _Reduction:
             self.path[-1].below |= after
 
     def _want(self, earlier: int, later: int) -> None:
-        """Have `later` come before `earlier` some time: let one of the threads begin that can lead there."""
+        """Have `later` happen before `earlier` in some execution: mark a thread to begin that can lead there."""
         path = self.path
         thread_of = [node.chosen for node in path[earlier : later + 1]]
         first_thread = thread_of[0]
         free = [
             at for at in range(earlier + 1, later) if path[at].clock[first_thread] < earlier
-        ]  # what need not come after `earlier`
+        ]  # the steps that need not happen after `earlier`
         free.append(later)
         initials, seen = 0, 0
         for place, at in enumerate(free):
@@ -190,7 +190,7 @@ class _Reduction:
         node.wanted |= mine if initials & mine else initials & -initials if initials else node.enabled
 
     def retreat(self) -> bool:
-        """Go back to the last step that some other thread should make; False if there is none."""
+        """Go back to the last step that another thread should make; False if there is none."""
         path = self.path
         while path:
             node = path[-1]
@@ -214,7 +214,8 @@ class _Reduction:
 class _Races:
     """Happens-before among the steps of an execution, and the pairs of steps that race.
 
-    The clock of a step has for each thread the number of its last step that happened before it, or is it.
+    The clock of a step has, for each thread, the number of its last step that happened before this step or is this
+    step.
     """
 
     def __init__(self, path: list[_Node], order: list[int], execution: Execution, first: int) -> None:
@@ -241,7 +242,7 @@ class _Races:
         self._last[self._order[at]] = at
 
     def of(self, later: int) -> list[int]:
-        """The steps that race with `later`. To be asked step by step."""
+        """The steps that race with `later`. To be called for each step in order."""
         path, order = self._path, self._order
         step, thread = path[later].step, order[later]
         assert step is not None
@@ -249,7 +250,7 @@ class _Races:
         clock = list(path[last].clock) if last >= 0 else [-1] * self._threads
         racing = []
         for at in self._candidates(step):
-            if at <= clock[order[at]]:  # as all of the same thread are
+            if at <= clock[order[at]]:  # true for all steps of the same thread
                 continue
             node = path[at]
             if node.step is not None and step.depends_on(node.step):
@@ -271,8 +272,8 @@ class _Races:
 
 
 def reduced(experiment: Experiment, states: States | None = None) -> Iterator[Finding | None]:
-    """Execute one schedule of every class of equivalent ones; what was found, or None, for each. With the `states` that
-    the experiment comes to, some end where another one has gone on.
+    """Execute one schedule of every class of equivalent ones; yield the finding or None for each. With `states`, an
+    execution ends where it reaches a state from which another one has continued.
     """
     strategy = _Reduction(states)
     threads = len(experiment.scenario.threads)

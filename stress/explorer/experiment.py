@@ -1,14 +1,13 @@
-"""What strategies explore: one scenario on one object, to be executed again and again, and every execution judged.
+"""The subject of every strategy: one scenario on one object, executed again and again, with every execution judged.
 
-An execution is all right if
+An execution is right if
 
-* its threads came to an end, as many as were not stopped for ever;
+* all its threads, except those stopped for ever, came to an end;
 * its history, with a last look at the object, is linearizable, and every snapshot showed the same twice;
-* nothing of what must hold of the object in the end is broken.
+* no invariant of the object is broken in the end.
 
-How an object comes to its start, and how it is looked at in the end, is for the subclasses to say: one for the
-tries, `object_experiment` for any other object. Few of many executions differ in what is judged, so verdicts are
-remembered.
+Subclasses define how an object reaches its start and how it is looked at in the end: one for the tries, and
+`object_experiment` for any other object. Many executions lead to few different histories, so verdicts are remembered.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ __all__ = ["Experiment", "Finding", "Look", "Names"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with an execution: `kind` is "history", "structure", "livelock" or "deadlock". `order` are the
-    threads that made its steps, which is all that is needed to have it again.
+    """The fault of an execution: `kind` is "history", "structure", "livelock" or "deadlock". `order` are the threads
+    that made its steps; they are enough to execute it again.
     """
 
     scenario: Scenario
@@ -44,7 +43,7 @@ class Finding:
 
 
 class Look(NamedTuple):
-    """What is seen of the object in the end: calls as (name, arguments, answer), and what is broken, if anything is.
+    """What is seen of the object in the end: calls as (name, arguments, answer), and the broken invariant, if any.
     Looks with equal keys are alike.
     """
 
@@ -57,12 +56,12 @@ UNSEEN_LOOK: Final = Look(None)
 
 
 class Names(Protocol):
-    """Words for what a trace tells; `legend` says what the names in them mean."""
+    """Words for the objects in a trace; `legend` explains the names."""
 
     legend: list[tuple[str, str]]
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """What an access does that is about to be made."""
+        """The description of an access that is about to be made."""
 
 
 class Experiment:
@@ -72,13 +71,13 @@ class Experiment:
     scenario: Scenario
     spec: Spec
     before: tuple[Operation, ...] = ()
-    """What a thread left half-way before."""
+    """Calls that a thread left unfinished before the start."""
 
     def __init__(self, machine: Machine, scenario: Scenario) -> None:
         self.machine, self.scenario = machine, scenario
         self._verdicts: dict[Any, tuple[str, str]] = {}
 
-    # What a kind of object has to say.
+    # For subclasses to define.
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
         """The calls of each thread, on an object in the state of the start."""
@@ -89,20 +88,20 @@ class Experiment:
         raise NotImplementedError
 
     def _stir(self) -> None:
-        """Change what snapshots may show, between the two readings of them."""
+        """Change everything that snapshots may show, between their two readings."""
 
     def names(self) -> Names:
         """Fresh names for the trace of the next execution."""
         raise NotImplementedError
 
     def _normalise(self, op: str, result: Any) -> Any:
-        """What counts of an answer."""
+        """The part of an answer that counts."""
         return self.spec.normalise(op, result)
 
-    # What is the same for all.
+    # Common to all subclasses.
 
     def run(self, strategy: Strategy) -> tuple[Execution, Finding | None]:
-        """Execute the scenario once, as `strategy` decides, and judge it, unless the strategy cut it short."""
+        """Execute the scenario once, as `strategy` decides; judge it, unless the strategy cut it short."""
         seam = self.machine.seam
         execution = self.machine.run(self._plans(), strategy)
         try:
@@ -131,7 +130,7 @@ class Experiment:
         return self._finding(execution, *verdict, answers, look) if verdict[0] else None
 
     def _wait_as_they_should(self, execution: Execution) -> bool:
-        """Whether nobody goes on, and the specification says that nobody can."""
+        """Whether no thread can continue, and the specification agrees that none can."""
         if execution.trouble != "deadlock":
             return False
         answers = execution.answers = self._answers(execution)
@@ -154,7 +153,7 @@ class Experiment:
         return f"{told}: {', '.join(waits)}" if waits else told
 
     def _answers(self, execution: Execution) -> tuple[Any, ...]:
-        """What every completed call answered, thread by thread. Snapshots are read, before and after a change of
+        """The answers of all completed calls, thread by thread. Snapshots are read before and after a change of
         everything.
         """
         normalise = self._normalise
@@ -185,7 +184,7 @@ class Experiment:
         return Finding(self.scenario, tuple(execution.order), kind, trouble, History(operations, header))
 
     def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> list[Operation]:
-        """The history: what a thread left half-way before, the threads' calls, and the look at the end."""
+        """The history: calls left unfinished before the start, the threads' calls, and the look at the end."""
         found = list(self.before)
         told = iter(answers)
         for thread, (calls, log) in enumerate(zip(self.scenario.threads, execution.logs, strict=True)):

@@ -1,12 +1,12 @@
-"""Exploring an object of one's own: `stress.explore`.
+"""Exploring your own object: `stress.explore`.
 
-The object is explored as it is. Its class knows `ctrie.AtomicReference` and the primitives of `threading` by whatever
-name; while `explore` runs, these names stand for explored bodies (`substitution`, `synchronization`). What threads
-share in plain attributes and containers is stepped through by itself (`plain_state`), or where code says so
-(`switch_point`). The price is that nothing else in the process may make references meanwhile.
+The object is explored without changes to it. Its class may refer to `ctrie.AtomicReference` and the primitives of
+`threading` by any name; while `explore` runs, these names refer to explored implementations (`substitution`,
+`synchronization`). Accesses of shared plain attributes and containers become steps automatically (`plain_state`), or
+where the code says so (`switch_point`). The price is that nothing else in the process may make references meanwhile.
 
-What is explored is a scenario that the caller gives, or many that are drawn at random (`generation`). Schedules,
-judgement, minimisation and traces are those of any experiment.
+The scenario is given by the caller, or many are drawn at random (`generation`). Schedules, judgement, minimisation and
+traces are those of any experiment.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ Attempts = Iterator[Finding | None]
 
 @dataclass(frozen=True)
 class Explored:
-    """What exploring an object found. True only if all schedules that were asked for were executed, and nothing was
-    wrong in any of them.
+    """The outcome of exploring an object. True only if all requested schedules were executed, and no fault was found in
+    any of them.
 
-    `verdict` is `UNKNOWN` if time was up before, or none was asked for. `executions` tells how many schedules were
-    executed, `token` is for `explore(..., replay=token)`, and `found` is the report on what is wrong.
+    `verdict` is `UNKNOWN` if time was up before, or no schedule was requested. `executions` is the number of executed
+    schedules, `token` is for `explore(..., replay=token)`, and `found` is the report on the fault.
     """
 
     verdict: Verdict
@@ -75,27 +75,27 @@ class Explored:
     token: str = ""
     found: Report | None = None
     missing: tuple[str, ...] = ()
-    """Why the verdict is `UNKNOWN`."""
+    """The reasons why the verdict is `UNKNOWN`."""
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.LINEARIZABLE
 
     @property
     def summary(self) -> str:
-        """One line: what was executed, and how it went."""
+        """One line: what was executed, and the result."""
         verdict = self.verdict.value if self.found is None else self.found.headline
         rate = self.executions / self.seconds if self.seconds else 0.0
         return f"{verdict}; {self.schedules}: {self.executions:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s)"
 
     def report(self) -> str:
-        """All that is known, as text."""
+        """The full report, as text."""
         return render_outcome(self.summary, self.found)
 
     def save_html(self, path: str) -> None:
-        """Write the report on what is wrong as a page.
+        """Write the report on the fault as a page.
 
         Raises:
-            ValueError: nothing is.
+            ValueError: there is no fault.
         """
         if self.found is None:
             raise ValueError("nothing was found, so there is nothing to show")
@@ -118,42 +118,41 @@ def explore(
     replay: str = "",
     target: str = "",
 ) -> Explored:
-    """Let a few threads call an object under every schedule, and judge all that they see.
+    """Let a few threads call an object under every schedule, and judge all histories.
 
     Parameters:
-        factory: makes a fresh object in the state `spec.initial`; called for every execution, and makes the same
+        factory: makes a fresh object in the state `spec.initial`; called for every execution, and must make the same
             object each time.
-        spec: the sequential object that it must look like.
+        spec: the sequential object that it must behave like.
         threads: the calls of each thread: tuples of a method's name and its arguments. Or the operations that threads
             may call, as for `stress.run`: then scenarios are drawn from them; `Scenarios` says how many, and of what
             size.
         at_start: calls to make before any thread runs.
-        at_end: calls to make when no thread runs any more. Their answers count as any other.
+        at_end: calls to make when no thread runs any more. Their answers count like any other.
         check: raises if an invariant of the object does not hold; called after every execution.
-        preemptions: how many switches away from a thread that could go on a schedule may have; None: any number, and
-            of schedules that nobody could tell apart one is executed.
-        samples: execute so many schedules drawn at random instead, uniformly and by priorities (PCT).
-        stops: let, besides, each thread in turn stop for ever after its first step, its second, and so on. The
+        preemptions: how many preemptions a schedule may have: switches away from a thread that could continue. None:
+        any number, and one schedule is executed of each class with the same visible result.
+        samples: execute this number of schedules drawn at random instead, uniformly and by priorities (PCT).
+        stops: in addition, let each thread in turn stop for ever after its first step, its second, and so on. The
             others must come to their ends, one after another if `preemptions` is None.
         seed: decides what is drawn; drawn at random if None.
-        duration: seconds to explore at most; None: no limit. The verdict is `UNKNOWN` if
-            they are up before the end.
-        replay: the token of an earlier call with the same arguments: execute that schedule alone. If nothing is wrong
-            with it, the verdict is `UNKNOWN`, for one schedule is not all.
-        target: where the object is found, as `module:attribute`, if the token is to know.
+        duration: seconds to explore at most; None: no limit. The verdict is `UNKNOWN` if time is up before the end.
+        replay: the token of an earlier call with the same arguments: execute that schedule alone. If it shows no fault,
+            the verdict is `UNKNOWN`, since one schedule is not all.
+        target: the reference of the object, as `module:attribute`, for the token.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it. An execution takes some
         hundred microseconds; their number is exponential in the number of accesses.
 
     Raises:
-        ValueError: the threads access nothing that the explorer knows, or the object does not do the same each time,
-            or `replay` does not fit.
+        ValueError: the threads access nothing that the explorer can schedule, or the object is not deterministic, or
+            `replay` does not fit.
         SpecError: the specification contradicts itself, or cannot be used.
-        AttributeError: the object has no method of the name of a call.
+        AttributeError: the object has no method with the name of a call.
 
-    Threads that wait for each other are found as a deadlock, unless the specification says that they wait (`WAITS`).
-    A thread that waits by trying again is taken to wait; with `stops`, it is found as a livelock.
+    Threads that wait for each other are reported as a deadlock, unless the specification says that they wait (`WAITS`).
+    A thread that waits by trying again is treated as waiting; with `stops`, it is reported as a livelock.
 
     >>> import stress
     >>> from ctrie import AtomicReference
@@ -188,11 +187,11 @@ def explore(
 
 
 def _scenarios(threads: Any) -> Scenarios | None:
-    """What is to be drawn; None if the calls of each thread are given."""
+    """The scenarios to draw; None if the calls of each thread are given."""
     if isinstance(threads, Scenarios):
         return threads
     if isinstance(threads, str) or any(isinstance(each, str) for each in threads):
-        as_calls(threads)  # which are none
+        as_calls(threads)  # raises: these are calls of threads
     are_operations = bool(threads) and all(isinstance(each, tuple) and each and _is_name(each[0]) for each in threads)
     return Scenarios(threads) if are_operations else None
 
@@ -211,7 +210,7 @@ def _check_program(spec: Spec, program: Program, around: Around) -> None:
 def _generated(
     machine: ObjectMachine, subject: Subject, target: str, name: str, scenarios: Scenarios, plan: _Plan
 ) -> Explored:
-    """Explore one drawn scenario after another, up to the first in which something is wrong."""
+    """Explore one drawn scenario after another, up to the first with a fault."""
     began, executions = time.monotonic(), 0
     told = f"{scenarios}, seed {plan.seed}"
     missing: tuple[str, ...] = ()
@@ -240,7 +239,7 @@ class _Plan:
     seed: int
     duration: float | None
     executions: int | None = None
-    """How many to execute at most, of a scenario that was drawn."""
+    """The most schedules to execute of a drawn scenario."""
     told: str = ""
 
     def __str__(self) -> str:
@@ -260,7 +259,7 @@ _REPLAYED: Final = "the schedule of the token"
 
 
 class _Exploration:
-    """A subject, the scenario on it, and the machine that they run on."""
+    """A subject, a scenario on it, and the machine that runs them."""
 
     def __init__(
         self, machine: ObjectMachine, subject: Subject, target: str, scenario: Scenario, began: float | None = None
@@ -273,7 +272,7 @@ class _Exploration:
         return ObjectExperiment(self._machine, self._subject, scenario)
 
     def run(self, plan: _Plan) -> Explored:
-        """Execute the schedules, up to the first in which something is wrong."""
+        """Execute the schedules, up to the first with a fault."""
         executions = 0
         missing = self._subject.plain.missing()
         outliving = Outliving(self._subject.plain)
@@ -305,7 +304,7 @@ class _Exploration:
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
 
     def _with_fewest_around(self, finding: Finding) -> Finding:
-        """The finding, or one like it with fewer calls before and after the threads: each that can go is left out."""
+        """The finding, or one like it with fewer calls before and after the threads: every needless call is removed."""
         deadline = time.monotonic() + _SECONDS_AROUND
         found: Finding | None = finding
         if finding.kind == "livelock":
@@ -326,7 +325,7 @@ class _Exploration:
         """Execute the first schedule again, and compare.
 
         Raises:
-            Drift: it is another execution now.
+            Drift: the execution differs.
         """
         again, _ = self._on(self._scenario).run(Given(earlier.order))
         if [name_of(earlier, at) for at in range(len(earlier.order))] != [
@@ -360,7 +359,7 @@ class _Exploration:
             )
 
     def replay(self, token: str) -> Explored:
-        """Execute the one schedule again that the token holds."""
+        """Execute again the one schedule that the token holds."""
         threads, order, since = decode(self._scenario.threads, token, self._scenario.target)
         try:
             _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
@@ -374,7 +373,7 @@ class _Exploration:
         return self._explained(self._outcome("; ".join([_REPLAYED, *since]), 1, Verdict.ILLEGAL), finding)
 
     def _given(self) -> str:
-        """What `explore` is to be given to explore the scenario alone."""
+        """The arguments with which `explore` explores this scenario alone."""
         if not self._is_drawn:
             return "..."
         around = self._subject.around
@@ -397,7 +396,7 @@ class _Exploration:
 
 
 def _ways(experiment: ObjectExperiment, random: Random, executions: int) -> Attempts:
-    """At most so many executions: all that can be told apart, if they are few; else some of these, then others with few
+    """At most this number of executions: all that differ, if they are few; else some of these, then others with few
     preemptions, and some at random.
     """
     made = 0
@@ -410,5 +409,5 @@ def _ways(experiment: ObjectExperiment, random: Random, executions: int) -> Atte
 
 
 def _written(calls: Sequence[Call]) -> str:
-    """Calls as `explore` takes them."""
+    """Calls in the form that `explore` takes."""
     return repr([(op, *args) for op, args in calls])

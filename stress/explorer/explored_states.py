@@ -1,11 +1,12 @@
-"""Which states have been explored, so that an execution that comes to one of them need not go on.
+"""The states that have been explored, so that an execution that reaches one of them need not continue.
 
-What would follow is known, but not what it means for the decisions that led here: a later step may depend on one of
-them, and so should have a chance to come before it. So of every state it is kept which steps have been made after it,
-and whoever comes there again lets others go first wherever one of those might depend on what was done
-(Yang, Chen, Gopalakrishnan, Kirby: *Efficient Stateful Dynamic Partial Order Reduction*, SPIN 2008).
+The steps that would follow are known, but not their effect on the decisions that led here: a later step may depend on
+one of these decisions, and then it must also be tried before it. So each state is stored with the steps that were made
+after it. An execution that reaches the state lets other threads go first wherever one of those steps may depend on its
+own (Yang, Chen, Gopalakrishnan, Kirby: *Efficient Stateful Dynamic Partial Order Reduction*, SPIN 2008).
 
-Threads that slept when a state was explored did not go on there. Its exploration will do only where they sleep, too.
+Threads that slept when a state was explored did not run on from there. So its exploration is sufficient only if they
+are asleep again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["Memory"]
 
 
 class Memory:
-    """Steps are numbers here, and sets of steps, or of threads, are bits."""
+    """The explored states. Steps are represented by numbers, and sets of steps or of threads by bits."""
 
     def __init__(self) -> None:
         self._explored: dict[int, list[tuple[int, int]]] = {}
@@ -29,11 +30,11 @@ class Memory:
         self._touching: dict[Any, list[tuple[int, int, Step]]] = {}
 
     def after(self, state: int, asleep: int) -> int | None:
-        """The steps that are made after `state`, if it has been explored with no others asleep; None if not."""
+        """The steps made after `state`, if it was explored and no other threads slept then; None if not."""
         return next((steps for slept, steps in self._explored.get(state, ()) if not slept & ~asleep), None)
 
     def keep(self, state: int, asleep: int, steps: int) -> None:
-        """`state` is explored, with these asleep; these `steps` were made after it."""
+        """Record that `state` is explored, that these threads slept, and that these `steps` were made after it."""
         self._explored.setdefault(state, []).append((asleep, steps))
 
     def number(self, thread: int, step: Step) -> int:

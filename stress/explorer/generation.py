@@ -1,7 +1,8 @@
-"""Scenarios drawn at random for an object of somebody else's, small ones first.
+"""Scenarios drawn at random for any object, small ones first.
 
-A scenario has three parts: calls *before*, made by one thread; the *threads*; and calls *after*, by one thread again.
-What the specification says has to wait is not called before or after, where nobody would come to its help.
+A scenario has three parts: calls *before*, made by one thread; the *threads*; and calls *after*, made by one thread
+again. Operations that have to wait, according to the specification, are not called before or after: no other thread
+would end their wait.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ class Scenarios:
     Parameters:
         operations: what may be called: tuples of a method's name and its arguments, which may be `one_of(...)` or
             `unique`; write one twice to have it called twice as often.
-        roles: what each thread may call, if not all may call the same: a list of operations for each. There are as many
-            threads then.
+        roles: what each thread may call, if not all may call the same: a list of operations for each. They set the
+        number of threads.
         threads: how many threads there are.
         calls: how many calls a thread makes at most.
-        before: how many calls are made before them at most.
+        before: how many calls are made before the threads at most.
         after: how many are made after them at most.
         scenarios: how many to generate.
         executions: how many schedules of each to execute at most.
@@ -64,7 +65,7 @@ class Scenarios:
         )
 
     def drawn(self, spec: Spec, random: Random) -> Iterator[Drawn]:
-        """The scenarios, one after another; they grow."""
+        """The scenarios, one after another, of growing size."""
         for number in range(self.scenarios):
             yield self._draw(spec, random, (number + 1) / self.scenarios)
 
@@ -105,4 +106,4 @@ class Drawn:
 
 
 _WALK: Final = 60
-"""Calls that are followed to see which operations may have to wait."""
+"""Calls that are followed to find out which operations may have to wait."""

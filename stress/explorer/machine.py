@@ -1,8 +1,9 @@
-"""The machine: runs the threads of a scenario one at a time, and asks a strategy before every access who makes it.
+"""The machine: runs the threads of a scenario one at a time. Before every access it asks a strategy which thread makes
+it.
 
-An execution is a sequence of *steps*. A step is one access of a slot and all that its thread does until it is about to
-make another. Step n is preceded by decision n. A call begins with its first access and has returned with its last one:
-no schedule can give it a shorter interval, and a longer one only explains more.
+An execution is a sequence of *steps*. A step is one access of a slot and everything that its thread does until its next
+access. Decision n comes before step n. A call begins with its first access and has returned with its last one: no
+schedule can give it a shorter interval, and a longer one would only allow more explanations.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from stress.explorer.slots import LOAD, Seam
 __all__ = ["LIVELOCK", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
 
 LIVELOCK: Final = 1_000
-"""Steps without any call returning; no scenario needs a third of it without going in circles."""
+"""Steps without the return of any call; a scenario that makes progress needs less than a third of them."""
 
 BoundCall = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -31,20 +32,20 @@ class Strategy(Protocol):
         """Called before every execution."""
 
     def decide(self, me: int) -> int:
-        """The thread that makes step `machine.step`; `me` made the one before it, or is `MAIN` if that thread has ended
-        or waits. Must be among `machine.enabled`; `MAIN` ends the execution.
+        """The thread that makes step `machine.step`. `me` made the previous step; it is `MAIN` if that thread has ended
+        or waits. The answer must be among `machine.enabled`; `MAIN` ends the execution.
         """
 
 
 @dataclass(slots=True)
 class Execution:
-    """What happened: step n was made by `order[n]` on `slots[n]`, and changed it if n is in `wrote`.
+    """The record of an execution: step n was made by `order[n]` on `slots[n]`, and changed it if n is in `wrote`.
 
     `enabled[n]` are the threads that could have made it, as bits. Steps in `called` begin a call, those in `returned`
     end one. `cut` tells that the strategy ended it early. `logs` has, for each thread, the completed calls as
-    (time of call, time of return, answer); `begun` the times at which the calls under way were called, -1 for none.
-    `answers` are those of the logs, one after another, as the specification knows them; whoever judges notes them.
-    `waiting` tells in words what threads wait for in a deadlock.
+    (time of call, time of return, answer); `begun` has the times at which the running calls were called, -1 for none.
+    `answers` are those of the logs, one after another, in the form that the specification uses; the code that judges
+    sets them. `waiting` tells in words what threads wait for in a deadlock.
     """
 
     order: list[int] = field(default_factory=list)
@@ -61,8 +62,8 @@ class Execution:
     waiting: dict[int, str] = field(default_factory=dict)
 
     def precedence(self) -> tuple[int, ...]:
-        """Which calls came before which returns, and the other way round: all that a checker can make of the times.
-        Thread n is n + 1 where it calls, and -n - 1 where it returns; what calls, or returns, in a row is in no order.
+        """Which calls came before which returns, and the reverse: all that a checker can use of the times. Thread n is
+        n + 1 where it calls, and -n - 1 where it returns. Consecutive calls have no order among them, nor do returns.
         """
         events: list[tuple[int, int]] = []
         for thread, log in enumerate(self.logs, start=1):
@@ -73,7 +74,7 @@ class Execution:
                 events.append((self.begun[thread - 1], thread))
         events.sort()
         found = [thread for _, thread in events]
-        for at in range(1, len(found)):  # insertion sort, but for calls among calls and returns among returns only
+        for at in range(1, len(found)):  # insertion sort, only of calls among calls and of returns among returns
             while at and (found[at] > 0) == (found[at - 1] > 0) and found[at] < found[at - 1]:
                 found[at - 1], found[at] = found[at], found[at - 1]
                 at -= 1
@@ -81,8 +82,8 @@ class Execution:
 
 
 class Drift(BaseException):
-    """A strategy wants a step of a thread that has none to make: the code is not what it was when the schedule was
-    noted, or does not do the same each time.
+    """A strategy chose a thread that has no step to make: the code has changed since the schedule was recorded, or it
+    is not deterministic.
     """
 
     def __init__(self, thread: int, step: int) -> None:
@@ -90,18 +91,18 @@ class Drift(BaseException):
 
     @classmethod
     def told(cls, what: str) -> Drift:
-        """One that was seen otherwise."""
+        """A drift with a message of its own."""
         drift = cls(0, 0)
         drift.args = (what,)
         return drift
 
 
 class _Livelock(BaseException):
-    """For more steps than anybody needs, no call has returned."""
+    """No call has returned for more steps than any call needs."""
 
 
 class _Nowhere:
-    """What a call accesses that accesses nothing."""
+    """The slot of a step whose call accesses nothing."""
 
     _name = _value = None
 
@@ -110,7 +111,7 @@ _NOWHERE: Final = _Nowhere()
 
 
 class _Circle:
-    """What a thread waits for that goes in a circle: a change of one of the places that it reads there."""
+    """The wait of a thread that goes in a circle: for a change of one of the places that it reads there."""
 
     def __init__(self, places: frozenset[Any]) -> None:
         self.places = places
@@ -130,12 +131,13 @@ def lowest(bits: int) -> int:
 
 class Machine:
     """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
-    make it. When it comes to step `limit` without any call having returned, that is a livelock. `observe` is told of
-    every step before it is made, `namer` names the slots that are made; None where nobody needs to.
+    make it. If it reaches step `limit` without the return of any call, that is a livelock. `observe` is called before
+    every step, `namer` names new slots; both may be None.
 
-    On a machine that is `fair`, a thread that goes in a circle (it reads what it has read, in the state that it was in,
-    and nothing has been changed since) makes no more steps until a place that it reads there is changed; unless nobody
-    else can go on. So whoever waits by trying again waits as others do, and nothing that could be seen is left out.
+    A `fair` machine handles a thread that goes in a circle: the thread reads what it has read, in the same state as
+    then, and nothing has been changed since. Such a thread makes no more steps until a place that it reads there is
+    changed, or until no other thread can continue. So a thread that waits by trying again is treated like any other
+    waiting thread, and no visible result is lost.
     """
 
     def __init__(self, seam: Seam, coroutines: Coroutines | None = None) -> None:
@@ -168,10 +170,10 @@ class Machine:
         self._decide: Callable[[int], int] = lambda me: MAIN
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
-        """Let one thread for each plan make its calls, as `strategy` decides.
+        """Make the calls of each plan in a thread, as `strategy` decides.
 
         Raises:
-            Drift: the strategy decided for a thread that cannot make the step.
+            Drift: the strategy chose a thread that cannot make the step.
         """
         size = len(plans)
         self.execution = execution = Execution(logs=[[] for _ in plans])
@@ -217,8 +219,8 @@ class Machine:
         return thread in self._waiting
 
     def _relent(self) -> bool:
-        """Nobody can go on: let time pass for whoever waits for a certain time at most, or let those who go in circles
-        go on with it. Whether there is anybody.
+        """No thread can continue: let time pass for threads whose wait has a timeout, or let threads that go in circles
+        continue. Returns whether there are any.
         """
         if self._limits:
             first = min(self._limits, key=lambda thread: (self._limits[thread], thread))
@@ -237,7 +239,7 @@ class Machine:
         self.enabled |= 1 << thread
 
     def _let(self, to: int) -> None:
-        """`to` runs next, up to its access of step `step` at least."""
+        """Run `to` next, up to its access of step `step` at least."""
         self._current = to
         if not self._started >> to & 1:
             self._started |= 1 << to
@@ -253,8 +255,8 @@ class Machine:
                 except Exception as error:  # noqa: BLE001 - an exception is an answer
                     answer = error
                 if self.seam.before is None:
-                    raise Abandoned  # the call has caught what was to end it
-                if self._granted or begun[me] == -2:  # a call without any access: let it make one, to have a time
+                    raise Abandoned  # the call has caught the exception that was to end it
+                if self._granted or begun[me] == -2:  # a call without any access: make one, so that it has a time
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
                 log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
@@ -267,11 +269,12 @@ class Machine:
             self.execution.trouble = "livelock"
         except Abandoned:
             raise
-        except BaseException as error:  # noqa: BLE001 - no answer of a call, but for whoever runs the machine
+        except BaseException as error:  # noqa: BLE001 - not an answer: re-raised for the caller of the machine
             self._escaped, self.enabled = error, 0
 
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
-        """Called before every access: the next decision is due, unless it has been made in favour of this thread."""
+        """Called before every access: ask for the next decision, unless it was already made in favour of this
+        thread."""
         me = self._current
         if self._looks_for_circles and not self._granted:
             self._mind_circles(me, slot, expected)
@@ -301,7 +304,7 @@ class Machine:
         self.step = step + 1
 
     def _mind_circles(self, me: int, slot: Any, expected: Any) -> None:
-        """Have a thread wait that is about to read what it has read in the very state that it is in."""
+        """Make a thread wait that is about to read what it has read before, in the same state."""
         read = self._read[me]
         if self._read_at[me] != self._changes:
             read.clear()
@@ -325,7 +328,7 @@ class Machine:
                 self._let_on(thread)
 
     def _park(self, me: int, awaited: Any) -> None:
-        """Make no step until somebody else has let this thread on, and decided that it makes the next one."""
+        """Make no step until another thread has resumed this one, with the decision that it makes the next step."""
         self._waiting[me] = awaited
         self.enabled &= ~(1 << me)
         self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
@@ -338,10 +341,10 @@ class Machine:
             self._let(to)
         self.coroutines.switch(me, to)
 
-    # What the seam needs besides.
+    # The other methods that the seam needs.
 
     def name(self) -> int:
-        """As `Scheduler.name`; `namer` may know better names."""
+        """As `Scheduler.name`; `namer` may provide better names."""
         if self.namer is not None:
             return self.namer()
         self._names[self._current] += 1
@@ -352,18 +355,18 @@ class Machine:
         return self._current
 
     def wait(self, event: Any) -> None:
-        """As `Scheduler.wait`: a thread that waits is not enabled. To have waited is to have read the event."""
+        """As `Scheduler.wait`: a waiting thread is not enabled. The end of a wait counts as a read of the event."""
         me = self._current
         while not event._value:
             self._waiting[me] = event
             self.enabled &= ~(1 << me)
             self._granted = False
             self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
-            self._granted = True  # whoever decided to go on here has decided about the access too
+            self._granted = True  # the decision to continue here includes the access
         self._before(event)
 
     def park(self, awaited: Any, timeout: float | None) -> bool:
-        """Wait until `awaited` is changed; False if the time is up before."""
+        """Wait until `awaited` is changed; False if the timeout comes first."""
         me = self._current
         if timeout is not None:
             self._limits[me] = timeout
@@ -380,7 +383,7 @@ class Machine:
 
 
 def _place(slot: Any) -> Any:
-    """What tells the place that a step accesses from others."""
+    """The identity of the place that a step accesses."""
     return slot if slot._name is None else slot._name
 
 
@@ -388,7 +391,7 @@ _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})
 
 
 def _standing() -> tuple[Any, ...]:
-    """Where the running call stands: in which instructions, and with which values in its local variables."""
+    """The position of the running call: its present instructions, and the values of its local variables."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(3)
     while frame is not None and frame.f_code is not _BODY:
@@ -399,7 +402,7 @@ def _standing() -> tuple[Any, ...]:
 
 
 def _value_of(value: Any) -> Any:
-    """What tells the value of a variable from others."""
+    """The identity of a variable's value."""
     if type(value) is tuple:
         return tuple(map(_value_of, value))
     return value if type(value) in _PLAIN else id(value)
@@ -409,6 +412,6 @@ _BODY: Final = Machine._body.__code__
 
 
 def _words(awaited: Any) -> str:
-    """What a thread waits for."""
+    """A description of what a thread waits for."""
     told = getattr(awaited, "waits_for", None)
     return "an event" if told is None else str(told())

@@ -1,6 +1,6 @@
-"""Making a finding small: fewer calls, then fewer preemptions, by looking for it anew each time.
+"""Makes a finding small: fewer calls, then fewer preemptions, each time by a new search.
 
-What is left is a finding of its own: it was executed and judged, so nothing has to be believed.
+The result is a finding of its own, which has been executed and judged.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _MOST_PREEMPTIONS: Final = 3
 
 
 def minimise(finding: Finding, experiment_on: Callable[[Scenario], Experiment], seconds: float = 10.0) -> Finding:
-    """A finding in as few calls and with as few preemptions as can be found in so many seconds. `experiment_on` makes
-    the experiment on a smaller scenario.
+    """A finding with as few calls and preemptions as can be found in `seconds`. `experiment_on` makes the experiment on
+    a smaller scenario.
     """
     deadline = time.monotonic() + seconds
     found: Finding | None = finding
@@ -38,7 +38,7 @@ def minimise(finding: Finding, experiment_on: Callable[[Scenario], Experiment], 
             found = first(experiment_on(smaller), deadline)
             if found is not None or time.monotonic() > deadline:
                 break
-    if finding.kind == "livelock":  # who goes in circles takes turns without end
+    if finding.kind == "livelock":  # the threads go in circles and switch without end
         return finding
     return fewest_preemptions(experiment_on(finding.scenario), deadline) or finding
 
@@ -63,8 +63,8 @@ def first(experiment: Experiment, deadline: float) -> Finding | None:
 
 
 def _tried(experiment: Experiment) -> Iterator[Finding | None]:
-    """What the strategies find in a scenario. If it is small, reduction tells all; else they have their turns: what one
-    cannot find at all, another may find soon.
+    """The findings of the strategies in a scenario. If it is small, reduction alone is complete; else the strategies
+    take turns, since what one cannot find another may find soon.
     """
     executions = 0
     for finding in islice(reduced(experiment), _REDUCED):

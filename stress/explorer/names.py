@@ -1,8 +1,8 @@
-"""Names for the trace of an object of somebody else's: where it lies, for a reference; a letter and a number, for a
-node; and plain values as they are.
+"""Names for the trace of any object: a reference is named by its place, a node by a letter and a number, and a plain
+value by itself.
 
-`head` is the reference in that attribute of the object, `entries['a.b']` one in a dictionary of it, `N1.next` one of a
-node. The legend tells what nodes held when they were first met.
+`head` is the reference in that attribute of the object, `entries['a.b']` one in its dictionary, `N1.next` one of a
+node. The legend tells what nodes held when they first occurred.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _SERIES: Final[Mapping[type, tuple[str, str]]] = {
 
 
 class ObjectNames:
-    """Names of what an execution meets, and words for its accesses. `subject` gives the object it runs on."""
+    """Names of the objects in an execution, and words for its accesses. `subject` returns the explored object."""
 
     def __init__(self, subject: Callable[[], Any]) -> None:
         self._subject = subject
         self._names: dict[int, str] = {}
         self._counts: dict[str, int] = {}
         self._nodes: list[tuple[str, Any]] = []
-        self._kept: list[Any] = []  # so that no other object takes a named one's place in memory
+        self._kept: list[Any] = []  # kept alive, so that no other object gets the address of a named one
         self.legend: list[tuple[str, str]] = []
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
@@ -57,7 +57,7 @@ class ObjectNames:
         return f"{self._place(of)}.{doing}{' waits' if waits else ''}"
 
     def _place(self, reference: Any) -> str:
-        """Where a reference lies; looked for again if it was not there yet when that was last done."""
+        """The place of a reference; searched for again if it was not there at the last search."""
         if id(reference) not in self._names:
             for prefix, holder in [("", self._subject()), *((f"{name}.", node) for name, node in self._nodes)]:
                 for place, held in _references(holder):
@@ -98,7 +98,7 @@ def _is_reference(value: Any) -> bool:
 
 
 def _references(holder: Any) -> Iterator[tuple[str, Any]]:
-    """References among the attributes of `holder`, and in series and dictionaries there, with the words that lead to
+    """References among the attributes of `holder`, and in its sequences and dictionaries, with the words that lead to
     them.
     """
     for name, value in _attributes(holder):

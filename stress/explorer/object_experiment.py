@@ -1,7 +1,7 @@
-"""An object of somebody else's, executed and judged as `experiment` says.
+"""Executes and judges any object as `experiment` says.
 
-Nobody knows all that such an object consists of, so nothing is put back: every execution has one of its own, fresh from
-the factory. References that the factory makes are named in the order in which it makes them.
+The parts of such an object are not known, so nothing can be restored: every execution gets a fresh object from the
+factory. References that the factory makes are named in the order in which it makes them.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ __all__ = ["Around", "ObjectExperiment", "ObjectMachine", "Outliving", "Subject"
 
 @dataclass(frozen=True)
 class Around:
-    """The calls that are made before any thread runs, and when none runs any more."""
+    """The calls that are made before any thread runs, and after the last one has ended."""
 
     at_start: tuple[Call, ...] = ()
     at_end: tuple[Call, ...] = ()
 
     def smaller(self, spec: Spec) -> Iterator[Around]:
-        """It without all of its calls before, or after, or without one of them, if none before has to wait then."""
+        """Variants without all calls before or after, or without one of them, if then no call before has to wait."""
         start, end = self.at_start, self.at_end
         if len(start) > 1:
             yield Around((), end)
@@ -57,8 +57,8 @@ class Around:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is explored: a factory of objects, what such an object must look like, the calls that are made before and in
-    the end, and what raises then if an invariant does not hold.
+    """The subject of an exploration: a factory of objects, their specification, the calls that are made before and in
+    the end, and a check that raises if an invariant does not hold.
     """
 
     factory: Callable[[], Any]
@@ -76,12 +76,12 @@ _one_at_a_time: Final = Lock()
 
 @cache
 def _coroutines() -> Coroutines:
-    """One for all explorations: its threads, where they are not greenlets, never end."""
+    """One set for all explorations: its threads, if it does not use greenlets, never end."""
     return new_coroutines()
 
 
 class ObjectMachine(Machine):
-    """A machine for an object of somebody else's, and the primitives that are explored on it."""
+    """A machine for any object, and the primitives that are explored on it."""
 
     def __init__(self, seam: Seam, primitives: Explored) -> None:
         super().__init__(seam, _coroutines())
@@ -90,8 +90,8 @@ class ObjectMachine(Machine):
 
 @contextmanager
 def explored_references() -> Iterator[ObjectMachine]:
-    """Within the block, whoever makes a `ctrie.AtomicReference` makes one whose accesses the machine schedules. There
-    is one such block at a time.
+    """Within the block, every new `ctrie.AtomicReference` is one whose accesses the machine schedules. There is one
+    such block at a time.
     """
     seam = Seam(takes_back=False)
     native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
@@ -101,7 +101,7 @@ def explored_references() -> Iterator[ObjectMachine]:
 
 
 class _Maker:
-    """The scheduler while the factory runs: it only gives names, which no thread gives."""
+    """The scheduler while the factory runs: it only gives names, none of which a thread can give."""
 
     def __init__(self) -> None:
         self.name = count(-1, -1).__next__
@@ -129,7 +129,7 @@ def subject_of(
     around: Around,
     check: Callable[[Any], object] | None,
 ) -> Iterator[Subject]:
-    """What is explored, for as long as the block lasts: its plain state, too, and primitives that were made before."""
+    """The subject within the block, including its plain state and primitives that were made before."""
     plain = PlainState(machine.seam, _made(machine.seam, factory), [factory])
     outliving: list[Any] = []
     instead: list[tuple[Any, str, Any]] = []
@@ -145,22 +145,23 @@ def subject_of(
 
 
 def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) -> None:
-    """A real lock would be entered by all threads at once, for they run in one."""
+    """Refuse real primitives: all explored threads run in one real thread, which could enter a real lock several
+    times."""
     kinds = tuple(machine.primitives.instances)
     for each, where in held(_made(machine.seam, factory), kinds):
         if isinstance(each, kinds) and not where:
             raise ValueError(
-                f"a {type(each).__name__} is not Python that can be explored: stress.run puts it under stress"
+                f"a {type(each).__name__} cannot be explored, since it is not Python code: use stress.run for it"
             )
         if isinstance(each, kinds):
             raise ValueError(
                 f"{where} is a {type(each).__name__} that was made before the exploration, or by a name that the "
-                "explorer does not know: let the factory make it, as threading.Lock() is made"
+                "explorer does not know: let the factory make it, by a name such as threading.Lock"
             )
 
 
 class Outliving:
-    """What outlives an execution, and must not tell one from the next: variables of modules, attributes of classes."""
+    """State that outlives an execution and must not change: variables of modules, attributes of classes."""
 
     def __init__(self, plain: PlainState) -> None:
         self._plain = plain
@@ -175,10 +176,10 @@ class Outliving:
         return found
 
     def compare(self) -> None:
-        """Look whether an execution has left anything behind.
+        """Check that an execution has changed none of it.
 
         Raises:
-            Drift: one has.
+            Drift: it has.
         """
         for name, value in self._values().items():
             if self._before.get(name, value) != value:
@@ -229,6 +230,6 @@ class ObjectExperiment(Experiment):
             return ""
         try:
             self._subject.check(self._object)
-        except Exception as error:  # noqa: BLE001 - what looks at a broken object may raise anything
+        except Exception as error:  # noqa: BLE001 - a check of a broken object may raise anything
             return f"an invariant is broken: {type(error).__name__}: {error}".rstrip(": ")
         return ""

@@ -1,7 +1,7 @@
-"""Where a scenario comes from: by which names its object and specification are found again, and its calls as text.
+"""The origin of a scenario: the names of its object and specification, and its calls as text.
 
-A token that knows this can be replayed by a command. It cannot where the object is made by a function within a
-function, where an argument is not written as Python writes it, or where an invariant is looked at that has no name.
+A token with an origin can be replayed by a command. There is no origin if the object is made by a function within a
+function, if an argument has no Python notation, or if there is a check that has no name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Origin(NamedTuple):
         """The calls.
 
         Raises:
-            ValueError: they are none.
+            ValueError: the texts are not calls.
         """
         try:
             found: Calls = ast.literal_eval(self.calls)
@@ -48,7 +48,7 @@ class Origin(NamedTuple):
 
 
 def origin_of(factory: Callable[[], Any], spec: Spec, target: str, check: object, calls: Calls) -> Origin | None:
-    """The origin of a scenario of calls; None if it cannot be told. `target` is what the caller knows the object by."""
+    """The origin of a scenario, or None if it has none. `target` is the caller's name for the object."""
     named = Origin(target or ("" if check else _reference(factory)), _reference_of(spec), repr(calls))
     try:
         return named if named.target and named.spec and named.read() == calls else None
@@ -57,8 +57,8 @@ def origin_of(factory: Callable[[], Any], spec: Spec, target: str, check: object
 
 
 def _reference(thing: Any) -> str:
-    """By what name whoever is here finds a class or a function in another process; empty: by none. What a script holds
-    is not found, for the script would have to run again.
+    """The name by which another process, started from here, finds a class or a function; empty if there is none. An
+    object of a script has none, since the script would have to run again.
     """
     module = sys.modules.get(getattr(thing, "__module__", None) or "")
     if module is None or module.__name__ == "__main__" or not isinstance(getattr(module, "__file__", None), str):
@@ -76,13 +76,13 @@ def _reference(thing: Any) -> str:
 
 
 def _places() -> tuple[str, ...]:
-    """Where another process finds modules, too: not where this one alone has been told to look."""
+    """The places where another process finds modules, too: not those added to this process alone."""
     paths = sysconfig.get_paths()
     return os.getcwd(), paths["stdlib"], paths["purelib"], paths["platlib"], str(Path(__file__).parents[2])
 
 
 def _reference_of(spec: Spec) -> str:
-    """The same for what makes a specification that is the same."""
+    """The same for a class or factory that makes an equal specification."""
     kind = type(spec)
     name = spec.name if SPECS.get(spec.name) is kind else _reference(kind)
     try:

@@ -1,4 +1,4 @@
-"""Patience with calls that run alone, and may never return."""
+"""Limits calls that run alone, which may never return."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["Endless", "patience"]
 
 
 class Endless(BaseException):
-    """A call makes more accesses by itself than any needs."""
+    """A call that runs alone makes more accesses than any call needs."""
 
 
 @contextmanager
 def patience(seam: Seam, accesses: int = 50_000) -> Iterator[None]:
-    """No more accesses than that within the block, where no machine is running.
+    """Limit the number of accesses within the block, where no machine is running.
 
     Raises:
         Endless: there are more.

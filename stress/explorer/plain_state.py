@@ -1,19 +1,20 @@
-"""Switch points by themselves: shared attributes, and items of lists, dictionaries, sets and deques.
+"""Automatic switch points: shared attributes, and items of lists, dictionaries, sets and deques.
 
-While an object is explored, the functions that it is made of run from other code: their source, in which every access
-of an attribute that some function changes, and of a container if any is changed, is a step of its own. `self.n += 1` is
-a step that reads `n` and one that writes it; `self.waiting.append(x)`, `key in self.known` and `sorted(self.known)` are
-one step each, as they are one to an interpreter with a lock; a loop over a container makes a step for each item.
+While an object is explored, its functions run from rewritten code. It is made from their source, and makes a separate
+step of every access of an attribute that some function changes, and of a container if any container is changed. `self.n
++= 1` is a step that reads `n` and one that writes it. `self.waiting.append(x)`, `key in self.known` and
+`sorted(self.known)` are one step each, as they are for an interpreter with a lock. A loop over a container makes a step
+for each item.
 
-* **Which functions**: the methods of the object's class and its bases, of the classes of what it holds when the factory
-  has made it, and all functions and classes that these name; but for the standard library's, and for code that marks
-  its steps itself (`switch_point`).
-* **Which attributes**: those that one of these functions assigns to, `__init__` aside. All others never change.
-* **Which containers**: all but lists and the like that a function makes for itself, and gives to nobody.
+* **Which functions**: the methods of the object's class and its bases, of the classes of the objects it holds when the
+  factory has made it, and all functions and classes that these name. Excluded are the standard library, and code that
+  marks its steps itself (`switch_point`).
+* **Which attributes**: those that one of these functions assigns to, except in `__init__`. All others never change.
+* **Which containers**: all but lists and the like that a function makes for itself and gives to no other code.
 
-What the factory has made is told apart by where it lies; of what is made later, all objects of a class are taken for
-one, which is sound and may cost executions. Code whose source cannot be read is left as it is, and `unseen` names it if
-it changes anything: then nothing is proved.
+Objects that the factory has made are told apart by their places. Of objects made later, all of one class are taken as
+one, which is sound and may cost executions. Code whose source cannot be read is left unchanged, and `unseen` names it
+if it changes anything: then nothing is proved.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _READERS: Final = frozenset({
 })  # fmt: skip
 """Names of functions that read a container in one step."""
 _KEEPERS: Final = frozenset({"iter", "map", "filter", "enumerate", "zip", "reversed"})
-"""Those of them whose answers read it later."""
+"""Those of them whose results read the container later."""
 _CHANGERS: Final = frozenset({
     "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle",
 })  # fmt: skip
@@ -57,12 +58,12 @@ _READING: Final = frozenset({
 _DESCRIPTORS: Final = (property, staticmethod, classmethod, MemberDescriptorType, GetSetDescriptorType)
 _MAKING: Final = frozenset({"__init__", "__new__", "__post_init__", "__set_name__", "__init_subclass__"})
 _DYNAMIC: Final = frozenset({"setattr", "delattr", "__dict__", "vars", "__setattr__", "__delattr__", "exec", "eval"})
-"""Names in whose presence any attribute may change."""
+"""Names whose use means that any attribute may change."""
 _HELPER: Final = "__stress__"
 
 
 class Place:
-    """A place where plain values lie that threads share."""
+    """A place of plain values that threads share."""
 
     __slots__ = ("_name", "what")
     _value: Final = None
@@ -72,12 +73,12 @@ class Place:
 
 
 class PlainState:
-    """What of an object's plain state is explored. To be used with `stepping`, and told of every object that the
-    factory makes.
+    """The explored plain state of an object. Use it with `stepping`, and call `note` for every object that the factory
+    makes.
 
     Parameters:
         seam: where steps are made.
-        made: an object of the factory's.
+        made: an object from the factory.
         others: more functions and classes that belong to it, such as the factory.
     """
 
@@ -91,19 +92,19 @@ class PlainState:
         self.attributes, self.containers = _changed(codes)
         self._instead: list[tuple[FunctionType, CodeType]] = []
         self.unseen: list[str] = []
-        """Functions that change something, and cannot be seen doing so."""
+        """Functions that change something without a visible step."""
         if self.attributes or self.containers:
             self._rewrite()
 
     def missing(self) -> list[str]:
-        """Why what was explored is not all."""
+        """The reasons why the exploration is not complete."""
         if not self.unseen:
             return []
         return [f"the source of {', '.join(self.unseen)} cannot be read, so what it changes was not seen"]
 
     def outliving(self) -> Iterator[tuple[Any, str, Any]]:
-        """What outlives an execution: the variables of modules that the functions name, as (dictionary, name, value),
-        and the attributes of classes, as (class, name, value).
+        """State that outlives an execution: the variables of modules that the functions name, as (dictionary, name,
+        value), and the attributes of classes, as (class, name, value).
         """
         seen: set[tuple[int, str]] = set()
         for function in self._functions:
@@ -136,7 +137,7 @@ class PlainState:
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Within the block, the functions run from the code that makes steps."""
+        """Within the block, the functions run from the rewritten code."""
         spaces = {id(function.__globals__): function.__globals__ for function, _ in self._instead}
         codes = [(function, function.__code__) for function, _ in self._instead]
         try:
@@ -152,11 +153,11 @@ class PlainState:
                 names.pop(_HELPER, None)
 
     def note(self, made: Any) -> None:
-        """What lies where in a fresh object."""
+        """Record the places in a fresh object."""
         if self._instead:
             self._lying = {id(each): (each, where) for each, where in held(made)}
 
-    # What rewritten code calls.
+    # Called by rewritten code.
 
     def at(self, owner: Any) -> Any:
         """`owner`, whose attributes are accessed step by step."""
@@ -183,7 +184,7 @@ class PlainState:
         return container
 
     def step(self, owner: Any, attribute: str | None, changes: bool) -> None:
-        """Make the step that accesses an attribute, or the items of a container if that is None."""
+        """Make the step that accesses an attribute or, if `attribute` is None, the items of a container."""
         before = self._seam.before
         if before is None:
             return
@@ -206,7 +207,7 @@ def _told(where: str, attribute: str | None) -> str:
 
 
 class _Stepping:
-    """An object, of which every access of an attribute is a step."""
+    """An object whose every access of an attribute is a step."""
 
     __slots__ = ("_of", "_state")
 
@@ -234,7 +235,7 @@ class _Stepping:
 
 
 class _Method:
-    """A method of a container, whose call is a step."""
+    """A method of a container whose call is a step."""
 
     __slots__ = ("_name", "_of", "_state")
 
@@ -247,7 +248,7 @@ class _Method:
 
 
 class _Items:
-    """A container, of which every access of items is a step."""
+    """A container whose every access of items is a step."""
 
     __slots__ = ("_of", "_state")
 
@@ -282,7 +283,7 @@ class _Items:
 
 
 def held(made: Any, kinds: tuple[type, ...] = (), most: int = 500) -> Iterator[tuple[Any, str]]:
-    """The objects and containers that an object consists of, and objects of certain kinds, each with where it lies."""
+    """The objects and containers that an object consists of, and objects of the given `kinds`, each with its place."""
     seen: dict[int, Any] = {}
     waiting: deque[tuple[Any, str]] = deque([(made, "")])
     while waiting and len(seen) < most:
@@ -305,7 +306,7 @@ _HEAP_TYPE: Final = 1 << 9
 
 
 def _is_ours(each: Any) -> bool:
-    """Whether a class or function is part of the object. What is executed without a module says that it is built in."""
+    """Whether a class or function is part of the object. Code executed without a module has the module `builtins`."""
     module = getattr(each, "__module__", "") or ""
     if module == "builtins":
         return isinstance(each, FunctionType) or (isinstance(each, type) and bool(each.__flags__ & _HEAP_TYPE))
@@ -319,7 +320,7 @@ def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
             if not name.startswith("__") and hasattr(each, name):
                 yield name, getattr(each, name)
     yield from list(getattr(each, "__dict__", {}).items())
-    for base in type(each).__mro__:  # what all objects of a class share
+    for base in type(each).__mro__:  # attributes that all objects of a class share
         if _is_ours(base):
             for name, item in list(vars(base).items()):
                 if isinstance(item, CONTAINERS):
@@ -327,7 +328,7 @@ def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _reachable(roots: Iterable[Any]) -> tuple[list[FunctionType], list[type]]:
-    """The functions of classes and functions, and of those that their code names; and those classes."""
+    """The functions of `roots` and those that their code names, transitively; and the classes among them."""
     waiting, seen = list(roots), set[int]()
     functions: list[FunctionType] = []
     classes: list[type] = []
@@ -372,7 +373,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _changed(codes: Iterable[CodeType]) -> tuple[frozenset[str], bool]:
-    """The attributes that some code assigns to, and whether any changes a container."""
+    """The attributes that some code assigns to, and whether any code changes a container."""
     attributes: set[str] = set()
     containers = False
     for code in codes:
@@ -416,14 +417,14 @@ def _key(code: CodeType) -> tuple[str, int]:
 
 
 def _same(one: CodeType, other: CodeType) -> bool:
-    """Whether the source still says what runs."""
+    """Whether the source still matches the running code."""
     return one.co_code == other.co_code and one.co_names == other.co_names
 
 
 def _both(
     function: FunctionType, attributes: frozenset[str], containers: bool
 ) -> dict[tuple[str, int], tuple[CodeType, CodeType]] | None:
-    """The code of every function of a source file, as it is and making steps; None if there is no source."""
+    """The code of every function of a source file, original and rewritten; None if there is no source."""
     try:
         source = "".join(inspect.findsource(function)[0])
         flags = function.__code__.co_flags & _FUTURE
@@ -437,13 +438,13 @@ def _both(
     return {_key(code): (code, with_steps[_key(code)]) for code in _codes(plain) if _key(code) in with_steps}
 
 
-_FUTURE: Final = 0x1FF0000  # what `from __future__ import` leaves in a code's flags
+_FUTURE: Final = 0x1FF0000  # the code flags that `from __future__ import` sets
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Puts steps into functions."""
+    """Inserts steps into functions."""
 
     def __init__(self, attributes: frozenset[str], containers: bool) -> None:
         self._attributes, self._containers = attributes, containers
@@ -518,7 +519,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Starred(self, node: ast.Starred) -> Any:
-        if isinstance(node.ctx, ast.Store):  # `first, *rest = ...` reads nothing there
+        if isinstance(node.ctx, ast.Store):  # `first, *rest = ...` does not read here
             return self.generic_visit(node)
         return self._reading(node, "value")
 
@@ -554,7 +555,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _may_be_shared(self, node: ast.expr) -> bool:
-        """Whether an expression may be a container that others know."""
+        """Whether an expression may be a container that other code has."""
         if not self._private or not self._containers:
             return False
         return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and not self._is_private(node)
@@ -564,7 +565,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _call(helper: str, argument: ast.expr) -> ast.Call:
-    """A call of a method of `PlainState` in the place of an expression."""
+    """A call of a method of `PlainState`, to replace an expression."""
     function = ast.Attribute(ast.Name(_HELPER, ast.Load()), helper, ast.Load())
     call = ast.Call(function, [argument], [])
     for each in (call, function, function.value):
@@ -580,7 +581,7 @@ _FRESH: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.Se
 
 
 def _private_names(function: _Function) -> frozenset[str]:
-    """Local variables that only ever hold containers which the function makes, and gives to nobody but its caller."""
+    """Local variables that hold only containers which the function makes, and gives only to its caller."""
     fresh: set[str] = set()
     other: set[str] = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
     used: dict[str, int] = {}
@@ -609,7 +610,7 @@ def _private_names(function: _Function) -> frozenset[str]:
 
 
 def _is_bound(node: ast.AST, name: ast.Name) -> bool:
-    """Whether a name is bound there, or known to an inner function."""
+    """Whether a node binds the name, or is an inner function that uses it."""
     return isinstance(node, (ast.FunctionDef, ast.Lambda)) or not isinstance(name.ctx, ast.Load)
 
 
@@ -620,7 +621,7 @@ def _is_fresh(node: ast.expr | None) -> bool:
 
 
 def _harmless(node: ast.AST) -> Iterator[str]:
-    """The names that a node uses without giving to anybody what they hold."""
+    """The names that a node uses without passing on their values."""
     used: list[Any] = []
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute):

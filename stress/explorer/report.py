@@ -26,7 +26,7 @@ _NAMES: Final = {
 def report_on_finding(
     experiment: Experiment, finding: Finding, replay: str, facts: Mapping[str, str] = MappingProxyType({})
 ) -> Report:
-    """The report on a finding, which is executed once more for it; `replay` is how it can be had again."""
+    """The report on a finding, which is executed once more for it. `replay` tells how to execute it again."""
     told, _ = trace(experiment, finding.order)
     judgement = check(finding.history, experiment.spec)
     made = {"scenario": str(finding.scenario), "steps": str(len(finding.order)), **facts}

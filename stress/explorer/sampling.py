@@ -1,8 +1,8 @@
 """Schedules drawn at random: uniformly at every step, or by priorities (PCT).
 
 PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte: *A Randomized Scheduler with Probabilistic Guarantees of Finding
-Bugs*, ASPLOS 2010) runs the thread of the highest priority and lowers it at d - 1 steps drawn beforehand. A fault that
-needs d steps in a certain order is met with a probability of at least 1 / (n k^(d-1)), for n threads and k steps.
+Bugs*, ASPLOS 2010) runs the thread of the highest priority and lowers it at d - 1 steps drawn beforehand. It finds a
+fault that needs d steps in a certain order with a probability of at least 1 / (n k^(d-1)), for n threads and k steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["PCT", "Uniform", "sampled"]
 
 
 class Uniform:
-    """Any thread that can make a step is as likely to make it as the others."""
+    """Picks one of the threads that can make a step, each with the same probability."""
 
     def __init__(self, random: Random) -> None:
         self._random = random.random
@@ -37,7 +37,8 @@ class Uniform:
 
 
 class PCT:
-    """Priorities, and `depth` - 1 steps at which they change. `length` is how long an execution was so far."""
+    """Priorities, and `depth` - 1 steps at which they change. `length` is the number of steps of the latest
+    execution."""
 
     def __init__(self, random: Random, depth: int) -> None:
         self._random, self._depth = random, depth
@@ -68,7 +69,7 @@ class PCT:
 
 
 def sampled(experiment: Experiment, random: Random) -> Iterator[Finding | None]:
-    """Execute schedules for ever: uniform ones and those of PCT with depths 2, 3 and 5 in turns."""
+    """Execute schedules for ever: uniform ones, and PCT with depths 2, 3 and 5, in turn."""
     strategies: list[Strategy] = [Uniform(random), PCT(random, 2), PCT(random, 3), PCT(random, 5)]
     while True:
         for strategy in strategies:

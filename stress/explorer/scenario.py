@@ -14,8 +14,8 @@ Program = tuple[tuple[Call, ...], ...]
 
 @dataclass(frozen=True)
 class Scenario:
-    """`target` names the object, `start` the state that it is in at first, where there are several, and `threads` are
-    the calls of each thread.
+    """`target` names the object, `start` its initial state if there are several, and `threads` are the calls of each
+    thread.
     """
 
     target: str
@@ -28,6 +28,6 @@ class Scenario:
 
 
 def describe(call: Call) -> str:
-    """A call as a person writes it."""
+    """A call in short form."""
     op, args = call
     return f"{op}({', '.join(map(show, args))})"

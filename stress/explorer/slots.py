@@ -1,10 +1,10 @@
-"""The explored body of the slot, and of the event: the seam at which a scheduler sees every access.
+"""The explored bodies of the slot and of the event: the seam at which a scheduler sees every access.
 
 `Seam` belongs to one private copy of the packages. Its `before` is called before every access: with the slot alone for
 a load, with the expected and the desired value for a compare-and-set. Between that call and the access nothing happens,
 so `before` knows what the access will find. `after` is called when a compare-and-set has succeeded.
 
-Slots are all that changes, so a journal of their changes is enough to take an execution back.
+Only slots change, so a journal of their changes is enough to undo an execution.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from typing import Any, Final, Protocol
 __all__ = ["LOAD", "Scheduler", "Seam", "slot_module", "threading_module"]
 
 LOAD: Final = object()
-"""In the place of an expected value: the access is a load."""
+"""Used as the expected value: the access is a load."""
 
 
 class Scheduler(Protocol):
-    """What the seam needs of a scheduler besides `before`."""
+    """The methods of a scheduler that the seam needs, besides `before`."""
 
     def name(self) -> int:
-        """A name for a slot that is being made: the same in every execution in which its maker does the same."""
+        """A name for a new slot: the same in every execution in which its maker does the same."""
 
     def identity(self) -> int:
         """The number of the thread that runs."""
 
     def wait(self, event: Any) -> None:
-        """Let others run until `event` is set."""
+        """Run other threads until `event` is set."""
 
     def wake(self, event: Any) -> None:
-        """Let those run who wait for `event`."""
+        """Resume the threads that wait for `event`."""
 
 
 class _Unwritten(list[tuple[Any, Any]]):
-    """A journal in which nothing is written."""
+    """A journal that records nothing."""
 
     def append(self, entry: tuple[Any, Any]) -> None:
         pass
 
 
 class Seam:
-    """Where the slots of one copy of the packages meet a scheduler.
+    """The place where the slots of one copy of the packages call a scheduler.
 
     Parameters:
-        takes_back: whether changes can be undone; what they displaced is kept alive until then.
+        takes_back: whether changes can be undone. Replaced values are kept alive until then.
     """
 
     def __init__(self, takes_back: bool = True) -> None:
@@ -66,7 +66,7 @@ class Seam:
 
 
 def slot_module(seam: Seam) -> ModuleType:
-    """A module to stand in for `ctrie._slot`, with slots that report to `seam`."""
+    """A replacement for the module `ctrie._slot`, with slots that report to `seam`."""
 
     class Slot:
         _value: Any = None
@@ -126,7 +126,7 @@ def slot_module(seam: Seam) -> ModuleType:
 
 
 def threading_module(seam: Seam) -> ModuleType:
-    """A module to stand in for `threading` where the packages wait by design (`get_or_create`)."""
+    """A replacement for `threading`, for the code of the packages that waits by design (`get_or_create`)."""
 
     class Event:
         _value = False

@@ -1,12 +1,11 @@
-"""What matters of a step when it is swapped with a step of another thread.
+"""Dependence: what matters when a step is swapped with a step of another thread.
 
 Two steps of different threads depend on each other if
 
-* both access one slot, and one of them changes it (a compare-and-set that fails is a read);
+* both access one slot, and one of them changes it (a failing compare-and-set is a read);
 * one of them returns from a call and the other one begins a call: their order is the real-time order of the history.
 
-Executions that differ by swaps of neighbouring steps that do not depend on each other differ in nothing that anybody
-could see.
+Executions that differ only by swaps of neighbouring independent steps have the same visible result.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class Step(NamedTuple):
 
 
 def name_of(execution: Execution, at: int) -> Any:
-    """What step number `at` of an execution accesses: the slot's name, or the slot itself if it is older than that. Or
-    what was taken for a slot, and has no name.
+    """The place that step number `at` of an execution accesses: the slot's name, or the slot itself if it is older than
+    the execution. An object that is not a slot has no name.
     """
     slot = execution.slots[at]
     name = getattr(slot, "_name", None)

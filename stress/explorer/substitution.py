@@ -1,9 +1,9 @@
-"""Other objects in the place of some, under every name by which code knows them.
+"""Replaces objects by others, under every name by which code refers to them.
 
-Who writes `from threading import Lock` has the lock in a name of their own module, so exchanging the one in `threading`
-would not reach them; and who writes `threading.Lock` has the module. The garbage collector tells who knows an object:
-modules, classes (an attribute), functions (a default argument, a variable of an outer function). What it has been told
-to forget (`gc.freeze`) is not found.
+After `from threading import Lock`, a module has its own name for the lock, so changing `threading` alone would not
+reach it; after `import threading`, it has the module. The garbage collector tells which containers refer to an object:
+modules, classes (an attribute), functions (a default argument, a variable of an outer function). Objects that the
+collector was told to ignore (`gc.freeze`) are not found.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _OURS: Final = (
     "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
     "execnet", "greenlet",
 )  # fmt: skip
-"""Packages that go on as they are while an object is explored, besides the standard library."""
+"""Packages that stay unchanged while an object is explored, besides the standard library."""
 
 
 def is_foreign(module: Any) -> bool:
-    """Whether a module, by its name, belongs to what tests the object, or to Python itself."""
+    """Whether a module, by its name, belongs to the testing code or to Python itself."""
     name = str(module)
     if name == "queue":
         return False
@@ -48,8 +48,8 @@ def _everywhere(module: Any) -> bool:
 
 @contextmanager
 def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> Iterator[None]:
-    """Within the block, what stands in `everywhere` is exchanged wherever it is known, and what stands in `in_code` in
-    modules that are not foreign.
+    """Within the block, the keys of `everywhere` are replaced in all modules, and those of `in_code` in modules that
+    are not foreign.
     """
     undo: list[Callable[[], None]] = []
     try:
@@ -60,17 +60,17 @@ def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> It
         for step in reversed(undo):
             step()
         back = {id(new): old for old, new in {**everywhere, **in_code}.items()}
-        for names in _modules():  # also those that were imported meanwhile
+        for names in _modules():  # including those imported meanwhile
             _exchange_in(names, back, [])
 
 
 def _exchange(table: Mapping[Any, Any], is_left_out: Callable[[Any], bool], undo: list[Callable[[], None]]) -> None:
-    """Put what `table` says in the place of its keys; `undo` gets what takes it back."""
+    """Replace the keys of `table` by their values; `undo` gets the functions that reverse it."""
     by_id = {id(old): new for old, new in table.items()}
     for names in _modules():
         if not is_left_out(names.get("__name__", "")):
             _exchange_in(names, by_id, undo)
-    others: list[Any] = []  # belong to classes and functions, which have to be asked for
+    others: list[Any] = []  # they belong to classes and functions, which are handled separately
     for holder in gc.get_referrers(*table):
         if type(holder) is CellType:
             old = holder.cell_contents
@@ -139,4 +139,4 @@ def _set(owner: Any, name: str, value: Any) -> None:
 def _modules() -> Iterator[dict[str, Any]]:
     for module in list(sys.modules.values()):
         if issubclass(type(module), ModuleType):
-            yield object.__getattribute__(module, "__dict__")  # which does not load what is lazy
+            yield object.__getattribute__(module, "__dict__")  # without loading a lazy module

@@ -1,8 +1,8 @@
 """One thread stops for ever, at every point in turn: all the others must come to their ends without it.
 
-That is what lock-freedom and helping amount to. The first thread makes k steps and no more, for every k until it ends
-by itself; meanwhile the others run under every schedule with at most so many preemptions. Its last call is pending, and
-may have taken effect or not.
+This tests lock-freedom and helping. The first thread makes k steps and no more, for every k until it ends by itself.
+Meanwhile the others run under every schedule with at most the given number of preemptions. The first thread's last call
+is pending: it may have taken effect or not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["stopped_for_ever"]
 
 
 class _Stops:
-    """Another strategy, but thread 0 makes only `steps` steps."""
+    """Another strategy, except that thread 0 makes only `steps` steps."""
 
     def __init__(self, strategy: Strategy, steps: int) -> None:
         self._strategy, self._steps = strategy, steps
@@ -47,7 +47,7 @@ class _Stops:
 
 
 def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[Finding | None]:
-    """Stop thread 0 after each of its steps; what was found, or None, for every execution."""
+    """Stop thread 0 after each of its steps; yield the finding or None for every execution."""
     for steps in count(1):
         made: list[_Stops] = []
 

@@ -1,7 +1,8 @@
-"""Switch points: where plain code lets the explorer choose who goes on, as it does before every access of a reference.
+"""Switch points: places in plain code where the explorer chooses the next thread, as before every access of a
+reference.
 
-All of them are taken for accesses of one place, which each may change, so that no two of different threads are ever
-thought to be independent.
+All of them count as accesses of one place, each of which may change it. So no two of different threads are ever taken
+as independent.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["SwitchPoint", "switch_point", "switching"]
 
 
 class SwitchPoint:
-    """What a thread accesses at a switch point. All have one name and one value: to strategies they are one place."""
+    """The object accessed at a switch point. All have one name and one value: to strategies they are one place."""
 
     __slots__ = ("what",)
     _name: Final = 0
@@ -30,11 +31,12 @@ _seam: Seam | None = None
 
 
 def switch_point(what: str) -> None:
-    """Say that the calling thread is about to do `what` to something that threads share without an `AtomicReference`.
+    """Announce that the calling thread is about to do `what` to something that threads share without an
+    `AtomicReference`.
 
-    While `stress.explore` runs, another thread may come first here, and the trace shows `what`. Mark every place where
-    plain code reads or changes what threads share: all up to the next switch point, or access of a reference, is one
-    step. Otherwise nothing happens, in some fifty nanoseconds.
+    While `stress.explore` runs, another thread may run first here, and the trace shows `what`. Mark every place where
+    plain code reads or changes shared data: everything up to the next switch point, or access of a reference, is one
+    step. At other times the call does nothing, in some fifty nanoseconds.
 
     >>> from stress import switch_point
     >>> switch_point("write the total")

@@ -1,10 +1,10 @@
 """The explored bodies of `threading`: locks, conditions, events, semaphores, barriers, simple queues and thread-locals.
 
-Every operation on one is a step that the scheduler grants, as an access of a reference is. Who finds that it has to
-wait has made a step, too, which reads; then it makes none until another thread changes what it waits for. A wait with a
-timeout ends when nobody else can do anything: time passes when all others wait.
+Every operation on one is a step that the scheduler grants, like an access of a reference. A thread that finds that it
+has to wait has made a step, too, which is a read. Then it makes no step until another thread changes what it waits for.
+A wait with a timeout ends when no other thread can do anything: time passes only when all others wait.
 
-`queue.Queue` and its kin are Python on top of these, and follow.
+`queue.Queue` and the like are Python code on top of these, and need nothing more.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ _BUSY: Final = object()
 
 
 class Primitive:
-    """What all explored primitives are to the scheduler: places with a name, and a value that tells whether an access
-    changes them.
-    """
+    """A primitive as the scheduler sees it: a place with a name, and a value that tells whether an access changes
+    it."""
 
     seam: Seam
     _name: Any = None
@@ -37,7 +36,7 @@ class Primitive:
         self._name = None if scheduler is None else scheduler.name()
 
     def _step(self, doing: str, expected: Any = LOAD) -> None:
-        """Make a step; one that changes something if the value is `expected` then."""
+        """Make a step, which changes something if the value is `expected` then."""
         before = self.seam.before
         if before is not None:
             before(self, expected, doing)
@@ -53,13 +52,13 @@ class Primitive:
         return -1 if scheduler is None else scheduler.identity()
 
     def _wait(self, timeout: float | None, awaited: Primitive | None = None) -> bool:
-        """Make no step until somebody changes this primitive; whether somebody did in time."""
+        """Make no step until another thread changes this primitive; return whether one did in time."""
         park = getattr(self.seam.scheduler, "park", None)
         if park is not None:
             return bool(park(awaited or self, timeout))
         if self.seam.before is None:
             raise RuntimeError("the calling thread would wait for ever: no other one runs")
-        return True  # and the patience of whoever looks comes to an end
+        return True  # the limit on accesses (`patience`) ends this
 
     def _wake(self) -> None:
         scheduler = self.seam.scheduler
@@ -67,15 +66,15 @@ class Primitive:
             scheduler.wake(self)
 
     def waits_for(self) -> str:
-        """What somebody waits for here, in words."""
+        """A description of what a thread waits for here."""
         return f"a {type(self).__name__}"
 
     def reset(self) -> None:
-        """As it was made: for one that outlives an execution."""
+        """Restore the initial state, for a primitive that outlives an execution."""
 
 
 class _Change(Primitive):
-    """A primitive, as it is accessed by a step that changes it in any case."""
+    """A primitive as accessed by a step that changes it in any case."""
 
     def __init__(self, changed: Primitive) -> None:
         self._name, self.of = changed._name, changed
@@ -146,7 +145,7 @@ class Lock(Primitive):
 
 
 class RLock(Lock):
-    """As `threading.RLock`. Only its holder can tell that it is acquired again, so that is no step."""
+    """As `threading.RLock`. Only its holder can tell that it was acquired again, so that is not a step."""
 
     _count = 0
 
@@ -305,7 +304,7 @@ class Event(Primitive):
 
 
 class _Counted(Primitive):
-    """What can be taken from while there is something."""
+    """A primitive with a number of units, from which a unit can be taken while there is one."""
 
     def _has(self) -> bool:
         raise NotImplementedError
@@ -443,12 +442,12 @@ class _Local:
             raise AttributeError(name) from None
 
     def reset(self) -> None:
-        """Forget what threads have left in it."""
+        """Forget the values of all threads."""
         object.__getattribute__(self, "_of").clear()
 
 
 class _Caller:
-    """As the `threading.Thread` that calls."""
+    """Stands for the `threading.Thread` that calls."""
 
     daemon = False
 
@@ -467,7 +466,7 @@ class _Caller:
 
 
 class Explored:
-    """The explored primitives on one seam, and what each stands for. `everything` maps originals to them."""
+    """The explored primitives on one seam. `everything` maps the originals to them."""
 
     def __init__(self, seam: Seam) -> None:
         self.seam = seam
@@ -514,7 +513,7 @@ class Explored:
         return module
 
     def instead_of(self, instance: Any) -> Any:
-        """An explored primitive in the place of a real one that was made before; None if it is none."""
+        """An explored primitive to replace a real one that was made before; None if it is not a primitive."""
         kind = self.instances.get(type(instance))
         if kind is None:
             return None
@@ -535,7 +534,7 @@ def _no_thread(*_: object, **__: object) -> Any:
 
 
 def _rebuilt(cls: type, names: dict[str, Any]) -> type:
-    """A class with the same methods, which know `names` as their global variables."""
+    """A class with the same methods, whose global variables are `names`."""
 
     def bound(value: Any) -> Any:
         if isinstance(value, types.FunctionType):

@@ -1,9 +1,9 @@
-"""Replay tokens: an execution as a short text, to be given to `stress.explore` together with what it was called with,
-or to `python -m stress replay` alone.
+"""Replay tokens: an execution as a short text, for `stress.explore` with the arguments of the original call, or for
+`python -m stress replay` alone.
 
-Arguments may be anything, so a token holds the numbers of the calls that are left, as they stand in the list of
-threads, and the threads that made the steps. If the object and its specification have names, and the arguments can be
-written down, it holds these too (`origin`).
+Arguments may be anything, so a token holds the numbers of the calls that are left, in the order of the list of threads,
+and the threads that made the steps. If the object and its specification have names, and the arguments have a notation,
+it holds these too (`origin`).
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ DAMAGED: Final = "the token is damaged: it must be copied as a whole"
 
 
 class TokenError(ValueError):
-    """A text that is no token."""
+    """A text that is not a token."""
 
 
 def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (), origin: Origin | None = None) -> str:
-    """A token for a finding in some of the calls of `threads`. It knows the object by name, the `code` that it and its
-    specification are written in (`stress.source.digests`), and where it comes from, if that can be told.
+    """A token for a finding in some of the calls of `threads`. It holds the object's name, digests of the `code` of the
+    object and its specification (`stress.source.digests`), and its origin, if it has one.
     """
     calls = list(chain.from_iterable(threads))
     kept = [
@@ -56,11 +56,11 @@ def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (
 
 
 def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, ...], list[str]]:
-    """The calls of each thread, and the order of steps, that `text` says; and what is not as it was then, in a few
-    words each: the object's name, and the code.
+    """The calls of each thread and the order of steps in the token `text`; and, in a few words each, what has changed
+    since then: the object's name, and the code.
 
     Raises:
-        TokenError: it is no token, or not one of these threads.
+        TokenError: it is not a token, or not one of these threads.
     """
     if not text.startswith(OBJECT_PREFIX):
         raise TokenError(f"no token of an object of one's own, which begins with {OBJECT_PREFIX}: {text!r}")
@@ -77,7 +77,7 @@ def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, 
 
 
 def origin_in(text: str) -> Origin | None:
-    """Where the scenario of a token of an object of one's own comes from; None if the token does not say."""
+    """The origin of the scenario of a token; None if the token has none."""
     if not text.startswith(OBJECT_PREFIX):
         return None
     try:
@@ -90,10 +90,10 @@ def origin_in(text: str) -> Origin | None:
 
 
 def object_in(text: str) -> tuple[str, list[str]]:
-    """The name of the object that a token is of, and what is not as it was of the code, in a few words each.
+    """The name of a token's object, and the changes of its code since then, in a few words each.
 
     Raises:
-        TokenError: it is no token.
+        TokenError: it is not a token.
     """
     try:
         told = unpack(OBJECT_PREFIX, text)
@@ -103,16 +103,16 @@ def object_in(text: str) -> tuple[str, list[str]]:
 
 
 def pack(prefix: str, said: Any) -> str:
-    """What a token says, as a text that begins with `prefix`."""
+    """The content of a token as a text that begins with `prefix`."""
     packed = zlib.compress(json.dumps(said, separators=(",", ":")).encode(), 9)
     return prefix + base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def unpack(prefix: str, text: str) -> Any:
-    """What was packed.
+    """The content that was packed.
 
     Raises:
-        ValueError: nothing was, or not all of it is there.
+        ValueError: the text was not packed, or is not complete.
     """
     packed = text.removeprefix(prefix)
     try:

@@ -1,6 +1,6 @@
-"""The trace of one execution: who accessed which slot, what was read there, and which compare-and-set succeeded.
+"""The trace of one execution: which thread accessed which slot, what it read, and which compare-and-set succeeded.
 
-What is met gets names, and the legend tells what each of them held then (`names`).
+Objects in the trace get names, and the legend tells what each of them held at first (`names`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Drift", "Given", "Trace", "trace"]
 
 
 _MOST_STEPS: Final = 120
-"""Steps of an execution that are told: whatever is longer goes in circles."""
+"""The most steps shown: a longer execution goes in circles."""
 
 
 class Given:
@@ -33,11 +33,11 @@ class Given:
         self._machine = machine
 
     def decide(self, me: int) -> int:
-        """As `Strategy.decide`. Threads that make no step any more have stopped for ever."""
+        """As `Strategy.decide`. Threads that make no more steps have stopped for ever."""
         machine = self._machine
         assert machine is not None
         if machine.step == machine.limit and me >= 0:
-            return me  # and the machine ends it, as it did the first time
+            return me  # the machine ends it, as it did the first time
         if machine.step >= len(self._order):
             machine.enabled = 0
             return -1
@@ -46,7 +46,7 @@ class Given:
             others = any(machine.enabled >> thread & 1 for thread in self._order[machine.step :])
             if not machine.enabled or others or not machine.waits(to):
                 raise Drift(to, machine.step)
-            machine.enabled = 0  # those who could go on have stopped for ever; who waits for them may be let on
+            machine.enabled = 0  # the threads that could continue have stopped for ever; waiting ones may be resumed
             return -1
         return to
 
@@ -60,7 +60,7 @@ class Trace:
 
 
 def trace(experiment: Experiment, order: Sequence[int]) -> tuple[Trace, Finding | None]:
-    """Execute the scenario of `experiment` in the order of an earlier execution, and tell what happens.
+    """Execute the scenario of `experiment` in the order of an earlier execution, and record its trace.
 
     Raises:
         Drift: the order does not fit.

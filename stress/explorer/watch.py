@@ -1,6 +1,4 @@
-"""Time that is up in the middle of an execution: a call that goes in circles without a step would never come back to be
-told.
-"""
+"""Interrupts an execution when time is up: a call that goes in circles without a step never returns control."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from stress.explorer.machine import Machine
 __all__ = ["TimeIsUp", "Watch"]
 
 _GRACE: Final = 1.0
-"""Seconds after which whoever has been told between executions must have noticed."""
+"""Seconds after which code that checks the time between executions must have noticed that it is up."""
 _BEAT: Final = 0.2
 
 
@@ -23,8 +21,8 @@ class TimeIsUp(BaseException):
 
 
 class Watch:
-    """Within the block, `TimeIsUp` is raised in the calling thread, or in the one that makes a step for it, some time
-    after so many seconds; None: never.
+    """Within the block, `TimeIsUp` is raised in the calling thread, or in the thread that makes a step for it, some
+    time after `seconds`; None: never.
     """
 
     def __init__(self, machine: Machine, seconds: float | None) -> None:
@@ -50,7 +48,7 @@ class Watch:
             if time.monotonic() > until:
                 running = self._machine.coroutines.thread_of_the_running(caller)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(running), ctypes.py_object(TimeIsUp))
-                until += 10 * _GRACE  # and once more, should it have been caught
+                until += 10 * _GRACE  # raise it once more, in case it was caught
 
 
 _REAL_EVENT: Final = threading.Event

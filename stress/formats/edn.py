@@ -1,8 +1,8 @@
-"""A reader of EDN (extensible data notation), the text form in which other tools keep their histories.
+"""A reader of EDN (extensible data notation), the text format in which other tools keep their histories.
 
-Values become immutable Python values: vectors and lists tuples, sets frozen sets, maps `EdnMap`, keywords
-`Keyword`, symbols `Symbol`, nil None. Tags are ignored and their value kept, but for that of jepsen's keyed
-pairs, which become `KeyedPair`; `#_` drops a form. Nothing here recurses, so depth is no danger.
+Values become immutable Python values: vectors and lists become tuples, sets frozen sets, maps `EdnMap`, keywords
+`Keyword`, symbols `Symbol`, nil None. A tag is ignored and its value kept, except for jepsen's keyed pairs, which
+become `KeyedPair`. `#_` drops a form. Nothing here recurses, so any depth is safe.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Symbol:
 
 
 class EdnMap(dict[Hashable, Any]):
-    """A map as it stood in the text, from `line` on; hashable, because a map may be a key."""
+    """A map of the text, which begins on `line`; hashable, because a map may be a key."""
 
     line = 0
 
@@ -54,14 +54,14 @@ class EdnMap(dict[Hashable, Any]):
 
 
 class KeyedPair(tuple[Any, ...]):
-    """A vector with the tag `#jepsen.independent/tuple`: a key, and what is said of the object of that key."""
+    """A vector with the tag `#jepsen.independent/tuple`: a key, and a value for the object of that key."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Stands for a word that is not EDN, and tells why it is none."""
+    """A word that is not EDN, with the reason."""
 
     reason: str
 
@@ -121,7 +121,7 @@ _COLLECTIONS: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
 
 
 class _Open:
-    """A collection whose end has not been read yet; `drop` counts the forms that a `#_` before them drops."""
+    """A collection whose end has not been read yet. `drop` counts the forms dropped by preceding `#_`."""
 
     __slots__ = ("drop", "items", "opener", "position")
 
@@ -132,7 +132,7 @@ class _Open:
 
 
 class _Place:
-    """The text that is read, for messages about it."""
+    """The text being read, for messages about it."""
 
     def __init__(self, text: str, source: str) -> None:
         self._starts, self._source = [match.end() for match in re.finditer("\n", text)], source
@@ -148,8 +148,8 @@ def read_edn(text: str, source: str = "<text>", *, lenient: bool = False) -> Ite
     """The top-level values of `text`, each with the number of the line that it starts on.
 
     Parameters:
-        text: what is read.
-        source: where it comes from, for messages.
+        text: the text to read.
+        source: its origin, for messages.
         lenient: whether a word that is not EDN becomes an `Unreadable`.
 
     Raises:
@@ -189,7 +189,7 @@ def read_edn(text: str, source: str = "<text>", *, lenient: bool = False) -> Ite
 
 
 def read_edn_value(text: str, source: str = "<value>") -> Any:
-    """The one value that `text` holds.
+    """The single value in `text`.
 
     >>> read_edn_value("[1 nil]")
     (1, None)
@@ -215,7 +215,7 @@ def _closed(closed: _Open, closer: str, position: int, place: _Place) -> Any:
     return read
 
 
-@lru_cache(maxsize=4096)  # few words make up most of a history
+@lru_cache(maxsize=4096)  # most of a history consists of few distinct words
 def _word(kind: str, token: str) -> Any:
     if kind == "unclosed":
         return Unreadable("a string is never closed")

@@ -1,22 +1,22 @@
-"""From events, as other tools record them, to operations.
+"""Converts events, as other tools record them, to operations.
 
-Those tools write one event when a process invokes an operation and another when it learns what became of it:
+Those tools write one event when a process invokes an operation, and another when it learns the result:
 
-* `ok`: it took effect, and this is its answer;
-* `fail`: it did not happen, so the operation is dropped; a failed `cas` of a jepsen log is another matter: it
-  is a completed compare-and-set that answered false, whatever its value, unless an error follows that value;
-* `info`, or no second event: nobody knows. The operation is pending for ever.
+* `ok`: the operation took effect, and this is its answer;
+* `fail`: it did not happen, so the operation is dropped. A failed `cas` of a jepsen log is different: it is a completed
+  compare-and-set that answered false, whatever its value, unless an error follows that value;
+* `info`, or no second event: unknown. The operation is pending for ever.
 
-The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time;
-after an `info` it may go on as if it were another. An `info` of a process that has nothing under way is not
-about the object, nor is what a process with a name (`:nemesis`) does that is no operation of the object. A value
+The order of the events is the order of the lines; it serves as the clock. A process does one thing at a time; after an
+`info` it may continue as if it were another process. An `info` of a process without a running operation is not about
+the object. Nor is an event of a process with a name (`:nemesis`) whose `:f` is not an operation of the object. A value
 that cannot be read matters only where it is needed.
 
-Events tell of several objects by a `:key`, or by values that are pairs of a key and a value, as those of jepsen's
-independent tests are.
+A history covers several objects if its events have a `:key`, or if their values are pairs of a key and a value, as in
+jepsen's independent tests.
 
-A read that completes with nil says nothing in an EDN history (as in Knossos, whose models accept it whatever the state
-is). In a log of jepsen it is a value.
+A read that completes with nil says nothing in an EDN history (as in Knossos, whose models accept it in any state). In a
+log of jepsen, nil is a value.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _TYPES: Final = frozenset({"invoke", "ok", "fail", "info"})
 
 @dataclass(frozen=True)
 class Event:
-    """One event: on `line`, `process` met `type` of operation `f`. `value` and `key` are `UNSEEN` if it
-    carries none; `erred` says that a log tells of an error after the value.
+    """One event: on `line`, `process` has an event of `type` for operation `f`. `value` and `key` are `UNSEEN` if it
+    has none; `erred` means that a log reports an error after the value.
     """
 
     line: int
@@ -58,11 +58,11 @@ LOG_LINE: Final = re.compile(
 HISTORY_LINE: Final = re.compile(
     r"\s*(?P<process>\d+|:\S+)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)(?P<value>.*)"
 )
-"""An event in the `history.txt` that jepsen writes: the same, without what a logger puts before it."""
+"""An event in the `history.txt` that jepsen writes: the same, without the prefix of a logger."""
 
 
 def log_events(text: str, source: str, shape: re.Pattern[str] = LOG_LINE) -> Iterator[Event]:
-    """The events of a jepsen log, one on a line, each of that shape. Other lines are skipped."""
+    """The events of a jepsen log, one on each line, matched by `shape`. Other lines are skipped."""
     for number, line in enumerate(text.splitlines(), start=1):
         match = shape.match(line)
         if match is None or match["type"] not in _TYPES:
@@ -82,8 +82,8 @@ def _log_values(text: str) -> Iterator[Any]:
 
 
 def edn_events(text: str, source: str) -> Iterator[Event]:
-    """The events of an EDN history: maps with `:process :type :f :value` and optional `:key`, or vectors of these
-    four, bare or in one vector or list.
+    """The events of an EDN history: maps with `:process :type :f :value` and an optional `:key`, or vectors of these
+    four. They are top-level values, or the items of one vector or list.
     """
     for line, value in read_edn(text, source, lenient=True):
         for event in value if isinstance(value, tuple) and not _is_event(value) else (value,):
@@ -118,7 +118,7 @@ def _event(event: Any, source: str, line: int) -> Event:
 
 
 def _value(value: Any) -> Any:
-    """The value of an event: whole, or `Unreadable` if a part of it is."""
+    """The value of an event, or an `Unreadable` if a part of it is one."""
     try:
         return plain(value)
     except (ValueError, RecursionError) as error:
@@ -126,8 +126,8 @@ def _value(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """An EDN value as the rest of the package knows values: keywords and symbols as strings, maps as frozen
-    sets of pairs.
+    """An EDN value in the form that the rest of the package uses: keywords and symbols as strings, maps as frozen sets
+    of pairs.
 
     Raises:
         ValueError: a part of it is `Unreadable`.
@@ -144,8 +144,8 @@ def plain(value: Any) -> Any:
 
 
 def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: bool) -> tuple[History, Spec]:
-    """The history that the events tell, and the specification to judge it by: one object for each key, if they
-    carry keys.
+    """The history of these events, and the specification to judge it by. If the events have keys, there is one object
+    for each key.
 
     Raises:
         HistoryError: the events do not fit together, or name operations that `spec` does not have.
@@ -160,7 +160,7 @@ def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: boo
 
 
 def _keyed(events: Sequence[Event], spec: Spec) -> Iterable[Event]:
-    """The events with their keys out of their values, where these are pairs of a key and a value."""
+    """The events, with keys taken out of values that are pairs of a key and a value."""
     tagged = KeyedPair if any(isinstance(event.value, KeyedPair) for event in events) else None
     shape = tagged or (tuple if _have_keys(events, spec) else None)
     if shape is None:
@@ -174,7 +174,7 @@ def _keyed(events: Sequence[Event], spec: Spec) -> Iterable[Event]:
 
 
 def _have_keys(events: Sequence[Event], spec: Spec) -> bool:
-    """Whether untagged pairs can only be keys with values: nobody asks a register for ``[1 nil]``."""
+    """Whether untagged pairs can only be keys with values: for example, no call asks a register for ``[1 nil]``."""
     if spec.names_keys:
         return False
     told = [event for event in events if event.type in {"invoke", "ok"} and event.value is not UNSEEN]
@@ -222,7 +222,7 @@ class _Pairing:
             case "info":
                 self._add(invoked, called, None, None)
             case "fail" if self._is_log and event.f == "cas" and not event.erred:
-                self._add(invoked, called, time, None, answer=False)  # its value repeats the call, or tells why
+                self._add(invoked, called, time, None, answer=False)  # its value repeats the call, or gives the reason
 
     def finish(self) -> list[Operation]:
         for called, invoked in self._open.values():
@@ -257,7 +257,7 @@ class _Pairing:
         self._done.append(operation._replace(args=(invoked.key, *args)) if self.keyed else operation)
 
     def _note_key(self, invoked: Event) -> None:
-        """Whether the events tell of several objects by key; either all of them do, or none."""
+        """Note whether the events have keys; either all of them do, or none."""
         keyed = invoked.key is not UNSEEN and not self._spec.names_keys
         if self.keyed not in (None, keyed):
             self._complain(invoked, "some events carry a :key and others do not")

@@ -1,10 +1,10 @@
 """Histories as JSON Lines: this package's own format, and exports for other tools.
 
 The first line is an object, the header; every other line is an array, one operation: ``[id, thread, call,
-return or null, op, [args...], result]``. A pending operation has null for its return. What JSON has no word
-for is an object of one key: ``{"set": [...]}``, ``{"raised": "KeyError"}``, ``{"unseen": true}`` (an answer
-nobody recorded), ``{"bytes": "00ff"}``, ``{"repr": "..."}`` (an object of the user's, known by its `repr`
-from then on).
+return or null, op, [args...], result]``. A pending operation has null for its return. A value that JSON does not have
+is written as an object with one key: ``{"set": [...]}``, ``{"raised": "KeyError"}``, ``{"unseen": true}`` (an answer
+that was not recorded), ``{"bytes": "00ff"}``, ``{"repr": "..."}`` (an object of a user's class, of which only the
+`repr` is kept).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_li
 
 FORMAT: Final = 1
 DEEPEST: Final = 100
-"""Levels of lists and sets in a value: what compares, sorts and prints values goes down them one by one."""
+"""The most levels of lists and sets in a value: code that compares, sorts or prints values recurses into each level."""
 
 
 def encode(value: Any) -> Any:
-    """`value` in terms of JSON. Values of unknown classes become their `repr`."""
+    """`value` in JSON terms. Values of unknown classes become their `repr`."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, (tuple, list)):
@@ -53,7 +53,7 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
 
 
 def decode(value: Any, levels: int = DEEPEST) -> Hashable:
-    """The value that `encode` made `value` from.
+    """The value that `encode` has encoded as `value`.
 
     >>> decode(encode((1, frozenset({2}), Raised("KeyError"))))
     (1, frozenset({2}), raised KeyError)
@@ -84,10 +84,10 @@ def dump(history: History, file: TextIO) -> None:
 
 
 def parse(text: str, source: str = "<text>") -> History:
-    """The history that `text` holds.
+    """The history in `text`.
 
     Raises:
-        HistoryError: it holds none; the message names `source`, the line and what is wrong there.
+        HistoryError: there is none; the message names `source`, the line and what is wrong there.
     """
     lines = _lines(text, source)
     first, header = next(lines, (1, None))
@@ -164,7 +164,7 @@ def _in_order(history: History) -> Iterator[tuple[bool, Operation]]:
 
 
 def to_event_list(history: History) -> list[dict[str, Any]]:
-    """The history as a list of call and return events, in the fields that porcupine's `Event` has."""
+    """The history as a list of call and return events, with the fields of porcupine's `Event`."""
     return [
         {
             "ClientId": operation.thread,
@@ -177,8 +177,8 @@ def to_event_list(history: History) -> list[dict[str, Any]]:
 
 
 def to_edn(history: History) -> str:
-    """The history as EDN event maps, one on a line; the arguments are the value of an invocation, in a vector
-    unless there is just one, and the answer that of a completion.
+    """The history as EDN event maps, one on each line. The arguments are the value of an invocation, in a vector unless
+    there is just one; the answer is the value of a completion.
     """
     lines = []
     for is_return, operation in _in_order(history):

@@ -1,4 +1,4 @@
-"""Reading recorded histories of any known format, told apart by their content."""
+"""Reads recorded histories of any known format. The content tells the format."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from stress.specs import SPECS
 __all__ = ["parse_initial", "read_history"]
 
 _OWN: Final = re.compile(r'\s*(?:\{\s*"[^"]*"\s*:(?![A-Za-z])|\[\s*-?\d+\s*,(?!\s*:))')
-"""The beginning of a header, or of an operation without one; a keyword in its place shows that it is EDN."""
+"""The beginning of a header, or of an operation without one. A keyword instead shows that it is EDN."""
 _LINES: Final = {"log": LOG_LINE, "history": HISTORY_LINE}
 _LOGGER: Final = "jepsen.util"
 _EDN: Final = re.compile(r'(?:^|[\s,\[({])[;":]', re.MULTILINE)
-"""The beginning of a comment, a string or a keyword. After one, the name of the logger is part of other events."""
+"""The beginning of a comment, a string or a keyword. After one, the name of the logger is part of another event."""
 
 
 def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEEN) -> tuple[History, Spec]:
@@ -30,9 +30,9 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
 
     Parameters:
         path: our JSON Lines, a jepsen log, or EDN event maps; the content tells which.
-        spec: the name of a specification, or `module:Class` for one's own; may be None for our own format, whose
-            header names one.
-        initial: the state at the start; by default the header's, or the specification's own.
+        spec: the name of a specification, or `module:Class` for your own; may be None for our own format, whose header
+            names one.
+        initial: the state at the start; by default the header's, or the specification's.
 
     Raises:
         HistoryError: the file cannot be read as a history; the message names file, line and reason.
@@ -71,8 +71,8 @@ def _kind(text: str, source: str) -> str:
 
 
 def _is_log(text: str) -> bool:
-    """Whether some line is an event of a jepsen log, however many others come first. Lines that do not name its
-    logger are not looked at: there may be millions.
+    """Whether some line is an event of a jepsen log, after any number of others. Lines that do not name jepsen's logger
+    are skipped: there may be millions.
     """
     at = text.find(_LOGGER)
     while at >= 0:
@@ -89,7 +89,7 @@ def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple
     name = spec or history.header.get("spec")
     if not isinstance(name, str) or not name:
         raise HistoryError("the header names no specification: name one with --spec", source=source, line=1)
-    if spec is None and ":" in name:  # a file decides about no code that is run
+    if spec is None and ":" in name:  # a file must not decide which code is run
         raise HistoryError(f"it was judged by {name}: say --spec {name}, if that is yours", source=source, line=1)
     options = {key: history.header[key] for key in ("initial", "dialect") if key in history.header}
     if initial is not UNSEEN:
@@ -104,7 +104,7 @@ def _own_format(text: str, source: str, spec: str | None, initial: Any) -> tuple
 
 
 def make_spec(name: str, source: str = "--spec", **options: Any) -> Spec:
-    """The specification of that name, made with the options given; `initial` is its start state."""
+    """The specification of that name, with these options; `initial` is its start state."""
     if ":" in name:
         try:
             return spec_at(name, options)
@@ -122,8 +122,7 @@ def make_spec(name: str, source: str = "--spec", **options: Any) -> Spec:
 
 
 def parse_initial(text: str) -> Any:
-    """A start state as it is written on the command line: nil, an integer, a string with or without quotes,
-    or any EDN value.
+    """A start state from the command line: nil, an integer, a string with or without quotes, or any EDN value.
 
     >>> parse_initial("nil"), parse_initial("0"), parse_initial('"x"'), parse_initial("x"), parse_initial("")
     (None, 0, 'x', 'x', '')

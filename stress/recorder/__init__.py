@@ -1,1 +1,1 @@
-"""The recorder: threads that call one object at once (`record`), batch after batch (`campaign`)."""
+"""The recorder: threads that call one object at the same time (`record`), in many batches (`campaign`)."""

@@ -1,8 +1,8 @@
-"""One batch of a campaign: a fresh object, some thousand calls on it in rounds, and a judgement of what was seen.
+"""One batch of a campaign: a fresh object, some thousand calls on it in rounds, and the judgement of the history.
 
-Batches differ, so that faults of different kinds have their chance: every other one gives way between instructions of
-the Python source (few operations, much overlap), the others run at full speed in longer rounds; every fourth lets the
-garbage collector run. Which kind a batch is of, and what is called in it, follows from the seed and its number.
+Batches differ, so that faults of different kinds have their chance. In every other batch threads yield between
+instructions of the Python source (few operations, much overlap). The other batches run at full speed in longer rounds.
+In every fourth batch the garbage collector may run. The seed and the batch's number determine its kind and its calls.
 """
 
 from __future__ import annotations
@@ -28,24 +28,23 @@ __all__ = ["COUNTERS", "Batch", "Found", "Settings", "most_calls"]
 COUNTERS: Final = ("rounds", "operations", "overlapping", "undecided")
 
 _SELDOM: Final = (1.0, 0.25, 0.1)
-"""How often batches give way, in turn. Some faults need much to happen elsewhere while a thread waits at one place."""
+"""How often the threads of a batch yield, in turn. Some faults need much activity while one thread is stopped."""
 _SLOW_BATCH: Final = 512
-"""Operations in a batch that gives way between instructions, which makes a structure some thirty times
-slower.
-"""
+"""Operations in a batch whose threads yield between instructions, which makes a structure some thirty times slower."""
 _FAST_BATCH: Final = 2_048
 """Operations in any other batch."""
 _FULL_SPEED: Final = 16
-"""How much longer the rounds of the other batches are: at full speed, threads need time to meet."""
+"""How much longer the rounds of the other batches are: at full speed, threads need time to overlap."""
 _LEAST_SECONDS: Final = 0.05
-"""For which even the last batch may be judged."""
+"""The seconds that judging the last batch may take at least."""
 _FAIR_SECONDS: Final = 1.0
-"""A batch that has been judged for so long when time is up counts as undecided; one for less, not at all."""
+"""If time is up after a batch was judged for at least so long, it counts as undecided; otherwise it is not counted."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a campaign is run; `stress.run` tells what each means. `supervised`: in processes of its own, be it one."""
+    """The settings of a campaign; `stress.run` describes them. `supervised`: in separate processes, even if only
+    one."""
 
     threads: int = 2
     length: int = 8
@@ -70,8 +69,8 @@ class Settings:
 
 @dataclass(frozen=True)
 class Found:
-    """What ended a campaign early: a refuted history, or in `trouble` an operation that hung, an invariant that broke,
-    or a process that died. `stacks` tell where the threads were then.
+    """The finding that ended a campaign: a refuted history, or in `trouble` an operation that hung, an invariant that
+    broke, or a process that died. `stacks` tell where the threads were then.
     """
 
     history: History
@@ -81,13 +80,13 @@ class Found:
 
 
 def most_calls(settings: Settings) -> int:
-    """How many calls a thread makes in a batch at most."""
+    """The most calls that a thread makes in a batch."""
     long = settings.length * _FULL_SPEED
     return max(long, settings.length, math.ceil(_FAST_BATCH / settings.threads))
 
 
 class Batch:
-    """Batch number `number` of a campaign, on one of its workloads, with so many rounds at most."""
+    """Batch number `number` of a campaign, on one of its workloads, with at most `rounds` rounds."""
 
     def __init__(
         self, workloads: Sequence[Workload], settings: Settings, number: int, most_rounds: int | None = None
@@ -105,7 +104,7 @@ class Batch:
 
     @property
     def seed(self) -> str:
-        """What decides all that is drawn."""
+        """The seed of everything that is drawn."""
         return f"{self.settings.seed}/{self.number}"
 
     def plans(self) -> list[list[list[Call]]]:
@@ -113,7 +112,7 @@ class Batch:
         return self.workload.plans(Random(self.seed), self.settings.threads, self.rounds, self.length)
 
     def run(self, count: Callable[[str, int], None], until: float | None, log: CallLog | None) -> Found | None:
-        """Record and judge it. `count` is told what was done, `log` what the process is doing."""
+        """Record and judge the batch. `count` gets the numbers of what was done, `log` what the process is doing."""
         enter = (lambda phase: None) if log is None else log.enter
         if log is not None:
             log.begin(self.number)
@@ -143,7 +142,7 @@ class Batch:
         return self._broken(subject, history, judgement)
 
     def _waited(self, history: History, count: Callable[[str, int], None], until: float | None) -> Found | None:
-        """Judge a batch that ended because all threads wait as they should, for nobody comes any more."""
+        """Judge a batch that ended because all threads wait, as they should, for calls that will not come."""
         judgement = check(history, self.workload.spec, budget=_in_time(self.settings.budget, until))
         if self._counts(history, judgement, count) and judgement.verdict is Verdict.ILLEGAL:
             return Found(history, judgement)
@@ -161,26 +160,26 @@ class Batch:
         return True
 
     def named(self, history: History, **more: Any) -> History:
-        """The history, with what is known of its origin."""
+        """The history, with its origin in the header."""
         known = {"workload": self.workload.name, "target": self.workload.target, "code": self.workload.code(), **more}
         return History(history.operations, {**history.header, **{key: told for key, told in known.items() if told}})
 
     def trouble(
         self, kind: str, history: History, trouble: str, stacks: str = "", judgement: Judgement | None = None
     ) -> Found:
-        """A finding of a kind that no history shows, with what can be said of the history nevertheless."""
+        """A finding that no history shows, with the judgement of the history as far as there is one."""
         told = self.named(history, kind=kind, trouble=trouble, stacks=stacks)
         return Found(told, judgement or check(told, self.workload.spec, budget=_SHORT), trouble, stacks)
 
     def _broken(self, subject: Any, history: History, judgement: Judgement) -> Found | None:
-        """Whether an invariant is broken, now that no operation is running."""
+        """A finding if an invariant is broken, now that no operation is running."""
         broken = self.workload.broken(subject)
         if not broken:
             return None
         return self.trouble("invariant", history, f"an invariant is broken after the batch: {broken}", "", judgement)
 
     def left_in(self, log: CallLog) -> History:
-        """What a process that died in this batch has left in its log."""
+        """The history that a process which died in this batch has left in its log."""
         spec = self.workload.spec
         operations: list[Operation] = []
         for each in log.operations(self.plans()) if log.phase != "making the object" else ():
@@ -188,7 +187,7 @@ class Batch:
                 operations.append(each if each.result is UNSEEN else each._replace(
                     result=spec.normalise(each.op, each.result)
                 ))  # fmt: skip
-            except Exception:  # noqa: BLE001 - an answer that cannot be told is none that is known
+            except Exception:  # noqa: BLE001 - an answer that cannot be read is unknown
                 operations.append(each._replace(result=UNSEEN))
         header = {"clock": self.settings.clock, "threads": self.settings.threads, "seed": self.seed}
         return self.named(History(tuple(operations), {"spec": name_of(spec), **spec.options(), **header}))
@@ -198,7 +197,7 @@ _SHORT: Final = Budget(steps=1_000_000, seconds=5.0)
 
 
 def _in_time(budget: Budget, until: float | None) -> Budget:
-    """The budget, as far as there is time."""
+    """The budget, limited to the time that is left."""
     if until is None:
         return budget
     left = max(until - time.monotonic(), _LEAST_SECONDS)

@@ -1,10 +1,10 @@
-"""A log of calls in memory that several processes share, so that it outlives the process that makes them.
+"""A log of calls in memory that several processes share. It outlives the process that makes the calls.
 
-Each thread has a part of its own. When a call has returned, its times and its answer are appended there, and then the
-count at the beginning of the part goes up. The calls themselves are not written: they follow from the seed and the
-number of the batch, which stand at the beginning of the log together with what the process is doing.
+Each thread has its own part. When a call has returned, its times and its answer are appended there, and then the count
+at the beginning of the part is increased. The calls themselves are not written: they follow from the seed and the
+number of the batch, which are at the beginning of the log, together with what the process is doing.
 
-What is left after a death is a history like any other. The last call of each thread is pending in it: begun or about to
+What is left after a death is an ordinary history. The last call of each thread is pending in it: begun or about to
 begin.
 """
 
@@ -22,10 +22,10 @@ from stress.history import UNSEEN, Call, Operation, Raised, renumbered
 __all__ = ["PHASES", "CallLog"]
 
 PHASES: Final = ("starting", "making the object", "calling it", "judging what was seen", "checking the object")
-"""What a process may be doing."""
+"""The activities of a process."""
 _ENTRY: Final = Struct("<qqH")
 _LONGEST: Final = 46
-"""Bytes of an answer that are kept; of longer ones it is known only that there was one."""
+"""The most bytes of an answer that are kept. Of a longer answer, only its existence is recorded."""
 _ROOM: Final = _ENTRY.size + _LONGEST
 _PACKED: Final = frozenset({type(None), bool, int, float, str})
 
@@ -33,7 +33,7 @@ Keep = Callable[[int, int, Any], None]
 
 
 class CallLog:
-    """The log of one process, for batches of at most so many `calls` in each of so many `threads`."""
+    """The log of one process, for batches with at most `calls` calls in each of `threads` threads."""
 
     def __init__(self, threads: int, calls: int) -> None:
         self._room = 8 + calls * _ROOM
@@ -42,17 +42,17 @@ class CallLog:
         self._counts = multiprocessing.RawArray(c_longlong, threads)
 
     def begin(self, batch: int) -> None:
-        """A new batch begins."""
+        """Begin a new batch."""
         for thread in range(len(self._parts)):
             self._counts[thread] = 0
         self._state[1] = batch
 
     def enter(self, phase: str) -> None:
-        """The process begins with one of `PHASES`."""
+        """Note that the process begins one of `PHASES`."""
         self._state[0] = PHASES.index(phase)
 
     def writer(self, thread: int) -> Keep:
-        """What a thread calls when a call has returned, with its times and its answer. Takes half a microsecond."""
+        """A function that logs a returned call, with its times and its answer. It takes half a microsecond."""
         part, counts = memoryview(self._parts[thread]).cast("B"), self._counts
         pack, size, room, dumps, packed = _ENTRY.pack_into, _ENTRY.size, self._room, marshal.dumps, _PACKED
         at = written = 0
@@ -75,7 +75,7 @@ class CallLog:
 
         return keep
 
-    # What the first process reads.
+    # For the first process, which reads the log.
 
     @property
     def batch(self) -> int:
@@ -89,11 +89,11 @@ class CallLog:
 
     @property
     def progress(self) -> tuple[int, ...]:
-        """Something that changes whenever the process gets further."""
+        """A value that changes whenever the process makes progress."""
         return (*self._state, *self._counts)
 
     def operations(self, plans: Sequence[Sequence[Sequence[Call]]]) -> tuple[Operation, ...]:
-        """What the threads saw that make these calls, round by round."""
+        """The operations of threads that make the calls of `plans`, round by round."""
         found = []
         for thread, plan in enumerate(plans):
             calls = [call for calls in plan for call in calls]
@@ -115,7 +115,7 @@ class CallLog:
         return entries
 
 
-_RAISED: Final = b"!"  # with which nothing begins that marshal writes
+_RAISED: Final = b"!"  # nothing that marshal writes begins with it
 
 
 def _unusual(answer: Any) -> bytes:

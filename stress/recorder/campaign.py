@@ -1,8 +1,7 @@
-"""Campaigns: record and judge, batch after batch, until time is up or something is found.
+"""Campaigns: record and judge, batch after batch, until time is up or a fault is found.
 
-Several workloads take turns. With `processes` > 1 as many campaigns run side by side, each with seeds of its own; the
-first to find something ends them all. If one of the processes dies, that is a finding too: what its threads saw until
-then is in its `CallLog`.
+Several workloads take turns. With `processes` > 1, as many campaigns run in parallel, with different seeds; the first
+finding ends them all. If one of the processes dies, that is a finding too: its history up to then is in its `CallLog`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from stress.verdicts import end_of_process, verdict_of
 __all__ = ["Outcome", "Settings", "run", "run_workloads"]
 
 _LATE: Final = 5.0
-"""Seconds beyond its patience that a process has for telling by itself that a call hangs."""
+"""Seconds beyond its patience in which a process should report by itself that a call hangs."""
 
 
 def run(
@@ -51,11 +50,11 @@ def run(
     patience: float = 30.0,
     pursuit: float = 5.0,
 ) -> Outcome:
-    """Put an object under stress from several threads, and judge all that they see.
+    """Put an object under stress from several threads, and judge the histories of their calls.
 
     Parameters:
         factory: makes a fresh object in the state `spec.initial`; called for every batch.
-        spec: the sequential object that it must look like.
+        spec: the sequential object that it must behave like.
         operations: what threads may call: tuples of a method's name and its arguments, which may be
             `one_of(...)` or `unique`.
         check: raises, or answers False, if an invariant of the object does not hold; called after every batch.
@@ -64,20 +63,19 @@ def run(
         threads: how many call at once; by default two, or as many as there are roles.
         length: operations of a thread in a round. Short rounds are easier to judge.
         rounds: how many to run at most; None: no limit.
-        duration: seconds to run at most; None: no limit. A call that hangs is waited for beyond them, for as long as
+        duration: seconds to run at most; None: no limit. A call that hangs may take longer: it is waited for as long as
             `patience` says.
-        seed: decides what is called, and where threads give way; drawn at random if None. It does not decide
-            how the operating system runs the threads, so a run with the same seed may find the fault later,
-            or earlier.
+        seed: decides which calls are made, and where threads yield; drawn at random if None. It does not decide how the
+            operating system schedules the threads, so a run with the same seed may find the fault later, or earlier.
         clock: "ticket" or "monotonic"; see `stress.record`.
-        yields: the probability with which threads give way before an instruction of the Python source, in every
+        yields: the probability with which a thread yields before an instruction of the Python source, in every
             other batch; some batches take a quarter or a tenth of it.
-        processes: how many campaigns to run side by side. More than one are processes of their own: if the object
-            brings one down, that is a finding. With one, it brings the caller down.
+        processes: how many campaigns to run in parallel. With more than one, each is a separate process: if the object
+            crashes one, that is a finding. With one, the object crashes the caller.
         budget: what judging one batch may cost.
         patience: seconds without any progress after which an operation counts as hung.
-        pursuit: seconds to look for the same fault in fewer calls, and for the schedule that leads to it, if a history
-            was refuted.
+        pursuit: if a history was refuted, seconds to look for the same fault in fewer calls, and for the schedule that
+            leads to it.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it.
@@ -101,18 +99,18 @@ def run(
     outcome = run_workloads(workloads, settings)
     if outcome.judgement is None or not pursuit:
         return outcome
-    from stress.pursuit import pursue  # only now, for the explorer uses what is here
+    from stress.pursuit import pursue  # imported here because the explorer uses this module
 
     return pursue(outcome, workloads, pursuit)
 
 
 def draw_seed() -> int:
-    """A seed nobody chose."""
+    """A random seed."""
     return SystemRandom().randrange(2**32)
 
 
 Watch = Callable[[Tally, float], None]
-"""Called several times a second with the counters and the seconds gone."""
+"""Called several times a second with the counters and the seconds that have passed."""
 
 
 def run_workloads(workloads: Sequence[Workload], settings: Settings, watch: Watch | None = None) -> Outcome:
@@ -146,7 +144,7 @@ def _outcome(
 
 
 def _missing(settings: Settings, operations: int, overlapping: int, undecided: int, interrupted: bool) -> Iterator[str]:
-    """Why nothing can be said of the object, although nothing wrong was found."""
+    """The reasons why nothing can be said of the object, although no fault was found."""
     if interrupted:
         yield "it was interrupted"
     if undecided:
@@ -170,11 +168,11 @@ class _Campaign:
 
     @property
     def seconds(self) -> float:
-        """For how long it has been running."""
+        """The seconds since it began."""
         return time.monotonic() - self._began
 
     def look(self) -> None:
-        """Let whoever watches see how far it is."""
+        """Report the progress to the watch."""
         if self._watch is not None:
             self._watch(self._tally, self.seconds)
 
@@ -187,7 +185,7 @@ class _Campaign:
         return None
 
     def together(self) -> Found | None:
-        """Run it in processes of its own; how one of them died, if one did."""
+        """Run it in separate processes; the finding may be that one of them died."""
         shares = _shares(self._settings)
         logs = [CallLog(self._settings.threads, most_calls(self._settings)) for _ in shares]
         patience = [Patience() for _ in shares]
@@ -204,12 +202,12 @@ class _Campaign:
         return None
 
     def _most_seconds(self, log: CallLog) -> float:
-        """For how long a process may seem to do nothing, in what it is at."""
+        """The most seconds that a process may make no progress in its present phase."""
         judging = self._settings.budget.seconds if log.phase == "judging what was seen" else 0.0
         return self._settings.patience + judging + _LATE
 
     def _batches(self, settings: Settings, first: int, log: CallLog | None) -> Iterator[Found | None]:
-        """Run batches until rounds or time are up; what each of them found."""
+        """Run batches until rounds or time are up; yield the finding of each, or None."""
         left, number = settings.rounds, first
         while (left is None or left > 0) and (self._until is None or time.monotonic() < self._until):
             batch = Batch(self._workloads, settings, number, left)
@@ -218,7 +216,7 @@ class _Campaign:
             number += settings.processes
 
     def _work(self, worker: Worker, shares: Sequence[Settings], logs: Sequence[CallLog]) -> None:
-        """What a process of the team does."""
+        """The work of one process of the team."""
         settings, log = shares[worker.number], logs[worker.number]
         for found in self._batches(settings, worker.number, log):
             worker.note(f"batch {log.batch}")
@@ -252,10 +250,10 @@ def _shares(settings: Settings) -> list[Settings]:
 
 
 def _packed(found: Found, spec: Spec, budget: Budget) -> bytes:
-    """A finding as bytes. Values that cannot travel go as they would into a file, by their `repr`."""
+    """A finding as bytes. Values that cannot be pickled are replaced by their `repr`, as in a file."""
     try:
         return pickle.dumps((found.history, found.judgement, found.trouble, found.stacks))
-    except Exception:  # noqa: BLE001 - pickling calls whatever the values' classes define
+    except Exception:  # noqa: BLE001 - pickling may call methods of users' classes
         text = StringIO()
         jsonl.dump(found.history, text)
         history = jsonl.parse(text.getvalue())

@@ -1,4 +1,4 @@
-"""What a campaign found, and how it is told."""
+"""The outcome of a campaign, and its presentation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Outcome"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a campaign found. True only if all that was to be done was done, calls overlapped, and every history was
-    judged, and judged linearizable.
+    """The outcome of a campaign. True only if it ran to its end, calls overlapped, and every history was judged, and
+    judged linearizable.
 
     With the verdict `UNKNOWN`, `missing` tells why nothing can be said. With `ILLEGAL`, `history` is the refuted one,
-    or `trouble` tells what else is wrong: a call that hangs, an invariant that is broken, a process that died.
+    or `trouble` names another fault: a call that hangs, an invariant that is broken, a process that died.
     """
 
     verdict: Verdict
@@ -41,14 +41,14 @@ class Outcome:
     stacks: str = ""
     missing: tuple[str, ...] = ()
     smaller: Report | None = None
-    """The same fault in fewer calls, if it was found again in fewer: schedule and all, if the explorer found it."""
+    """The same fault in fewer calls, if it was found again; with its schedule, if the explorer found one."""
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.LINEARIZABLE
 
     @property
     def summary(self) -> str:
-        """One line: what was run, and how it went."""
+        """One line: what was run, and the result."""
         found = f"NOT all right: {self.trouble}" if self.trouble else self.verdict.value
         why = f" ({'; '.join(self.missing)})" if self.missing else ""
         return (
@@ -57,7 +57,7 @@ class Outcome:
         )
 
     def explained(self) -> Report | None:
-        """The report on what is wrong; None if nothing is."""
+        """The report on the fault; None if there is none."""
         if self.history is None or self.judgement is None:
             return None
         size = f"{self.operations:,} operations in {self.rounds:,} rounds"
@@ -77,7 +77,7 @@ class Outcome:
         return f"python -m stress replay {self.saved_as}{named}"
 
     def report(self) -> str:
-        """All that is known, as text."""
+        """The full report, as text."""
         return render_outcome(self.summary, self.explained(), self.smaller)
 
     def save(self, path: str) -> Outcome:
@@ -98,8 +98,8 @@ class Outcome:
 
 
 def _is_as_made(spec: Spec) -> bool:
-    """Whether the class of a specification makes such a one without being told anything."""
+    """Whether the class of a specification makes an equal one without arguments."""
     try:
         return vars(type(spec)()) == vars(spec)
-    except Exception:  # noqa: BLE001 - it has to be told something
+    except Exception:  # noqa: BLE001 - it needs arguments
         return False

@@ -1,26 +1,25 @@
-"""The recorder: several threads call one object at once, and everything they saw is written down with as
-little ado as possible.
+"""The recorder: several threads call one object at the same time, and their calls are logged with as little overhead as
+possible.
 
-All calls of a batch are made up before its threads start. They come in rounds: a barrier separates one round
-from the next, so that nothing runs while a round begins, and a checker can cut the history there. In a round
-a thread does nothing but
+All calls of a batch are prepared before its threads start. They are made in rounds: a barrier separates one round from
+the next, so no operation runs when a round begins, and a checker can cut the history there. In a round a thread does
+only
 
     call = now(); result = method(*args); log((call, now(), result))
 
-**Clocks.** The default is a ticket: one `itertools.count` that all threads draw from. Drawing is atomic on
-every build of CPython, so tickets are unique and an operation that returned with a smaller ticket than
-another was called with did happen before it. `monotonic` takes time stamps instead; it writes nothing that
-threads share, so it cannot order what the object under test failed to order. Equal stamps count as
-overlapping.
+**Clocks.** The default is a ticket: one `itertools.count` from which all threads draw. A draw is atomic on every build
+of CPython, so tickets are unique, and an operation that returned with a smaller ticket than the one with which another
+was called did happen before it. `monotonic` takes time stamps instead. It writes nothing that threads share, so it
+cannot order accesses that the object under test failed to order. Equal stamps count as overlapping.
 
-**Making threads meet.** While it records, the interpreter's switch interval is one microsecond. If that is
-not enough (it rarely is with a global interpreter lock), `yields` makes threads give way, with that
-probability, before every *bytecode instruction* of the Python source under test; C code and the standard
-library run as they are. When they give way is drawn from the seed.
+**Overlap.** During a recording the interpreter's switch interval is one microsecond. If that is not enough (it rarely
+is with a global interpreter lock), `yields` makes threads yield, with that probability, before every *bytecode
+instruction* of the Python source under test. C code and the standard library run unchanged. The seed determines where
+threads yield.
 
-**Deferred answers.** A snapshot is taken at one moment and read at another. An operation may answer with a
-`Deferred`: it is read when the round is over, and once more at the end of the batch, after all later changes.
-Two readings that differ become the answer `Raised("SnapshotChanged")`, which no specification allows.
+**Deferred answers.** A snapshot is taken at one moment and read at another. An operation may answer with a `Deferred`:
+it is read when the round is over, and once more at the end of the batch, after all later changes. If the two readings
+differ, the answer becomes `Raised("SnapshotChanged")`, which no specification allows.
 """
 
 from __future__ import annotations
@@ -58,12 +57,10 @@ Plan = Sequence[Sequence[Call]]
 _Entry = tuple[int, int, Any]
 
 _LOOK: Final = 0.05
-"""Seconds between two looks at the clock, and whether anything moves."""
+"""Seconds between two checks of the time and of the progress."""
 
 _SPINS: Final = 1000
-"""How often a thread looks for the others before it begins to give way: longer than a thread takes to wake
-up.
-"""
+"""How often a thread checks for the others before it begins to yield: longer than a thread takes to wake up."""
 
 CLOCKS: Final[dict[str, Callable[[], Callable[[], int]]]] = {
     "ticket": lambda: itertools.count().__next__,
@@ -72,7 +69,7 @@ CLOCKS: Final[dict[str, Callable[[], Callable[[], int]]]] = {
 
 
 class Deferred:
-    """An answer that is read after the round, and again after the batch; see the module's text.
+    """An answer that is read after the round, and again after the batch; see the module's docstring.
 
     Parameters:
         read: gives the content; called when no operation is running.
@@ -83,14 +80,14 @@ class Deferred:
         self.first: Any = UNSEEN
 
     def read(self) -> Any:
-        """The content now, or the exception that reading it raised."""
+        """The present content, or the exception that reading it raised."""
         try:
             return freeze(self._read())
         except Exception as error:  # noqa: BLE001 - an exception is an answer
             return Raised.of(error)
 
     def answer(self) -> Any:
-        """What the first reading gave, if a second one now gives the same."""
+        """The result of the first reading, if a second one now gives the same."""
         second = self.read()
         if second == self.first:
             return second
@@ -98,8 +95,8 @@ class Deferred:
 
 
 class Stuck(Exception):
-    """Some thread has been inside one operation for too long; `history` holds what happened until then, `stacks` where
-    every thread was.
+    """A thread has been inside one operation for too long. `history` is what was recorded until then, `stacks` tells
+    where every thread was.
     """
 
     def __init__(self, history: History, seconds: float, stacks: str = "") -> None:
@@ -108,13 +105,13 @@ class Stuck(Exception):
 
 
 def pending_calls(history: Iterable[Operation]) -> str:
-    """Which thread is in which call, of those that never returned."""
+    """The calls that never returned, with their threads."""
     return ", ".join(f"thread {each.thread} in {each.describe()}" for each in history if each.pending)
 
 
 @dataclass
 class _Recording:
-    """What the threads of one batch share."""
+    """The shared data of the threads of one batch."""
 
     plans: Sequence[Plan]
     now: Callable[[], int]
@@ -135,8 +132,8 @@ class _Recording:
         self.barrier = threading.Barrier(len(self.plans), action=self.read_deferred)
 
     def read_deferred(self) -> None:
-        """Between two rounds: read the deferred answers of the round that is over for the first time.
-        Then time may be up.
+        """Read the deferred answers of the finished round for the first time. Called between two rounds. Afterwards
+        check whether time is up.
         """
         self.over = bool(self.stop) or (self.until is not None and time.monotonic() >= self.until)
         for number, log in enumerate(self.logs):
@@ -147,7 +144,7 @@ class _Recording:
             self.seen[number] = len(log)
 
     def work(self, number: int, tracer: Callable[..., Any] | None) -> None:
-        """What one thread does: its rounds, each behind the barrier."""
+        """Make the calls of one thread: its rounds, each after the barrier."""
         methods = {op: getattr(self.subject, op) for calls in self.plans[number] for op, _ in calls}
         rounds = [[(methods[op], args) for op, args in calls] for calls in self.plans[number]]
         log = self.logs[number].append
@@ -166,10 +163,10 @@ class _Recording:
                 sys.settrace(None)
             self.barrier.wait()
         except threading.BrokenBarrierError:
-            return  # the batch was given up: what is in the log counts
+            return  # the batch was given up: only what is in the log counts
 
     def meet(self, number: int, round_number: int) -> None:
-        """The barrier wakes its threads one after another: wait here until all of them are awake."""
+        """Wait until all threads are awake: the barrier wakes them one after another."""
         awake = self.awake
         awake[number] = round_number
         for turn in itertools.count():
@@ -203,7 +200,7 @@ def _perform_and_keep(
     stop: list[bool],
     keep: Keep,
 ) -> None:
-    """The same, with a copy of all that is seen in the log that outlives this process."""
+    """The same, with a copy of each result in the log that outlives this process."""
     for method, args in calls:
         if stop:
             return
@@ -230,28 +227,25 @@ def record(
     until: float | None = None,
     call_log: CallLog | None = None,
 ) -> History:
-    """Let one thread for each plan work on `subject`, and return what they saw.
+    """Let one thread for each plan call `subject`, and return their history.
 
     Parameters:
         subject: the object; an operation is a method of it.
         plans: for each thread its rounds, each a sequence of `(op, args)`. All have the same number of
             rounds.
-        spec: its `normalise` says what of an answer counts.
+        spec: its `normalise` reduces an answer to the part that counts.
         clock: "ticket" or "monotonic".
-        yields: the probability with which a thread gives way before a bytecode instruction of the subject's
-            Python source.
-        seed: decides when they give way.
+        yields: the probability with which a thread yields before a bytecode instruction of the subject's Python source.
+        seed: decides where threads yield.
         collect: whether the garbage collector may run.
         patience: seconds without any progress after which the batch is given up.
-        until: when to stop, as `time.monotonic` has it: no more calls are made then.
-        call_log: where to note what is seen in case that the process dies.
-
-    Returns:
-        the history. An operation costs it about 0.2 microseconds.
+        until: the time, as of `time.monotonic`, after which no more calls are made.
+        call_log: a log of the calls, in case the process dies. Returns:
+        the history. Recording adds about 0.2 microseconds to an operation.
 
     Raises:
         Stuck: an operation did not return.
-        AttributeError: the subject has no method of the name of an operation.
+        AttributeError: the subject has no method with the name of an operation.
     """
     for op in {op for plan in plans for calls in plan for op, _ in calls}:
         getattr(subject, op)  # a missing method is the caller's mistake, not an answer
@@ -278,11 +272,11 @@ def record(
 
 
 _STILL: Final = 0.05
-"""Seconds without any progress after which the specification is asked whether all may wait."""
+"""Seconds without any progress after which the specification is asked whether all threads may wait."""
 
 
 def stacks_of(threads: Iterable[threading.Thread]) -> str:
-    """Where threads are now in code that is not this package's, each with the latest call last."""
+    """The present stacks of threads, without this package's frames, each with the latest call last."""
     frames = sys._current_frames()
     told = []
     for thread in threads:
@@ -294,7 +288,7 @@ def stacks_of(threads: Iterable[threading.Thread]) -> str:
 
 @contextmanager
 def _hurried(collect: bool) -> Iterator[None]:
-    """Threads switch as often as the interpreter allows, and the collector keeps out of the way unless
+    """Within the block, threads switch as often as the interpreter allows, and the collector does not run unless
     `collect`.
     """
     interval, collecting = sys.getswitchinterval(), gc.isenabled()
@@ -315,7 +309,7 @@ def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording,
 
 
 def _is_calling(batch: _Recording, number: int) -> bool:
-    """Whether a thread is in a call, and not at the barrier behind its round."""
+    """Whether a thread is in a call, and not at the barrier after its round."""
     made, sizes = len(batch.logs[number]), accumulate(map(len, batch.plans[number]))
     return made not in set(sizes)
 
@@ -341,7 +335,7 @@ def _join(
                     still = patience + 1 if may_wait() else still
                 if still > patience:
                     batch.barrier.abort()
-                    for other in threads:  # those who only waited for the others end here
+                    for other in threads:  # threads that only waited for the others end here
                         other.join(_LOOK)
                     return False
     except KeyboardInterrupt:
@@ -351,7 +345,7 @@ def _join(
 
 
 def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple[Operation, ...]:
-    """What the threads saw. Those that are `inside` a call have called it at some moment after their last return."""
+    """The operations of the threads. A thread that is `inside` a call began it at some moment after its last return."""
     operations = []
     for thread, (plan, log) in enumerate(zip(batch.plans, batch.logs, strict=True)):
         calls = [call for calls in plan for call in calls]
@@ -365,8 +359,8 @@ def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple
 
 
 def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, Any], Any]:
-    """A trace function under which a thread gives way, now and then, before an instruction of the source
-    under test.
+    """A trace function that makes a thread yield, with this probability, before an instruction of the source under
+    test.
     """
     draw, untouched = random.random, _untouched
 
@@ -388,9 +382,7 @@ _files: dict[str, bool] = {}
 
 
 def _untouched(filename: str) -> bool:
-    """Whether code of that file runs without yields: this package's, the standard library's, and what has no
-    file.
-    """
+    """Whether code of that file runs without yields: this package, the standard library, and code without a file."""
     found = _files.get(filename)
     if found is None:
         standard = filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)

@@ -1,4 +1,4 @@
-"""Workloads: which object is put under stress, and which calls its threads make up for it.
+"""Workloads: the object under stress, and the calls that its threads make.
 
 An operation is written as a tuple: the name of a method and its arguments. An argument may be drawn anew for
 every call:
@@ -25,8 +25,8 @@ __all__ = ["Draw", "Workload", "as_arguments", "as_calls", "one_of", "unique"]
 
 @dataclass(frozen=True)
 class Draw:
-    """An argument that is drawn for every call, from a source of random numbers and a supply of numbers never
-    used before.
+    """An argument that is drawn for every call, from random numbers and from a supply of numbers that were never used
+    before.
     """
 
     draw: Callable[[Random, Callable[[], int]], Any]
@@ -38,14 +38,14 @@ def one_of(*values: Any) -> Draw:
 
 
 unique: Final = Draw(lambda _, fresh: fresh())
-"""An integer that no other call of the batch gets. A read of such a value tells which write it saw."""
+"""An integer that no other call of the batch gets. So a read of this value tells which write it saw."""
 
 
 def as_calls(operations: Any) -> tuple[Call, ...]:
     """Operations as pairs of a name and arguments.
 
     Raises:
-        ValueError: one of them is none.
+        ValueError: one of them is not an operation.
     """
     calls = []
     for operation in (operations,) if isinstance(operations, str) else operations:
@@ -59,7 +59,7 @@ def as_calls(operations: Any) -> tuple[Call, ...]:
 
 
 def as_arguments(calls: Iterable[Call]) -> list[tuple[Any, ...]]:
-    """The other way round: calls as tuples of a name and arguments."""
+    """The reverse: calls as tuples of a name and arguments."""
     return [(op, *args) for op, args in calls]
 
 
@@ -69,11 +69,11 @@ class Workload:
 
     Parameters:
         factory: makes a fresh object, whose state is `spec.initial`.
-        spec: the sequential object that it must look like.
+        spec: the sequential object that it must behave like.
         operations: what threads may call; write one twice to have it called twice as often.
         check: raises, or answers False, if an invariant of the object does not hold; called when no operation is
             running.
-        name: what reports call it.
+        name: its name in reports.
         roles: what each thread may call, if not all may call the same: a list of operations for each. If there are more
             threads, the next one has the first role again.
     """
@@ -84,25 +84,25 @@ class Workload:
     check: Callable[[Any], object] | None = None
     name: str = ""
     target: str = ""
-    """Where it is found, as `module:attribute`, if it is known."""
+    """Its reference, as `module:attribute`, if it is known."""
     roles: Sequence[Sequence[tuple[Any, ...]]] = ()
 
     @property
     def everything(self) -> Sequence[tuple[Any, ...]]:
-        """All that some thread may call."""
+        """All operations that any thread may call."""
         return self.operations or [operation for role in self.roles for operation in role]
 
     def code(self) -> tuple[tuple[str, str], ...]:
-        """The files that it is written in, with a digest of each."""
+        """The source files of the object and its specification, with a digest of each."""
         return digests(self.factory, type(self.spec))
 
     def broken(self, subject: Any) -> str:
-        """Which invariant of an object is broken, now that nobody calls it; empty if none is."""
+        """The broken invariant of an object on which no call is running; empty if none is broken."""
         if self.check is None:
             return ""
         try:
             answer = self.check(subject)
-        except Exception as error:  # noqa: BLE001 - what looks at a broken object may raise anything
+        except Exception as error:  # noqa: BLE001 - a check of a broken object may raise anything
             return f"{type(error).__name__}: {error}".rstrip(": ")
         return "the check answered False" if answer is False else ""
 
@@ -114,7 +114,7 @@ class Workload:
             raise ValueError("a role needs at least one operation")
 
     def plans(self, random: Random, threads: int, rounds: int, length: int) -> list[list[list[Call]]]:
-        """For each thread its rounds of `length` calls."""
+        """The rounds of each thread, with `length` calls each."""
         if not self.everything:
             raise ValueError("a workload needs at least one operation")
         fresh = itertools.count(1).__next__
@@ -132,14 +132,14 @@ class Workload:
         return [_drawn(random.choice(self.everything), random, fresh) for _ in range(_WALK)]
 
     def _can_tell(self) -> bool:
-        """Whether the specification says of operations that they wait."""
+        """Whether the specification tells which operations wait."""
         return not type(self.spec).__module__.startswith("stress.")
 
     def _plans_that_end(
         self, random: Random, threads: int, rounds: int, length: int, call: Callable[[int], Call]
     ) -> list[list[list[Call]]]:
-        """The same for operations that wait: in a round there are calls that can all return, in some order at least.
-        Whether they do is up to the threads; where they cannot, they wait as they should.
+        """The same for operations that wait: in each round, all calls can return in at least one order. Whether they do
+        is up to the threads. If they cannot, they wait as they should.
         """
         plans: list[list[list[Call]]] = [[] for _ in range(threads)]
         state = self.spec.initial
@@ -159,7 +159,7 @@ class Workload:
 
 
 _WALK: Final = 60
-"""Calls that are followed to see which operations may have to wait."""
+"""Calls that are followed to find out which operations may have to wait."""
 _TRIES: Final = 10
 
 

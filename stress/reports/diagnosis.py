@@ -1,9 +1,9 @@
-"""Explaining a refuted history: how far it can be linearized, and what stands in the way of every next step.
+"""Explains a refuted history: how far it can be linearized, and why every next step is impossible.
 
-For the operations of the crucial window, `explain` finds the longest partial linearizations, among them for
-every operation the longest that contains it, with the states on the way, and at the end of each the
-operations that would have to come next and why none of them can. It searches like the checker but keeps its
-paths, and is meant for windows, not for whole histories.
+`explain` looks at the operations of the crucial window. It finds the longest partial linearizations, and for every
+operation the longest one that contains it, with the states along each. At the end of each it lists the operations that
+would have to come next and why none of them can. It searches like the checker but keeps its paths, so it is meant for
+windows, not for whole histories.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Partial:
-    """A partial linearization that cannot be continued: `refused` are the operations that had to come next,
-    and why not.
+    """A partial linearization that cannot be continued. `refused` are the operations that had to come next, each with
+    the reason why it could not.
     """
 
     start: State
@@ -44,17 +44,15 @@ class Partial:
 
     @property
     def end(self) -> State:
-        """The state that it ends in."""
+        """The state at its end."""
         return self.steps[-1].after if self.steps else self.start
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong with a history: the crucial window, its longest partial linearizations, and the shape of
-    the fault.
+    """The fault of a history: the crucial window, its longest partial linearizations, and the shape of the fault.
 
-    `partials` are the longest ones; `longest_with` gives for the id of each operation a longest one that
-    contains it.
+    `partials` are the longest ones; `longest_with` gives, for the id of each operation, a longest one that contains it.
     """
 
     window: Window
@@ -64,7 +62,7 @@ class Diagnosis:
 
 
 def diagnose(judgement: Judgement, spec: Spec, history: Sequence[Operation]) -> Diagnosis | None:
-    """Why a history was refuted; None if it was not."""
+    """The reason why a history was refuted; None if it was not."""
     if judgement.failure is None:
         return None
     window = crucial_window(judgement.failure, spec, history)
@@ -77,7 +75,7 @@ def diagnose(judgement: Judgement, spec: Spec, history: Sequence[Operation]) -> 
 
 
 def _expected(culprit: Operation, partials: Sequence[Partial], spec: Spec) -> list[object]:
-    """What the culprit would have answered at the end of the longest partial linearizations."""
+    """The answers that the culprit would have given at the end of the longest partial linearizations."""
     answers = []
     for partial in partials:
         if any(operation.id == culprit.id for operation, _ in partial.refused):
@@ -91,7 +89,7 @@ def _expected(culprit: Operation, partials: Sequence[Partial], spec: Spec) -> li
 
 @dataclass
 class _Longest:
-    """The longest paths seen: overall, and for each operation."""
+    """The longest paths so far: of all, and for each operation."""
 
     found: list[Partial] = field(default_factory=list)
     by_operation: dict[int, Partial] = field(default_factory=dict)
@@ -111,7 +109,7 @@ class _Longest:
 def explain(
     operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
 ) -> tuple[tuple[Partial, ...], dict[int, Partial]]:
-    """The longest partial linearizations of operations without a linearization, and the longest through each
+    """The longest partial linearizations of operations that have no linearization, and the longest one through each
     operation.
     """
     window = _Overlaps(operations)
@@ -128,14 +126,14 @@ def explain(
 
 
 class _Overlaps:
-    """The operations by the times of their calls, and which of them may come next."""
+    """The operations by the times of their calls. It tells which of them may come next."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self.operations = sorted(operations, key=lambda each: each.call)
 
     def next_after(self, done: int) -> Iterator[int]:
-        """The operations that may come next when those in `done`, a bit mask, have been: none that was called when
-        another one that has not been had returned.
+        """The operations that may come next after those in `done`, a bit mask. An operation may not if another one,
+        which is not in `done`, returned before it was called.
         """
         first = (~done & done + 1).bit_length() - 1
         returned = math.inf
@@ -152,7 +150,7 @@ class _Overlaps:
 def _paths(
     window: _Overlaps, spec: Spec, start: State, seen: set[tuple[int, State]]
 ) -> Iterator[tuple[list[Step], int, State]]:
-    """Every path to a new pair of (operations done, state), depth first; always in the same list."""
+    """Every path to a new pair of (operations done, state), depth first. All of them are yielded in the same list."""
     path: list[Step] = []
 
     def onward(done: int, state: State) -> Iterator[tuple[int, State, Step]]:

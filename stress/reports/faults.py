@@ -1,13 +1,12 @@
-"""Naming what is wrong with a refuted history, in a plain sentence, by asking what would have made it right.
+"""Names the fault of a refuted history, in a plain sentence, by asking which change would have made it right.
 
 Each shape is a question about a history that differs in one thing:
 
-* *snapshot changed*: the recorder read a snapshot twice, and differently; or what it read was right only later;
-* *torn match* (or *torn read*): every element by itself fits the answer at some moment, but no moment fits
-  them all;
-* *resurrected key*: a read found what it should not have found any more, and would have been right earlier;
-* *lost update*: everything fits if one completed update had never happened; or, where the wrong answer is an
-  update's, the latest few (a slow writer has put back what was there before them);
+* *snapshot changed*: the recorder read a snapshot twice, with different results; or what it read was right only later;
+* *torn match* (or *torn read*): every element by itself fits the answer at some moment, but at no moment do they all;
+* *resurrected key*: a read found something that had been removed; its answer would have been right earlier;
+* *lost update*: everything fits if one completed update had never happened; or, if the wrong answer is an update's, the
+  latest few (a slow writer has restored what was there before them);
 * *stale read*: everything fits if the read had been called earlier;
 * *impossible answer*: none of these.
 """
@@ -33,8 +32,8 @@ _STEPS = 20_000
 _SECONDS = 3.0
 _MOST_ANSWERS = 3
 
-_CHANGED = "{culprit}: what it gave was read twice, and was not the same: {message}."
-_LATER = "{culprit} holds what was true only after it had returned: {cause} had not been called by then."
+_CHANGED = "{culprit}: its result was read twice, and the readings differ: {message}."
+_LATER = "{culprit} shows what became true only after it had returned: {cause} had not been called by then."
 _TORN = (
     "{culprit} saw no one moment: each part of the answer was right at some moment of the call, but the whole of it "
     "at none. Meanwhile: {changes}."
@@ -51,7 +50,7 @@ _IMPOSSIBLE = "no order of the overlapping calls explains {culprit}.{instead}"
 
 @dataclass(frozen=True)
 class Shape:
-    """The name of a fault, the sentence that tells it, and the operation besides the culprit that it is about."""
+    """The name of a fault, the sentence that tells it, and the second operation that it is about."""
 
     name: str
     sentence: str
@@ -59,7 +58,7 @@ class Shape:
 
 
 def classify(window: Window, spec: Spec, expected: Sequence[Any]) -> Shape:
-    """The shape of the fault in a window. `expected` are answers that the culprit could have given, if known."""
+    """The shape of the fault in a window. `expected` are the answers that would have been right, if known."""
     case = _Case(window, spec, expected)
     return (
         case.snapshot_changed()
@@ -95,7 +94,7 @@ class _Case:
         return not illegal(operations, self.spec, self.story.starts, _STEPS)
 
     def in_time(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The items, for as long as there is time to try them."""
+        """The items, until the time to try them is up."""
         for item in items:
             if time.monotonic() > self.deadline:
                 return
@@ -106,7 +105,7 @@ class _Case:
         return [each for each in operations if each.id not in gone]
 
     def who(self, operation: Operation) -> str:
-        """``thread 1's get('a') -> 2``, in the words of the recorded operation."""
+        """``thread 1's get('a') -> 2``, as it was recorded."""
         return f"thread {operation.thread}'s {self.window.originals[operation.id].describe()}"
 
     def shape(self, name: str, sentence: str, cause: Operation | None = None, **parts: str) -> Shape:
@@ -123,7 +122,7 @@ class _Case:
         return None if cause is None else self.shape("snapshot changed", _LATER, cause)
 
     def first_later_update_that_it_saw(self) -> Operation | None:
-        """The update, called after the culprit's return, without which the culprit's answer would not fit."""
+        """The update, called after the culprit's return, without which the culprit's answer does not fit."""
         later = [
             each for each in self.story.after if each.call > (self.culprit.returned or 0) and not self.only_reads(each)
         ]
@@ -139,7 +138,7 @@ class _Case:
         return None
 
     def torn(self) -> Shape | None:
-        """Between two looks of the culprit at different elements, others must have made two changes at least."""
+        """Other threads must have made at least two changes while the culprit looked at different elements."""
         window = self.window
         meanwhile = [each for each in window.operations if each.id != self.culprit.id and self.changes_meanwhile(each)]
         if window.projected or not self.reads or len(meanwhile) < 2 or self.elements_of_culprit() < 2:
@@ -151,7 +150,7 @@ class _Case:
         return self.shape("torn match" if self.culprit.op == "match" else "torn read", _TORN, changes=changes)
 
     def elements_of_culprit(self) -> int:
-        """How many elements the culprit's answer depends on."""
+        """The number of elements on which the culprit's answer depends."""
         universe = dict.fromkeys(element for state in self.window.starts for element in self.spec.elements_of(state))
         universe.update(
             dict.fromkeys(element for each in self.window.operations for element in self.spec.elements(each))
@@ -186,7 +185,7 @@ class _Case:
         return None
 
     def stale(self) -> Shape | None:
-        """Also a read before the culprit may be what was stale: the culprit's answer then only brings it to light."""
+        """The stale read may also be one before the culprit, whose answer only reveals it."""
         others = [each for each in self.window.operations if self.only_reads(each) and each.id != self.culprit.id]
         for read in [self.culprit, *others]:
             cause = self.find_cause_of_staleness(read)
@@ -195,7 +194,7 @@ class _Case:
         return None
 
     def find_cause_of_staleness(self, read: Operation) -> Operation | None:
-        """The operation before whose return `read` should have been called for everything to fit."""
+        """The operation such that everything fits if `read` had been called before its return."""
         if not self.only_reads(read):
             return None
         others = [each for each in self.story.operations if each.id != read.id]
@@ -219,5 +218,5 @@ class _Case:
 
 
 def _says_absent(answer: Any) -> bool:
-    """Whether an answer says that there is nothing there."""
+    """Whether an answer means that nothing is there."""
     return answer is None or answer is False or isinstance(answer, Raised) or answer in ((), frozenset(), (False, None))

@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: `page.html` with the report's data put in."""
+"""The report as one self-contained HTML file: `page.html` with the report's data in it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _data(report: Report) -> dict[str, Any]:
 
 
 def _around(operations: Sequence[Operation], diagnosis: Diagnosis | None) -> Sequence[Operation]:
-    """The operations to draw: all, or of a long history those before and after the crucial window."""
+    """The operations to draw: all, or for a long history those around the crucial window."""
     if diagnosis is None:
         return operations[:_MOST_OPERATIONS]
     first = min(each.call for each in diagnosis.window.operations)

@@ -1,6 +1,4 @@
-"""What a report says, whatever it is written in: a verdict, where the history comes from, and what is wrong
-with it.
-"""
+"""The content of a report in any format: a verdict, the origin of the history, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ _ORIGINS: Final = {
 
 @dataclass(frozen=True)
 class Steps:
-    """What an explored execution did, step by step: rows of (thread, text), and what the names in them mean."""
+    """The steps of an explored execution: rows of (thread, text), and the meaning of the names in them."""
 
     rows: tuple[tuple[int | str, str], ...]
     legend: tuple[tuple[str, str], ...]
@@ -38,9 +36,9 @@ class Steps:
 
 @dataclass(frozen=True)
 class Report:
-    """A judged history. `facts` tell how it was made and checked, by label; `replay` is a command that shows
-    this report again. `trouble` is what is wrong besides the history, as a name and a sentence; `steps` tell how it
-    came about, if that is known.
+    """A judged history. `facts` tell how it was recorded and checked, by label; `replay` is a command that shows this
+    report again. `trouble` is a fault that is not in the history, as a name and a sentence; `steps` tell how the fault
+    occurs, if that is known.
     """
 
     history: History
@@ -52,7 +50,7 @@ class Report:
     trouble: tuple[str, str] | None = None
     steps: Steps | None = None
     stacks: str = ""
-    """Where the threads were, if they went no further."""
+    """The stacks of the threads, if they made no progress."""
 
     @property
     def is_bad(self) -> bool:
@@ -61,7 +59,7 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """The verdict and the name of what is wrong, if anything is."""
+        """The verdict, and the name of the fault if there is one."""
         if self.trouble is not None:
             return f"NOT all right: {self.trouble[0]}"
         if not self.history.operations:
@@ -71,7 +69,7 @@ class Report:
 
     @property
     def sentence(self) -> str:
-        """What was found, in a plain sentence."""
+        """The finding, in a plain sentence."""
         if self.trouble is not None:
             return self.trouble[1]
         if self.diagnosis is not None:
@@ -93,7 +91,7 @@ def report_on(
     facts: Mapping[str, str] | None = None,
     replay: str = "",
 ) -> Report:
-    """The report on a judged history; takes some seconds if it has to be explained."""
+    """The report on a judged history. It takes some seconds if a fault has to be explained."""
     told = {
         "operations": f"{judgement.operations:,}",
         "overlapping": f"{history.overlap:.0%}",
@@ -116,7 +114,7 @@ _KINDS: Final = {
 
 
 def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
-    """The verdict on a history from a file, and the reason if it is not what the judgement alone says."""
+    """The verdict on a history from a file, and the reason if it differs from the judgement."""
     trouble = trouble_of(history)
     if trouble is not None and judgement.verdict is not Verdict.ILLEGAL:
         return Verdict.ILLEGAL, f"{trouble[0]}: {history.header['trouble']}"
@@ -127,7 +125,7 @@ def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
 
 
 def trouble_of(history: History) -> tuple[str, str] | None:
-    """What was wrong when a history was recorded, besides what it shows itself: a name for it, and a sentence."""
+    """A fault of the recording that its history does not show: a name for it, and a sentence."""
     trouble = history.header.get("trouble")
     if not trouble:
         return None

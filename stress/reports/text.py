@@ -1,6 +1,4 @@
-"""The report as plain text: the sentence, the crucial window with a column for each thread, and the refused
-next steps.
-"""
+"""The report as plain text: the sentence, the crucial window with a column for each thread, and the refused steps."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ def render(report: Report) -> str:
 
 
 def render_outcome(summary: str, report: Report | None, smaller: Report | None = None) -> str:
-    """The summary of a search, and under it the report on what it found, if it found anything; and on the same in fewer
-    calls, if it was found again so.
+    """The summary of a search, followed by the report on its finding, if any, and by the report on the same fault in
+    fewer calls, if it was found.
     """
     told = summary + "\n" + ("" if report is None else "\n" + render(report))
     return told + ("" if smaller is None else f"\nThe same in fewer calls: {render(smaller)}")
@@ -66,7 +64,7 @@ def _window(report: Report, diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def enumerated(elements: Sequence[Element]) -> str:
-    """The elements, or the first ones and how many others, with a verb."""
+    """The elements, or the first ones and the number of others, with a verb."""
     named = [repr(each) for each in elements]
     if len(named) > 4:
         named[3:] = [f"{len(named) - 3} others"]
@@ -75,7 +73,7 @@ def enumerated(elements: Sequence[Element]) -> str:
 
 
 def render_window(window: Window) -> Iterator[str]:
-    """A table with a column for each thread and a row for each call and return, in the order of time."""
+    """A table with a column for each thread and a row for each call and return, ordered by time."""
     rows = list(_rows(window))
     left_out, rows = len(rows[:-_MOST_ROWS]), rows[-_MOST_ROWS:]
     yield from _columns(rows, f"({left_out} earlier calls and returns are left out)" if left_out else "")
@@ -101,7 +99,7 @@ def _columns(rows: Sequence[tuple[int | str, str]], remark: str = "") -> Iterato
         max(len(head), *(len(text) for owner, text in rows if owner == thread), 0)
         for head, thread in zip(heads, threads, strict=True)
     ]
-    if sum(widths) + 3 * len(widths) > _WIDEST_TABLE:  # too many threads to stand side by side
+    if sum(widths) + 3 * len(widths) > _WIDEST_TABLE:  # too many threads for columns
         yield from (f"thread {owner}: {text}" for owner, text in rows)
         return
     yield " | ".join(head.ljust(width) for head, width in zip(heads, widths, strict=True)).rstrip()

@@ -1,13 +1,13 @@
-"""Minimising a history that has no linearization, without ever inventing a violation.
+"""Minimises a history that has no linearization, without ever making up a violation.
 
-Every step keeps the history honest: whatever is wrong with the small one was wrong with the recorded one.
+Every step preserves the truth: a fault of the small history is a fault of the recorded one.
 
-1. If the projection to a single element is refuted already, only what the operations say about that element
-   is kept.
+1. If the projection on a single element is already refuted, only what the operations say about that element is kept.
 2. Everything before the last quiescent cut is replaced by the states that it can end in.
-3. Time is cut off at the earliest return that makes it illegal. What returns later is pending.
-4. Reads are dropped while it stays illegal. A read changes nothing, so that the others have no need of it.
-   Updates are kept: without them, others' answers could look wrong that were right.
+3. The history is cut off at the earliest return that makes it illegal. Operations that return later become pending.
+4. Reads are dropped as long as it stays illegal. A read changes nothing, so the other operations do not need it.
+Updates
+   are kept: without them, correct answers of other operations could look wrong.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["Stretch", "Window", "crucial_window", "illegal"]
 _STEPS = 200_000
 _SECONDS = 5.0
 _AROUND = 60
-"""Operations before the window, and after it, that are looked at for what caused the fault."""
+"""The most operations before the window, and after it, in which the cause of the fault is looked for."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """All operations between two quiescent cuts, and the states that the object may have been in at the first."""
+    """All operations between two quiescent cuts, and the possible states of the object at the first cut."""
 
     operations: tuple[Operation, ...]
     starts: tuple[State, ...]
@@ -45,9 +45,9 @@ class Stretch:
 class Window:
     """The crucial part of a history: from every one of `starts`, `operations` have no linearization.
 
-    `culprit` is the operation whose return is one too many: without it, there is a linearization. `before` are the
-    stretches that lead up to the window, the latest last; `after` is what was recorded from the beginning of the window
-    on, also after the culprit. `projected` says that operations are what the recorded ones (`originals`, by id) say
+    `culprit` is the operation whose return makes the history illegal: without it, there is a linearization. `before`
+    are the stretches that lead up to the window, the latest last. `after` is everything recorded since the beginning of
+    the window, also after the culprit. `projected`: the operations are what the recorded ones (`originals`, by id) say
     about these `elements` alone.
     """
 
@@ -61,13 +61,13 @@ class Window:
     originals: dict[int, Operation]
 
     def describe(self, operation: Operation) -> str:
-        """The call and its answer; one that returned only after the window is told as still running."""
+        """The call and its answer. An operation that returned after the window is shown as still running."""
         text = operation.describe()
         returned_later = operation.pending and not self.originals[operation.id].pending
         return text.replace("never returned", "still running") if returned_later else text
 
     def widened(self, stretches: int) -> Window:
-        """The window with so many of the stretches before it."""
+        """The window, extended by this number of the stretches before it."""
         if not stretches:
             return self
         kept, added = self.before[:-stretches], self.before[-stretches:]
@@ -81,7 +81,7 @@ class Window:
         )
 
     def with_cause(self, cause: Operation, spec: Spec) -> Window:
-        """The window, widened as far as needed for `cause` to be in it."""
+        """The window, extended until it contains `cause`."""
         for stretches in range(len(self.before) + 1):
             wider = self.widened(stretches)
             if any(operation.id == cause.id for operation in wider.operations):
@@ -92,7 +92,7 @@ class Window:
 
 
 def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State], steps: int = _STEPS) -> bool:
-    """Whether it is certain, after so many steps, that the operations have no linearization."""
+    """Whether it is certain, within so many steps, that the operations have no linearization."""
     if first_without_origin(operations, spec, starts) is not None:
         return True
     pending = any(operation.pending for operation in operations)
@@ -131,11 +131,11 @@ def crucial_window(failure: Failure, spec: Spec, originals: Sequence[Operation])
 
 
 def _stretches(failure: Failure) -> tuple[tuple[Stretch, ...], tuple[Operation, ...]]:
-    """The segment that cannot be crossed, after some that lead up to it; and some operations that follow it."""
+    """The segment that cannot be crossed, after some segments that lead up to it; and some operations after it."""
     levels = segments(failure.operations)
     later = [operation for level in levels[failure.segment + 1 :] for operation in level]
     found = [Stretch(tuple(levels[level]), tuple(states)) for level, states in failure.trail]
-    if not failure.trail or failure.trail[-1][0] != failure.segment:  # not all states are known: tell it from the start
+    if not failure.trail or failure.trail[-1][0] != failure.segment:  # not all states are known: begin at the start
         whole = [operation for level in levels[: failure.segment + 1] for operation in level]
         found = [Stretch(tuple(whole), failure.initial)]
     room = _AROUND
@@ -149,9 +149,7 @@ def _stretches(failure: Failure) -> tuple[tuple[Stretch, ...], tuple[Operation, 
 def _first_illegal(
     segment: Sequence[Operation], spec: Spec, starts: Sequence[State]
 ) -> tuple[list[Operation], Operation]:
-    """The segment until the earliest return that makes it illegal, and the operation that returns there.
-    Binary search.
-    """
+    """The segment up to the earliest return that makes it illegal, and the operation that returns. Binary search."""
     returns: SortedList = SortedList((each.returned, each.id) for each in segment if each.returned is not None)
     low, high = 0, len(returns) - 1
     while low < high:

@@ -30,4 +30,4 @@ SPECS: Final[dict[str, Callable[..., Spec]]] = {
     spec.name: spec
     for spec in (Register, KeyValue, Mutex, MultiRegister, Map, Subscriptions, Set, Queue, Stack, Counter)
 }
-SPECS["cas-register"] = Register  # as others call it
+SPECS["cas-register"] = Register  # its name in other tools

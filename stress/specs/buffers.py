@@ -1,4 +1,4 @@
-"""Specifications of what values are put into and got out of in an order of their own: a queue and a stack."""
+"""Specifications of objects that return values in an order of their own: a queue and a stack."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LEN: Final = frozenset({"len", "__len__", "qsize"})
 
 
 class _Buffer(Spec):
-    """What a queue and a stack have in common: operations that put a value in, that get one out, and that count."""
+    """The common part of a queue and a stack: operations that put a value in, that get one out, and that count."""
 
     _put: ClassVar[frozenset[str]]
     _get: ClassVar[frozenset[str]]
     _next: ClassVar[int]
-    """Which of the values in it is the next to be got out."""
+    """The index of the value that the next get returns."""
     read_only = _LEN
 
     def __init__(self, initial: Iterable[Hashable] | None = None) -> None:
@@ -60,13 +60,13 @@ class _Buffer(Spec):
         return tuple(each for each in state if each in elements)
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        """Values that are equal are one of its kind on their own, whatever stands between them."""
+        """Equal values are a buffer of the same kind by themselves, whatever values are between them."""
         op, result = operation.op, operation.result
         if op in self.read_only:
             return operation if result == 0 else None
         if op in self._get and result is UNSEEN:  # it may have taken another value
             return operation._replace(returned=None)
-        if op in self._get and result is None:  # it found nothing, or took a None
+        if op in self._get and result is None:  # the buffer was empty, or the value is None
             return operation if element is None or None not in universe else None
         return operation if isinstance(result, Raised) or element in self.elements(operation) else None
 
@@ -82,7 +82,7 @@ class _Buffer(Spec):
         return state
 
     def _excerpt(self, operations: Iterable[Operation], values: tuple[Hashable, ...], start: Sequence[Any]) -> Excerpt:
-        """What operations say about these values, which may have had others among them."""
+        """What operations say about these values alone, while others may have been among them."""
         universe = {*start, *(each.args[0] for each in operations if each.op in self._put)}
         said = (
             next((one for one in (self.project(each, value, universe) for value in values) if one is not None), None)
@@ -93,8 +93,8 @@ class _Buffer(Spec):
     def _came_and_went(
         self, operations: Iterable[Operation], start: Sequence[Hashable]
     ) -> dict[Hashable, tuple[int | None, int | None]] | None:
-        """For each value the places of the operations that put it in (None: it was there at the start) and got it out.
-        None if a value came twice, or is None, which a get may not have found.
+        """For each value, the places of the operations that put it in (None: it was there at the start) and got it out.
+        None if a value was put in twice, or is None: a get that answers None may have found nothing.
         """
         puts, gets = dict[Hashable, int](), dict[Hashable, int]()
         count = len(start)
@@ -131,7 +131,7 @@ class Queue(_Buffer):
     parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
-        """The order in which the values went through, as the times of their puts and gets tell it (`fifo`)."""
+        """The order in which the values passed through, derived from the times of their puts and gets (`fifo`)."""
         passages = self._passages(operations, start) if self.steps_like(Queue) else None
         if passages is None:
             return None
@@ -141,7 +141,7 @@ class Queue(_Buffer):
         return self._excerpt(operations, found.values, start)
 
     def _passages(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> list[fifo.Passage] | None:
-        """How the values came and went, if that can be told."""
+        """How the values came and went, if that is certain."""
         found = self._came_and_went(operations, start)
         if found is None:
             return None
@@ -178,7 +178,7 @@ class Stack(_Buffer):
     parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
-        """The order of pushes and pops, as their times tell it (`lifo`)."""
+        """The order of pushes and pops, derived from their times (`lifo`)."""
         found = self._came_and_went(operations, start) if self.steps_like(Stack) else None
         if found is None:
             return None
@@ -204,8 +204,8 @@ class Stack(_Buffer):
 
 
 class _QueueInOrder(Queue):
-    """A queue through which values go in one certain order, each once. It allows what a queue allows, and no more; its
-    states are how many values were put in and got out.
+    """A queue through which values pass in one fixed order, each once. It allows only what a queue allows. Its states
+    are the numbers of values that were put in and got out.
     """
 
     def __init__(self, order: Sequence[Hashable], present: int) -> None:
@@ -227,8 +227,8 @@ class _QueueInOrder(Queue):
 
 
 class _StackInOrder(Stack):
-    """A stack onto which values are pushed, and popped off, in one certain order, each once. It allows what a stack
-    allows, and no more; its state is how many pushes and pops have been.
+    """A stack onto which values are pushed and popped in one fixed order, each once. It allows only what a stack
+    allows. Its state is the number of pushes and pops so far.
     """
 
     def __init__(self, changes: Sequence[lifo.Change], present: int) -> None:

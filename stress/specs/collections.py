@@ -20,8 +20,8 @@ class Set(Spec):
     """A set: `add(x)`, `discard(x)`, `remove(x)`, `contains(x)`, `pop()`, `items()` (or `read()`), `len()`,
     `clear()`.
 
-    `add` and `discard` may answer whether they changed anything, or None as the methods of Python's `set` do,
-    which says nothing.
+    `add` and `discard` may answer whether they changed anything, or None as the methods of Python's `set` do. None says
+    nothing.
 
     >>> Set().step(frozenset({1}), "remove", (2,))
     (frozenset({1}), raised KeyError)
@@ -95,7 +95,7 @@ class Set(Spec):
         if operation.op == "pop" and not named:
             if (
                 result is UNSEEN
-            ):  # it may have taken another member: as far as this one goes, it may never have happened
+            ):  # it may have taken another member: as far as this member shows, it may never have happened
                 return operation._replace(op="discard", args=(element,), returned=None)
             return operation._replace(op="contains", args=(element,), result=False)
         if named:
@@ -126,7 +126,8 @@ class Set(Spec):
         return state
 
     def glance(self, operations: Sequence[Operation], start: frozenset[Hashable]) -> Spec | Excerpt | None:
-        """The order in which members came and went, as the times of what was seen of them tell it (`presence`)."""
+        """The order in which members came and went, derived from the times of the operations that saw them
+        (`presence`)."""
         found = presence.read_off(operations, start) if self.steps_like(Set) else None
         if not isinstance(found, Contradiction):
             return None if found is None else _SetInOrder(found, start)
@@ -146,7 +147,7 @@ class Set(Spec):
 
 
 def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | None:
-    """What an operation says about a set of these values, which may have had others in it."""
+    """What an operation says about these values alone, while others may have been in the set."""
     op, result = operation.op, operation.result
     if op == "pop" and not isinstance(result, Raised):
         return operation._replace(op="remove", args=(result,), result=None) if result in values else None
@@ -158,8 +159,8 @@ def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | 
 
 
 class _SetInOrder(Set):
-    """A set whose members come and go in one certain order, each once. It allows what a set allows, and no more; its
-    state is how many have come or gone.
+    """A set whose members come and go in one fixed order, each once. It allows only what a set allows. Its state is the
+    number of arrivals and departures so far.
     """
 
     def __init__(self, order: presence.Order, start: Collection[Hashable]) -> None:
@@ -181,7 +182,7 @@ class _SetInOrder(Set):
             case "discard" | "remove" | "pop" if args or not isinstance(result, Raised):
                 value = args[0] if args else result
                 if value in self._doubtful and result in (None, UNSEEN) and state <= self._came[value]:
-                    return ()  # it is the one that takes it, later
+                    return ()  # this operation takes it, but only later
                 took = result is not False and not isinstance(result, Raised)
                 return self._changed(state, (value, False), took, self._missed(op, result))
             case "pop":
@@ -195,7 +196,7 @@ class _SetInOrder(Set):
         return ()
 
     def _changed(self, state: int, change: presence.Change, may: bool, may_not: bool) -> Iterable[State]:
-        """The next state, if the change is the next one, and may be; this one, if the change has nothing to do."""
+        """The next state, if the change is the next one and may happen; this state, if nothing needs to change."""
         if self._changes[state] == change:
             return (state + 1,) if may else ()
         value, comes = change
@@ -203,7 +204,7 @@ class _SetInOrder(Set):
 
     @staticmethod
     def _missed(op: str, result: Hashable) -> bool:
-        """Whether a `discard` or `remove` that answers so may have found nothing."""
+        """Whether a `discard` or `remove` with this answer may have found nothing."""
         if op == "remove":
             return result in (UNSEEN, Raised("KeyError"))
         return op == "discard" and result in (False, None, UNSEEN)
@@ -216,7 +217,7 @@ class _SetInOrder(Set):
 class Counter(Spec):
     """A counter: `increment(n=1)` (or `add`), `decrement(n=1)`, `value()` (or `read`, `get`).
 
-    An update answers the new value, or None, which says nothing.
+    An update answers the new value, or None. None says nothing.
 
     >>> Counter().step(4, "increment", ())
     (5, 5)

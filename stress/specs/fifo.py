@@ -1,12 +1,17 @@
-"""The order in which values went through a queue, read off the times at which they were put in and got out.
+"""The order in which values passed through a queue, derived from the times at which they were put in and got out.
 
-To search for it is hopeless: in which order puts took effect that overlap shows only when their values are got, long
-afterwards. If no value was put in twice, there is no need to search. One value goes *before* another if its put
-returned before the other's was called, or its get before the other's was called, or its get before the other's put was
-called, or if it was got and the other was not. If any order at all agrees with that, the operations have a
-linearization but for gets that found nothing; if none does, then because of two values that contradict each other. And
-a get cannot have found nothing while one value after the other was certainly there (after Henzinger, Sezgin and
-Vafeiadis, *Aspect-Oriented Linearizability Proofs*, CONCUR 2013).
+A search for it is hopeless: the order in which overlapping puts took effect shows only when their values are got, long
+afterwards. If no value was put in twice, no search is needed. One value goes *before* another if one of these holds:
+
+* its put returned before the other's put was called;
+* its get returned before the other's get was called;
+* its get returned before the other's put was called;
+* it was got and the other was not.
+
+If any order agrees with all of these, the operations have a linearization, except perhaps for gets that found nothing.
+If none agrees, two values contradict each other. And a get cannot have found nothing if at every moment of it some
+value was certainly there (after Henzinger, Sezgin and Vafeiadis, *Aspect-Oriented Linearizability Proofs*, CONCUR
+2013).
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ __all__ = ["Passage", "read_off"]
 
 @dataclass(eq=False)
 class Passage:
-    """One value: how it came in (None: it was there at `start`) and went out (None: nobody is known to have got it)."""
+    """One value: its put (None: it was there at `start`) and its get (None: it is not known to have been got)."""
 
     value: Hashable
     put: Operation | None
@@ -45,7 +50,7 @@ def _times(operation: Operation) -> tuple[Time, Time]:
 
 
 def read_off(passages: Sequence[Passage], gets_of_nothing: Iterable[Operation]) -> list[Hashable] | Contradiction:
-    """The values in an order in which they may have gone through."""
+    """The values in an order in which they may have passed through."""
     order = _in_order(passages)
     if isinstance(order, Contradiction):
         return order
@@ -80,7 +85,7 @@ def _in_order(passages: Sequence[Passage]) -> list[Hashable] | Contradiction:
 
 
 class _FirstLeft:
-    """The first of some passages that has no place yet."""
+    """The first of some passages that has no place in the order yet."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages, self._at = passages, 0

@@ -1,15 +1,15 @@
-"""The order in which values went onto a stack and off it, read off the times at which they were pushed and popped.
+"""The order in which values were pushed onto a stack and popped, derived from the times of pushes and pops.
 
-If no value is pushed twice, each is there for one stretch of time, and two stretches never cross: one lies in the
-other, or they lie apart. What is certain of a value is the time from the return of its push to the call of its pop.
-Where no such times cover a moment, the stack may as well be empty then: each value that is there can come a little
-later, or go a little earlier. So they fall into *blocks* without such moments, each to be judged by itself. A block
-needs a value that can lie at the bottom for all of it; any that can, may. Without that one, what lay on it falls into
-blocks in turn. A block where nothing can lie at the bottom is a contradiction. A value that is never popped comes when
-nothing lies there that is, and a pop that found nothing looked when nothing lay there at all. A value whose push and
-pop overlap comes and goes at one moment, and is in nobody's way.
+If no value is pushed twice, each value is on the stack for one interval, and two intervals never cross: one contains
+the other, or they are disjoint. A value is certainly there from the return of its push to the call of its pop. At a
+moment that no such certain interval covers, the stack may as well be empty: each value that is there can come a little
+later, or go a little earlier. So the values fall into *blocks*, separated by such moments, and each block is judged by
+itself. A block needs a value that can be at the bottom for all of it; any value that can will do. Without that value,
+the values above it fall into blocks in turn. A block in which no value can be at the bottom is a contradiction. A value
+that is never popped comes at a moment when no value is there that is popped later. A pop that found nothing took effect
+when the stack was empty. A value whose push and pop overlap comes and goes at one moment, and affects no other value.
 
-(To take values away until none is left is the idea of Lee and Mathur, *Efficient Decrease-and-Conquer Linearizability
+(The idea of removing values until none is left is by Lee and Mathur, *Efficient Decrease-and-Conquer Linearizability
 Monitoring*.)
 """
 
@@ -30,19 +30,19 @@ Change = tuple[Hashable, bool]
 
 @dataclass(eq=False)
 class Passage:
-    """One value: when it was pushed, and popped (None: nobody is known to have popped it)."""
+    """One value: when it was pushed, and popped (None: it is not known to have been popped)."""
 
     value: Hashable
     pushed: Interval
     popped: Interval | None
 
     def stay(self) -> Stay:
-        """When it is certainly there."""
+        """The interval in which it is certainly there."""
         return Stay(self.pushed.returned, EVER if self.popped is None else self.popped.called, self.value)
 
 
 _Timed = tuple[Moment, int, Change]
-"""A change, its moment, and what comes first of several at one moment."""
+"""A change, its moment, and its rank among several changes at one moment."""
 
 
 def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -> list[Change] | Contradiction:
@@ -57,7 +57,7 @@ def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -
     if missed is not None:
         return missed[0]
     missed = overlooked(stays, [each.pushed for each in left])
-    if missed is not None:  # what lies there to the end came while something was there that does not
+    if missed is not None:  # a value that stays for ever came while one that is popped was there
         found, push = missed
         return Contradiction((*found.values, *(each.value for each in left if each.pushed == push)))
     blocks = _Blocks([each for each in popped if each.stay().since < each.stay().until])
@@ -72,15 +72,15 @@ def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -
     last_look = max((each.called for each in pops_of_nothing), default=-EVER)
     for each in left:
         moment, rank, block = blocks.latest_gap(each.pushed.returned)
-        if moment < last_look:  # the stack was empty after it had to come
+        if moment < last_look:  # the stack was found empty after this value had to come
             return Contradiction((each.value, *block))
         timed.append((moment, rank, (each.value, True)))
     return [change for _, _, change in sorted(timed, key=lambda each: each[:2])]
 
 
 class _Blocks:
-    """Values that are popped, and certainly there for some time. The moments at which that begins or ends for any of
-    them bound *cells*: cell n lies between moments n and n + 1.
+    """Values that are popped, and are certainly there for some time. The moments at which any certain interval begins
+    or ends bound *cells*: cell n is between moments n and n + 1.
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
@@ -94,7 +94,7 @@ class _Blocks:
         self._blocks: list[tuple[int, int]] = []
 
     def _pushes_running(self) -> dict[int, list[int]]:
-        """For each value, those whose push ran when its push returned."""
+        """For each value, the values whose push was running when its push returned."""
         running: dict[int, None] = {}
         found: dict[int, list[int]] = {}
         calls = sorted(range(len(self._passages)), key=lambda number: self._passages[number].pushed.called)
@@ -108,7 +108,7 @@ class _Blocks:
         return found
 
     def changes(self) -> list[_Timed] | Contradiction:
-        """The pushes and pops of all of them, timed."""
+        """The pushes and pops of all values, with their times."""
         cover = _Cover(len(self._moments), [(self._cell[each.since], self._cell[each.until]) for each in self._stays])
         self._blocks = list(cover.blocks(0, max(len(self._moments) - 1, 0)))
         timed: list[_Timed] = []
@@ -129,7 +129,7 @@ class _Blocks:
         return timed
 
     def _bottom(self, first: int, end: int) -> int | None:
-        """A value that can lie below all others of a block."""
+        """A value that can be below all others of a block."""
         begin, finish = self._moments[first], self._moments[end]
         for number in self._running[self._begins[begin]]:
             popped = self._passages[number].popped
@@ -138,13 +138,13 @@ class _Blocks:
         return None
 
     def _all_of(self, first: int, end: int, without: Sequence[bool] = ()) -> tuple[Hashable, ...]:
-        """As few values of a block as leave no gap in it; `without` tells which do not count."""
+        """As few values of a block as cover it without a gap; `without` tells which values do not count."""
         numbers = (self._begins.get(moment) for moment in self._moments[first:end])
         return chain([self._stays[each] for each in numbers if each is not None and not (without and without[each])])
 
     def latest_gap(self, moment: Moment) -> tuple[Moment, int, tuple[Hashable, ...]]:
-        """The latest moment up to the given one at which none of these values need be there, what comes first of
-        several then, and the values that are there at the given one.
+        """The latest moment, up to the given one, at which none of these values need be there, the rank of a change at
+        that moment, and the values that are there at the given moment.
         """
         at = bisect_left(self._blocks, moment, key=lambda block: self._moments[block[0]]) - 1
         if at < 0 or self._moments[self._blocks[at][1]] < moment:
@@ -157,7 +157,7 @@ _GONE: Final = 1 << 40
 
 
 class _Cover:
-    """How many stretches cover each of some cells, as a tree of the least of them."""
+    """The number of intervals that cover each cell, as a tree of minima."""
 
     def __init__(self, cells: int, stretches: Iterable[tuple[int, int]]) -> None:
         self._leaves = 1 << max(cells - 1, 1).bit_length()
@@ -176,7 +176,7 @@ class _Cover:
         self._add(first, end, -1)
 
     def blocks(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """The stretches without a gap from `first` to `end`, cell by cell; no gap is looked at again."""
+        """The intervals without a gap from `first` to `end`, cell by cell; each gap is visited once."""
         begin = first
         while begin < end:
             gap = self._gap(begin, end)
@@ -187,7 +187,7 @@ class _Cover:
             begin = gap + 1
 
     def _gap(self, first: int, end: int) -> int:
-        """The first cell from `first` on that nothing covers; `end` if there is none."""
+        """The first cell from `first` on that no interval covers; `end` if there is none."""
         found = self._gap_below(1, 0, self._leaves, 0, first, end)
         return end if found is None else found
 

@@ -1,6 +1,4 @@
-"""Specification of a map: the mapping methods of Python, and the conditional and whole-map operations of a
-Ctrie.
-"""
+"""Specification of a map: Python's mapping methods, and the conditional and whole-map operations of a Ctrie."""
 
 # ruff: noqa: D102 - the methods are those of Spec, and are explained there
 
@@ -115,12 +113,11 @@ _PARAMETERS.update({alias: _PARAMETERS[op] for alias, op in _ALIASES.items()})
 class Map(Spec):
     """A map from keys to values. `initial` is its content at the start: a mapping or pairs.
 
-    Operations and answers are those of `ctrie.Ctrie`: `get`, `put` (or `__setitem__`), `put_if_absent`,
-    `setdefault`, `replace`, `replace_if`, `remove_if`, `delitem`, `pop`, `popitem`, `clear`, `compute`,
-    `get_or_create`, `contains`, `getitem`, and those that see the whole map at one instant: `items`, `keys`,
-    `values`, `len`, `snapshot`, `readonly_snapshot`. The names with underscores are understood too.
-    `compute(key, n)` stands for adding `n` to what is there (0 if nothing is), `get_or_create(key, value)`
-    for a factory that makes `value`.
+    Operations and answers are those of `ctrie.Ctrie`: `get`, `put` (or `__setitem__`), `put_if_absent`, `setdefault`,
+    `replace`, `replace_if`, `remove_if`, `delitem`, `pop`, `popitem`, `clear`, `compute`, `get_or_create`, `contains`,
+    `getitem`, and those that see the whole map at one instant: `items`, `keys`, `values`, `len`, `snapshot`,
+    `readonly_snapshot`. The names with underscores are also accepted. `compute(key, n)` means: add `n` to the value (0
+    if there is none). `get_or_create(key, value)` means: with a factory that makes `value`.
 
     >>> spec = Map()
     >>> spec.step(FrozenMap(a=1), "replace_if", ("a", 1, 2))
@@ -219,7 +216,7 @@ class Map(Spec):
     def _project_popitem(operation: Operation, element: Element) -> Operation:
         if (
             operation.result is UNSEEN
-        ):  # it may have taken another key: as far as this one goes, it may never have happened
+        ):  # it may have taken another key: as far as this key shows, it may never have happened
             return operation._replace(op="pop", args=(element, None), returned=None)
         if isinstance(operation.result, Raised):
             return operation._replace(op="contains", args=(element,), result=False)
@@ -282,7 +279,7 @@ class Map(Spec):
         return freeze(result)
 
     def known(self, op: str, result: Hashable) -> Hashable:
-        return result  # nil is how a get answers that there is nothing
+        return result  # a get answers nil if nothing is there
 
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN

@@ -1,7 +1,7 @@
-"""Calls and returns as numbers in one order, and what was certainly there all the time while somebody looked.
+"""Calls and returns as numbers in one order, and the values that were certainly there during a whole operation.
 
-The specifications that decide histories at a glance (`Spec.glance`) compare moments. As numbers that all differ, no two
-of them are ever at once: a call at the very tick of a return stands before it, for the two operations overlap.
+The specifications that decide histories at a glance (`Spec.glance`) compare moments. These are distinct numbers, so no
+two are equal. A call at the same tick as a return comes before it, because the two operations overlap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Moment = float
 
 
 class Interval(NamedTuple):
-    """When an operation ran: the numbers of its call and of its return, which is `EVER` if it never returned."""
+    """When an operation ran: the numbers of its call and of its return; `EVER` if it never returned."""
 
     called: Moment
     returned: Moment
@@ -35,7 +35,7 @@ class Stay(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Values that have no linearization, looked at alone."""
+    """Values whose operations alone have no linearization."""
 
     values: tuple[Hashable, ...]
 
@@ -51,11 +51,11 @@ def intervals(operations: Sequence[Operation]) -> list[Interval]:
 
 
 def overlooked(stays: Iterable[Stay], looks: Iterable[Interval]) -> tuple[Contradiction, Interval] | None:
-    """The values of which one or another was there all the time while somebody looked and found nothing, and when that
-    was; None if there are none. O(n log n).
+    """Values such that at every moment of an operation that found nothing, at least one of them was there, and the
+    interval of that operation; None if there are none. O(n log n).
     """
     there = sorted((each for each in stays if each.since < each.until), key=attrgetter("since"))
-    together: list[Stay] = []  # of which each was there before the last one of those before it went
+    together: list[Stay] = []  # each was there before the last of its predecessors went
     gone, at = -EVER, 0
     for look in sorted(looks):
         while at < len(there) and there[at].since < look.called:
@@ -76,8 +76,8 @@ def overlooked(stays: Iterable[Stay], looks: Iterable[Interval]) -> tuple[Contra
 
 
 def chain(stays: Sequence[Stay]) -> tuple[Hashable, ...]:
-    """The values of as few of them, given by the time of their coming, as reach from the first to the end of the last
-    one to go.
+    """As few of the values, given in order of arrival, as cover the time from the first arrival to the last departure
+    without a gap.
     """
     kept: list[Stay] = []
     for each in stays:

@@ -1,11 +1,11 @@
-"""The order in which values were in a register, read off the times at which they were written and read.
+"""The order in which values were in a register, derived from the times at which they were written and read.
 
-If no value is written twice, what writes a value and what reads it belong together: nothing else can come between them.
+If no value is written twice, the write and the reads of a value belong together: nothing else can come between them.
 One value goes *before* another if any operation on the first returned before any on the second was called. If each goes
-before the other, they contradict each other; if no two of them do, there is an order, and the operations have a
-linearization but for compare-and-sets that failed (after Gibbons and Korach, *Testing Shared Memories*, 1997). A
-compare-and-set that succeeded makes its value follow the old one at once: the two are links of a *chain*, and what goes
-before or after the other is the chain.
+before the other, they contradict each other. If no two values do, there is an order, and the operations have a
+linearization, except perhaps for compare-and-sets that failed (after Gibbons and Korach, *Testing Shared Memories*,
+1997). A compare-and-set that succeeded makes its new value follow the old one directly: the two are links of a *chain*.
+Then *before* is defined between chains.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["read_off"]
 
 @dataclass(eq=False)
 class _Held:
-    """A value, the operation that wrote it, with its interval (None: it was there at the start, or nothing wrote it),
-    those that saw it, and the value that a compare-and-set put in its place.
+    """A value, the operation that wrote it, with its interval (None: it was there at the start, or was not written),
+    the operations that saw it, and the value by which a compare-and-set replaced it.
     """
 
     value: Hashable
@@ -34,8 +34,8 @@ class _Held:
 
 @dataclass(eq=False)
 class _Chain:
-    """Values that follow each other at once; which of their operations returned first, and which was called last, as a
-    moment and the place of its value.
+    """Values that follow each other directly. Also which of their operations returned first, and which was called last,
+    as a moment and the place of its value.
     """
 
     values: list[Hashable]
@@ -44,7 +44,7 @@ class _Chain:
     is_placed: bool = False
 
     def between(self) -> list[Hashable]:
-        """The values that it takes to show when it must have been there."""
+        """The values that suffice to show when the chain must have been there."""
         first, last = sorted((self.first_return[1], self.last_call[1]))
         return self.values[first : last + 1]
 
@@ -67,16 +67,16 @@ def read_off(operations: Sequence[Operation], start: Hashable) -> list[Hashable]
                 return chain
             chains.append(chain)
     in_some = {value for chain in chains for value in chain.values}
-    if len(in_some) < len(held):  # compare-and-sets that go round and round
+    if len(in_some) < len(held):  # compare-and-sets form a cycle
         return Contradiction(tuple(value for value in held if value not in in_some))
     order = _in_order(chains)
     return order if isinstance(order, Contradiction) else [value for chain in order for value in chain.values]
 
 
 def _held(operations: Sequence[Operation], start: Hashable) -> dict[Hashable, _Held] | None:
-    """What was certainly in the register at some time; None if a value was written twice."""
+    """The values that were certainly in the register at some time; None if a value was written twice."""
     held = {start: _Held(start)}
-    may_have: dict[Hashable, tuple[Hashable, Interval]] = {}  # written by a compare-and-set, or not
+    may_have: dict[Hashable, tuple[Hashable, Interval]] = {}  # by a compare-and-set that may have written the value
     written = {start}
     seen: list[tuple[Hashable, Interval]] = []
     unread: dict[Hashable, Interval] = {}  # by a write that never returned
@@ -110,7 +110,7 @@ def _held(operations: Sequence[Operation], start: Hashable) -> dict[Hashable, _H
 def _follow(
     held: dict[Hashable, _Held], may_have: dict[Hashable, tuple[Hashable, Interval]], unread: dict[Hashable, Interval]
 ) -> None:
-    """Add what wrote a value that was seen, and the old value of each compare-and-set that succeeded."""
+    """Add the writes of values that were seen, and the old value of each compare-and-set that succeeded."""
     left = list(held.values())
     while left:
         here = left.pop()
@@ -126,7 +126,7 @@ def _follow(
 
 
 def _chain(first: _Held, held: dict[Hashable, _Held], start: Hashable) -> _Chain | Contradiction:
-    """The values that follow `first`, unless something of them happened before what must have gone before it."""
+    """The values that follow `first`; a contradiction if an operation on one of them comes before a predecessor's."""
     values: list[Hashable] = []
     first_return, last_call = (EVER, 0), (-EVER, 0)
     if first.written is None:
@@ -156,8 +156,8 @@ def _returned(ran: Interval) -> Moment:
 
 
 def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
-    """The chains in an order that agrees with the times. What can come next is either what was called to the end first,
-    or what began to return first: all others wait for the latter.
+    """The chains in an order that agrees with the times. The next chain is either the one whose last call is earliest,
+    or the one whose first return is earliest: all others must come after the latter.
     """
     chains = list(chains)
     by_call = _Left(sorted(chains, key=lambda each: each.last_call))
@@ -178,7 +178,7 @@ def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
 
 
 class _Left:
-    """Those of some chains that have no place yet."""
+    """The chains that have no place in the order yet."""
 
     def __init__(self, chains: Sequence[_Chain]) -> None:
         self._chains, self._at = chains, 0

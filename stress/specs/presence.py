@@ -1,9 +1,10 @@
-"""The order in which members came into a set and went, read off the times of what was seen of them.
+"""The order in which members came into a set and went, derived from the times of the operations that saw them.
 
-If no member is added twice, it is there for one stretch of time, which takes in all that saw it, and nothing that
-missed it. Let it come as late as that allows and go as early: then it is there the least, and whoever found it missing,
-or the set empty, can have looked before or after. What it comes to for one member does not touch the others, so this
-order is right if any is; but for operations that show many members at once, which may ask for another.
+If no member is added twice, it is there for one interval, which must contain a moment of every operation that saw it,
+and a moment outside it of every operation that missed it. Let it come as late and go as early as that allows: then it
+is there for the shortest time, and operations that found it missing, or the set empty, can have taken effect before or
+after. The choice for one member does not affect the others, so if any order is right, this one is. Operations that show
+many members at once are an exception: they may require another order.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _START: Final = Interval(-1, -1)
 
 
 class Order(NamedTuple):
-    """The changes one after another; `doubtful` are the members that went by a `discard` that does not say so."""
+    """The changes in order. `doubtful` are the members that were removed by a `discard` whose answer does not say
+    so."""
 
     changes: list[Change]
     doubtful: frozenset[Hashable]
@@ -34,7 +36,7 @@ class Order(NamedTuple):
 
 @dataclass(eq=False)
 class _Member:
-    """Who added it, who took it out, who saw it, and who did not; and who may have taken it out without a word."""
+    """The operations on one member: that added it, removed it, saw it, missed it, or may have removed it."""
 
     value: Hashable
     added: Interval | None = None
@@ -50,7 +52,7 @@ class _Member:
         return (self.added is None or self.added.returned == EVER) and not self.seen and self.taken is None
 
     def settle(self) -> bool:
-        """Choose who took it out, if nobody says so and one alone can have; whether there is no more to choose."""
+        """If exactly one operation can have removed it, choose that one; return whether nothing is left to choose."""
         if self.taken is None and self.added is not None:
             last_seen = max((each.called for each in self.seen), default=-EVER)
             could = [each for each in self.perhaps_taken if each.returned > max(self.added.called, last_seen)]
@@ -62,7 +64,7 @@ class _Member:
         return True
 
     def stay(self) -> Stay | None:
-        """Between which moments it is there at least; None if it cannot be."""
+        """The shortest interval in which it is there; None if there is none."""
         if self.added is None:
             return None
         ends = [self.added, *self.seen, *([self.taken] if self.taken else ())]
@@ -74,8 +76,8 @@ class _Member:
 
 
 def read_off(operations: Sequence[Operation], start: Iterable[Hashable]) -> Order | Contradiction | None:
-    """The members' coming and going, in an order that agrees with the times; None if a member came or went twice, or it
-    cannot be told whether it went. O(n log n).
+    """The arrivals and departures of members in an order that agrees with the times. None if a member came or went
+    twice, or if it is not certain whether it went. O(n log n).
     """
     members = {value: _Member(value, _START) for value in start}
     empty: list[Interval] = []
@@ -100,7 +102,7 @@ def read_off(operations: Sequence[Operation], start: Iterable[Hashable]) -> Orde
 
 
 def _is_told(operation: Operation, ran: Interval, members: dict[Hashable, _Member], empty: list[Interval]) -> bool:
-    """Whether it is plain what an operation has to do with which member, which is then noted."""
+    """Record what an operation says about which member; return whether that is certain."""
     _, _, _, returned, op, args, result = operation
     if op in _LOOKS:
         if returned is not None and result in (0, frozenset()):
@@ -135,7 +137,8 @@ def _is_told(operation: Operation, ran: Interval, members: dict[Hashable, _Membe
 
 
 def _changes(stays: Iterable[Stay]) -> list[Change]:
-    """In the order of the moments; of a member that need not be there for any time, at one moment."""
+    """The changes in the order of their moments. A member that need not be there for any time comes and goes at
+    once."""
     timed: list[tuple[float, bool, Change]] = []
     for since, until, value in stays:
         if since >= 0:

@@ -59,7 +59,7 @@ class Register(Spec):
         return (state,)
 
     def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
-        """The order in which the values were there, as the times of their writes and reads tell it (`overwriting`)."""
+        """The order of the values in the register, derived from the times of their writes and reads (`overwriting`)."""
         found = overwriting.read_off(operations, start) if self.steps_like(Register) else None
         if not isinstance(found, Contradiction):
             return None if found is None else _RegisterInOrder(found)
@@ -80,7 +80,7 @@ class Register(Spec):
 
 
 def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | None:
-    """What an operation says about a register that holds these values now and then, and nothing else is asked of it."""
+    """What an operation says about a register that holds these values at times; at other times anything is allowed."""
     op, args, result = operation.op, operation.args, operation.result
     if op == "read":
         return operation if result in values else None
@@ -94,8 +94,8 @@ def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | 
 
 
 class _RegisterInOrder(Register):
-    """A register that holds values in one certain order, each once. It allows what a register allows, and no more; its
-    state is the place of the value that it holds.
+    """A register that holds values in one fixed order, each once. It allows only what a register allows. Its state is
+    the position of its present value.
     """
 
     def __init__(self, order: Sequence[Hashable]) -> None:
@@ -115,8 +115,8 @@ class _RegisterInOrder(Register):
 
 
 class KeyValue(Spec):
-    """A store of text: `get(key)`, `put(key, value)`, `append(key, text)`; a key never written holds `initial`.
-    What holds something else, and not None, cannot be appended to: that raises a TypeError.
+    """A store of text: `get(key)`, `put(key, value)`, `append(key, text)`; a key never written holds `initial`. To
+    append to a value that is neither text nor None raises a TypeError.
 
     >>> store = KeyValue()
     >>> store.step(FrozenMap(k="ab"), "append", ("k", "c"))
@@ -201,9 +201,8 @@ class KeyValue(Spec):
 class MultiRegister(Spec):
     """Registers by key, read and written by transactions: `txn(("read", key), ("write", key, value), ...)`.
 
-    The answer is the tuple of the values read. A register never written holds `initial`; a map as
-    `initial` gives each key its own. An operation spans several keys, so no history of it splits by key
-    alone.
+    The answer is the tuple of the values read. A register never written holds `initial`; a map as `initial` gives each
+    key its own. An operation spans several keys, so a history cannot be split by key alone.
 
     >>> spec = MultiRegister()
     >>> spec.step(spec.initial, "txn", (("write", "x", 1), ("read", "x"), ("read", "y")))
@@ -352,10 +351,10 @@ def _is_step(value: Any) -> bool:
 
 
 class Mutex(Spec):
-    """A lock: `acquire()` and `release()`. To acquire a held lock, or to release a free one, is not possible.
+    """A lock: `acquire()` and `release()`. Acquiring a held lock, or releasing a free one, is not possible.
 
-    A release that is answered with an exception is taken at its word if the lock is free. `acquire` may
-    answer False, as a lock does that does not wait, while it is held.
+    A release that answers with an exception is legal if the lock is free. `acquire` may answer False while the lock is
+    held, like a lock's `acquire` without waiting.
     """
 
     name = "mutex"

@@ -1,4 +1,4 @@
-"""Specification of a set of topic subscriptions with wildcard match, by naive scan over all of them."""
+"""Specification of a set of topic subscriptions with wildcard match, by a naive scan over all of them."""
 
 # ruff: noqa: D102 - the methods are those of Spec, and are explained there
 
@@ -119,9 +119,7 @@ class Subscriptions(Spec):
         return self.elements(operation) or EVERYTHING
 
     def _covered(self, topic: Any, universe: Collection[Any]) -> list[Pair]:
-        """The pairs of `universe` whose filter matches `topic`; remembered for the universe that was asked
-        about last.
-        """
+        """The pairs of `universe` whose filter matches `topic`. The answers for the last universe are cached."""
         if self._universe is not universe:
             self._universe, self._cover = universe, {}
         if topic not in self._cover:
@@ -141,7 +139,7 @@ class Subscriptions(Spec):
         return None if present is None else operation._replace(op="contains", args=element, result=present)
 
     def _presence(self, operation: Operation, element: Any, universe: Collection[Any]) -> bool | None:
-        """Whether the answer of a read says that `element` is there; None: it does not say."""
+        """Whether `element` is there according to a read's answer; None: the answer does not say."""
         (filter, subscriber), result = element, operation.result
         if result is UNSEEN or isinstance(result, Raised):
             return None

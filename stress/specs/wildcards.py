@@ -1,9 +1,8 @@
-"""Which filters match which topics, decided one filter at a time by the plainest rule: the oracle of the
-subscription spec.
+"""Which filters match which topics, decided for each filter by the plainest rule: the oracle of the subscription spec.
 
-Nothing here is shared with the structures under test. A filter and a topic are split into words and compared
-by walking the set of positions in the filter that the words so far may have led to; a wildcard that takes any
-number of words keeps its own position alive.
+Nothing here is shared with the structures under test. A filter and a topic are split into words. The comparison keeps
+the set of positions in the filter that the words so far may have led to; a wildcard that takes any number of words
+keeps its own position in the set.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def _after(at: int, word: str, pattern: list[str], rules: Wildcards) -> tuple[in
 
 
 def _past_empty(reached: set[int], pattern: list[str], rules: Wildcards) -> set[int]:
-    """The positions reached without another word: a wildcard for zero or more words may stand for none."""
+    """The positions reached without another word: a wildcard for zero or more words may match none."""
     if rules.at_least:
         return reached
     for at, word in enumerate(pattern):

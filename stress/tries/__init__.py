@@ -1,4 +1,4 @@
-"""What is about this distribution's own tries: their targets, copies to explore, scenarios, states and mutants.
+"""Everything about this distribution's own tries: their targets, copies to explore, scenarios, states and mutants.
 
-No general room imports this one; the command line puts both together.
+No general module of `stress` imports this package; the command line combines the two.
 """

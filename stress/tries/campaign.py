@@ -2,14 +2,14 @@
 
 The matrix:
 
-* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones; or, where it cannot
-  be told in which state an execution is (on the compiled twin, and with a listener), at most two preemptions;
-* *stops*: the same pairs, for operations that stand for the others, while the first thread stops for ever at every
-  point of its own;
+* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones. If the state of an
+  execution cannot be told (on the compiled twin, and with a listener), at most two preemptions instead;
+* *stops*: the same pairs, for representative operations, while the first thread stops for ever at each of its steps;
 * *triples*: three threads with such operations, every schedule with at most two preemptions;
-* *snapshots*: a change beside a thread that changes something itself, takes a snapshot, and reads; likewise.
+* *snapshots*: a change in one thread; another thread makes a change, takes a snapshot, and reads; at most two
+  preemptions.
 
-Several processes share the work; the first to find something ends them all.
+Several processes share the work; the first finding ends them all.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _SAMPLES: Final = 60
 """Executions of a scenario drawn at random."""
 _PREEMPTIONS: Final = 2
 _BATCH: Final = 64
-"""Executions between two looks at the clock."""
+"""Executions between two checks of the time."""
 _ORDER: Final = 1 << 16
-"""Bytes for the schedule of an execution, in case that a process dies of it."""
+"""Bytes for the schedule of an execution, in case a process dies of it."""
 
 Attempts = Iterator[Finding | None]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to explore, for how many seconds (None: until the matrix is done), and with which seed."""
+    """What to explore, the number of seconds (None: until the matrix is done), and the seed."""
 
     targets: Sequence[str] = tuple(STARTS)
     seed: int = 0
@@ -69,13 +69,13 @@ class Plan:
     parts: Sequence[str] = tuple(MATRIX)
     """Which parts of the matrix."""
     ideal: bool = False
-    """Of compiled modules: with a reclaimer that releases as soon as it may."""
+    """For compiled modules: use a reclaimer that releases as soon as the rules allow."""
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """What a campaign found. `done` tells how many scenarios of each part were explored, `sizes` how many there are,
-    `executions` how many executions that took.
+    """The outcome of a campaign. `done` gives the number of explored scenarios of each part, `sizes` the number of all,
+    and `executions` the number of executions.
     """
 
     plan: Plan
@@ -86,9 +86,9 @@ class Exploration:
     seconds: float
     interrupted: bool = False
     died: str = ""
-    """How a process of the team died, and at which scenario."""
+    """How a process of the team died, and in which scenario."""
     crash: str = ""
-    """The command that executes again what a process died of; compiled modules only."""
+    """The command that repeats the execution in which a process died; compiled modules only."""
 
     @property
     def total(self) -> int:
@@ -97,7 +97,7 @@ class Exploration:
 
     @property
     def missing(self) -> list[str]:
-        """Why nothing can be said, if nothing wrong was found."""
+        """The reasons why nothing can be said, if no fault was found."""
         done, size = sum(self.done[part] for part in self.sizes), sum(self.sizes.values())
         missing = ["it was interrupted"] if self.interrupted else []
         if done < size:
@@ -106,12 +106,12 @@ class Exploration:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether all of the matrix was explored, and nothing found."""
+        """Whether all of the matrix was explored without a finding."""
         return verdict_of(found=self.finding is not None or bool(self.died), missing=self.missing)
 
     @property
     def summary(self) -> str:
-        """One line: what was explored, and how it went."""
+        """One line: what was explored, and the result."""
         trouble = self.finding.trouble if self.finding else self.died
         verdict = self.verdict
         if verdict is Verdict.ILLEGAL:
@@ -154,7 +154,7 @@ class _Worker:
         self._until = until
 
     def run(self) -> Finding | None:
-        """Explore until all is done, time is up, or something is found."""
+        """Explore until all is done, time is up, or a fault is found."""
         for part, scenario in self._agenda():
             told = f" {encode(Token(scenario, (), compiled=True))}" if self._plan.compiled else ""
             self._worker.note(f"{part}: {scenario}{told}")
@@ -167,8 +167,8 @@ class _Worker:
         return None
 
     def _agenda(self) -> Iterator[tuple[str, Scenario]]:
-        """The share of the matrix, in an order drawn from the seed if time may not suffice for it; then a scenario at
-        random for each one of the matrix, and on and on.
+        """This process's share of the matrix, in an order drawn from the seed if time may not suffice; then random
+        scenarios, first one for each of the matrix, and then without end.
         """
         plan = self._plan
         agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
@@ -201,9 +201,9 @@ class _Worker:
         return None
 
     def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
-        if self._plan.ideal:  # to pin and to unpin are no steps, so what is like another schedule else may not be here
+        if self._plan.ideal:  # pin and unpin are not steps, so schedules that are otherwise equivalent may differ here
             return islice(sampled(experiment, self._random), _SAMPLES)
-        # What only whoever delivers notices may touch is no slot, and so in no state.
+        # State that only the thread that delivers notices may touch is not in slots, so it is missing in `States`.
         if part == "pairs" and self._states is not None and not experiment.start.has("on_interest"):
             return reduced(experiment, self._states)
         if part == "stops":
@@ -217,11 +217,11 @@ class _Worker:
 
 
 Watch = Callable[[Tally, float], None]
-"""Called several times a second with the counters and the seconds gone."""
+"""Called several times a second with the counters and the seconds that have passed."""
 
 
 def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
-    """Run a campaign. Ctrl-C ends it early, with what was found until then."""
+    """Run a campaign. Ctrl-C ends it early, with the findings until then."""
     tally = Tally(_COUNTS, plan.processes)
     began = time.monotonic()
     until = None if plan.duration is None else began + plan.duration
@@ -255,8 +255,8 @@ def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
 
 
 def _crash(died: Died, order: Any) -> str:
-    """The command that executes again what a process died of: its scenario is the last word of what it was at, its
-    schedule stands in the memory that it shared.
+    """The command that repeats the execution in which a process died. The scenario is the last word of its note, the
+    schedule is in the memory that it shared.
     """
     try:
         scenario = decode(died.note.rpartition(" ")[2]).scenario
@@ -267,7 +267,7 @@ def _crash(died: Died, order: Any) -> str:
 
 
 def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None, orders: Sequence[Any]) -> None:
-    """What a process of the campaign does."""
+    """The work of one process of the campaign."""
     gc.freeze()
     finding = _Worker(plan, worker, tally, until, orders).run()
     if finding is not None:

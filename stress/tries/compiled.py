@@ -1,14 +1,15 @@
-"""The compiled twin on explored slots: the machine code that ships, but for the operations of its slots.
+"""The compiled twin on explored slots: the machine code that ships, except for the operations of its slots.
 
-Modules that were built with CTRIE_EXPLORED=1 ask `explored_seam` before every access (`seam/` has it). Here that
-seam meets the explorer's machine, which runs on it as on the interpreted copy's: the same scenarios, strategies and
-verdicts. What differs:
+Modules that were built with CTRIE_EXPLORED=1 call `explored_seam` before every access (`seam/` contains it). Here that
+seam is connected to the explorer's machine, which runs on it as on the interpreted copy: the same scenarios, strategies
+and verdicts. The differences:
 
-* There is one such twin in a process, and none without `make explored`, which builds it apart and sets PYTHONHASHSEED.
-* A slot is known by its address, and named when it is made. What has been made is kept until the execution is taken
-  back, so no address is used twice.
-* A read cannot raise. Where a call is to end there, it goes on, alone, to its next access that can.
-* The seam holds the modules to the rules of pins (`ctrie/c/epoch.h`); to break one is a finding.
+* There is one such twin in a process, and only after `make explored`, which builds it separately and sets
+  PYTHONHASHSEED.
+* A slot is identified by its address, and named when it is made. New objects are kept until the execution is undone, so
+  no address is used twice.
+* A read cannot raise. If a call is to end at a read, it continues, alone, to its next access that can raise.
+* The seam checks that the modules obey the rules of pins (`ctrie/c/epoch.h`); a violation is a finding.
 * With `ideal`, values are released as early as the rules of pins allow, and every execution begins on a fresh trie.
   Under PYTHONMALLOC=debug a pointer that is used after its pin then leads to a finding, or to a crash.
 """
@@ -49,8 +50,8 @@ class NotBuilt(RuntimeError):
 
 
 class Place:
-    """A slot of the compiled twin, as the machine knows slots: by `_name` (None: made before all executions), and what
-    it holds now. `kind` is the type that it is in.
+    """A slot of the compiled twin, in the form that the machine uses: its `_name` (None: made before all executions),
+    and its present value. `kind` is the type of the object that contains it.
     """
 
     __slots__ = ("_name", "_peek", "address", "kind")
@@ -77,7 +78,7 @@ class _Journal:
 
 
 class CompiledSeam:
-    """As `stress.explorer.slots.Seam`. `native` is the module behind it."""
+    """As `stress.explorer.slots.Seam`. `native` is the module that implements it."""
 
     def __init__(self, native: Any) -> None:
         self.native = native
@@ -110,7 +111,7 @@ class CompiledSeam:
         self.native.set_after(None if function is None else partial(function, None))
 
     def begin(self, ideal: bool) -> None:
-        """Forget all slots. With `ideal`, what is displaced from now on is released as soon as it may be."""
+        """Forget all slots. With `ideal`, replaced values are from now on released as soon as the rules allow."""
         self._lasting.clear()
         self._made.clear()
         self.ideal, self._count = ideal, 0
@@ -118,7 +119,7 @@ class CompiledSeam:
         self.native.begin(ideal)
 
     def keep(self) -> None:
-        """What has been made until now, and changed, stays."""
+        """Keep everything that has been made and changed until now."""
         self.native.take_back(0, True, False)
         self._lasting.update(self._made)
         self._made.clear()
@@ -133,7 +134,7 @@ class CompiledSeam:
 
     @contextmanager
     def call(self, thread: int = 0) -> Iterator[None]:
-        """A call by a thread, from 1 on, or by whoever explores."""
+        """A call by a thread, from 1 on, or by the exploring code (0)."""
         self.native.enter(thread)
         try:
             yield
@@ -143,7 +144,7 @@ class CompiledSeam:
     def _name(self) -> int | None:
         if self.scheduler is not None:
             return self.scheduler.name()  # type: ignore[no-any-return]
-        if self.ideal:  # a fresh trie for each execution, made alike
+        if self.ideal:  # each execution gets a fresh trie, always made in the same way
             self._count += 1
             return -self._count
         return None
@@ -182,7 +183,7 @@ class CompiledCopy(TrieCopy):
 
 
 class _Subscriber(str):
-    """A subscriber whose hash lies on the path of its name."""
+    """A subscriber whose hash is on the path of its name."""
 
     __slots__ = ()
 
@@ -202,14 +203,14 @@ def _named(subscriber: str) -> Any:
 
 
 def _plain(answer: Any) -> Any:
-    """An answer with the names of subscribers in their places."""
+    """An answer with each subscriber replaced by its name."""
     if isinstance(answer, str):
         return str.__str__(answer)
     return type(answer)(map(_plain, answer)) if isinstance(answer, (tuple, list)) else answer
 
 
 class _Named(SubscriptionsUnderTest):
-    """As `SubscriptionsUnderTest`, of subscribers that stand where `SUBSCRIBER_HASHES` has them."""
+    """As `SubscriptionsUnderTest`, with subscribers whose hashes are those of `SUBSCRIBER_HASHES`."""
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.trie, name)
@@ -228,27 +229,27 @@ class _Named(SubscriptionsUnderTest):
         return list(self.trie.filters(_named(subscriber)))
 
     def entries(self, topic: str) -> Any:
-        """As of any trie."""
+        """As in the base class."""
         return _plain(super().entries(topic))
 
     def deliveries(self, topic: str) -> Any:
-        """As of any trie."""
+        """As in the base class."""
         return _plain(super().deliveries(topic))
 
     def match_many(self, topic: str) -> Any:
-        """As of any trie."""
+        """As in the base class."""
         return _plain(super().match_many(topic))
 
     def deliveries_many(self, topic: str) -> Any:
-        """As of any trie."""
+        """As in the base class."""
         return _plain(super().deliveries_many(topic))
 
     def subscriptions(self) -> Any:
-        """As of any trie."""
+        """As in the base class."""
         return _plain(super().subscriptions())
 
     def snapshot(self) -> Deferred:
-        """As of any trie."""
+        """As in the base class."""
         taken = super().snapshot()
         return Deferred(lambda: _plain(taken.read()))
 
@@ -266,7 +267,7 @@ class CompiledExperiment(TrieExperiment):
             twin.seam.begin(True)
 
     def run(self, strategy: Strategy) -> tuple[Execution, Finding | None]:
-        """As `Experiment.run`; and whether a rule of pins has been broken."""
+        """As `Experiment.run`; also reports a violation of the rules of pins."""
         seam = self.twin.seam
         execution, finding = super().run(strategy)
         fault = seam.native.fault()
@@ -300,7 +301,7 @@ class CompiledExperiment(TrieExperiment):
             return super()._judge(execution)
 
     def _look(self, execution: Execution) -> Look:
-        """As of any trie; but a structure cannot be told from another one as quickly as it can be looked at."""
+        """As in the base class, but without a key: comparing structures takes longer than looking at them."""
         whole = all(begun == -1 for begun in execution.begun)
         mark = len(self.twin.seam.journal)
         content, broken = self._examine(whole)
@@ -341,10 +342,10 @@ def _without_order(shape: Any) -> Any:
 
 
 def load_compiled(ideal: bool = False, coroutines: Coroutines | None = None) -> CompiledCopy:
-    """The twin of this process, as `load_copy`.
+    """The twin of this process, like `load_copy`.
 
     Raises:
-        NotBuilt: its modules are not those of `make explored`, or their hashes are other ones in each process.
+        NotBuilt: its modules are not those of `make explored`, or their hashes differ from process to process.
     """
     return CompiledCopy(_seam(), ideal, coroutines)
 
@@ -360,7 +361,7 @@ def _seam() -> CompiledSeam:
         raise NotBuilt("schedules of compiled modules come again with PYTHONHASHSEED=0 only: make explored sets it")
     for word, hash in HASHES.items():
         native.know(word, hash)
-    with mock.patch.object(os, "urandom", bytes):  # the secret of words that are on no path
+    with mock.patch.object(os, "urandom", bytes):  # it is the hash secret of words that are on no path
         for name in ("ctrie", "subtrie"):
             importlib.import_module(name)
     nodes: Any = importlib.import_module("ctrie._nodes")
@@ -376,7 +377,7 @@ def _seam() -> CompiledSeam:
 
 
 def _follow(native: Any, kind: type) -> None:
-    """Be told of all slots that are made; C-nodes and rows say it themselves."""
+    """Report all slots that are made; C-nodes and rows report their slots by themselves."""
     if kind.__name__ != "CNode":
         native.follow(kind)
     kinds: list[type] = kind.__subclasses__()

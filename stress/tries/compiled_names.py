@@ -1,5 +1,5 @@
-"""Names of the compiled twin's nodes in a trace. What a node holds is asked of the collector of cycles, which knows all
-references of an object in the order of its fields.
+"""Names of the compiled twin's nodes in a trace. The content of a node comes from the collector of cycles, which lists
+all references of an object in the order of its fields.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from stress.tries.names import FIELDS, LETTERS, PLAIN, TrieNames
 __all__ = ["CompiledNames"]
 
 _HEAD: Final = object.__basicsize__
-"""Where the one slot of an object stands that has one."""
+"""The offset of the slot in an object with one slot."""
 
 
 class CompiledNames(TrieNames):
-    """As `TrieNames`, of slots that are known by their addresses."""
+    """As `TrieNames`, for slots that are identified by their addresses."""
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
         """As `Names.access`."""

@@ -1,7 +1,8 @@
 """An experiment: one scenario on one copy of the tries, executed and judged as `stress.explorer.experiment` says.
 
-The trie is made once; after each execution all its slots are put back. In the end no invariant of its structure may be
-broken, and unless somebody stopped half-way, it may have no more nodes than if its content had just been put in.
+The trie is made once; after each execution all its slots are restored. In the end its structure must not break an
+invariant. Unless a thread stopped half-way, it must have no more nodes than a trie into which the same content was just
+put.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _SPECS: Final[dict[str, Callable[..., Spec]]] = {
     "map": Map, "subscriptions": Subscriptions, "shares": Shares, "topics": Map,
 }  # fmt: skip
 CONTENT: Final = {"map": "items", "subscriptions": "subscriptions", "shares": "subscriptions", "topics": "items"}
-"""The operation by which the content is looked at in the end."""
+"""The operation that reads the content in the end."""
 _LATER: Final = "later"
 
 
 class BrokenStart(Exception):
-    """A call that makes the start raises: nobody need look for a schedule in which this twin is wrong."""
+    """A call that makes the start raises: this twin is wrong without any schedule."""
 
 
 class TrieExperiment(Experiment):
@@ -81,7 +82,7 @@ class TrieExperiment(Experiment):
         return self._calls
 
     def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look = UNSEEN_LOOK) -> list[Operation]:
-        """The history, in the words of the specification."""
+        """The history, in the terms of the specification."""
         found = super()._operations(execution, answers, look)
         return [each._replace(op=KNOWN_AS.get(each.op, each.op)) for each in found]
 
@@ -89,7 +90,7 @@ class TrieExperiment(Experiment):
         return self.spec.normalise(KNOWN_AS.get(op, op), result)
 
     def _look(self, execution: Execution) -> Look:
-        """What the trie holds now, and which of its invariants is broken."""
+        """The present content of the trie, and the invariant that is broken, if any."""
         structure = fingerprint((self._trie._root, getattr(self._trie, "_index", None)))
         whole = all(begun == -1 for begun in execution.begun)
         key = (structure, whole, None if self._notices is None else self._notices.told)
@@ -108,7 +109,7 @@ class TrieExperiment(Experiment):
             needed = whole and self.start.left is None
             nodes = self._shape(self._trie) if needed else None
             content: Any = self.spec.normalise(look, getattr(self.subject, look)())
-            if whole or not self.start.has("index"):  # whoever stopped half-way may have left the index to be settled
+            if whole or not self.start.has("index"):  # a thread that stopped half-way may have left the index unsettled
                 self._trie.check()
         except Exception as error:  # noqa: BLE001 - a broken trie may raise anything
             return UNSEEN, f"an invariant is broken: {type(error).__name__}: {error}"
@@ -140,7 +141,7 @@ class TrieExperiment(Experiment):
 
 
 def _spec(target: str, start: Start) -> Spec:
-    """The specification, whose initial state is the start."""
+    """The specification, with the start as its initial state."""
     model = _SPECS[target]()
     state = model.initial
     for op, args in start.calls:
@@ -149,7 +150,7 @@ def _spec(target: str, start: Start) -> Spec:
 
 
 class _Notices:
-    """What a trie knows of its listener beside slots, where only whoever delivers may touch it; as it was at first."""
+    """The state of a listener outside slots, which only the thread that delivers may touch; as it was at the start."""
 
     def __init__(self, trie: Any) -> None:
         self._notices = next(held for held in gc.get_referents(trie) if type(held).__name__ == "Notices")
@@ -158,11 +159,11 @@ class _Notices:
 
     @property
     def told(self) -> Any:
-        """What the listener has been told."""
+        """The notices that the listener has received."""
         return self._listener.wanted, self._listener.broken
 
     def take_back(self) -> None:
-        """Let all be as it was at the start."""
+        """Restore the state of the start."""
         told, wanted = self._at_start
         self._notices._told.clear()
         self._notices._told.update(told)
@@ -171,7 +172,7 @@ class _Notices:
         self._listener.wanted, self._listener.broken = wanted, ""
 
     def trouble(self, filters: set[str] | None) -> str:
-        """What is wrong with what was told, if these filters have subscribers; None: nobody knows."""
+        """The fault of the notices, if these filters have subscribers; None: that is not known."""
         wanted, broken = self.told
         if not broken and filters is not None and wanted != filters:
             return f"the listener has been told of {sorted(wanted)}, and there are {sorted(filters)}"

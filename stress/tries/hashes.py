@@ -1,8 +1,8 @@
-"""Names that lie on exact paths of a trie, so that a scenario can say which nodes its threads meet in.
+"""Names on exact paths of a trie, so that a scenario can say in which nodes its threads meet.
 
-Every C-node reads W bits of a mixed hash, its *group*. The names below choose their groups; `unmix` undoes the
-tries' mixing, so that `raw_hash` can be given to a map as its hash function. Sets of subscribers are tries, too, with
-groups of S bits.
+Every C-node reads W bits of a mixed hash, its *group*. The names below choose their groups; `unmix` reverses the tries'
+mixing, so that `raw_hash` can be given to a map as its hash function. Sets of subscribers are tries, too, with groups
+of S bits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ S: Final = 4
 
 def on_path(*groups: int) -> int:
     """The hash of a key that takes branch `groups[0]` at the root, `groups[1]` one level below it, and so on, then
-    0.
+    branch 0.
     """
     return sum(group << W * level for level, group in enumerate(groups))
 
@@ -46,8 +46,8 @@ HASHES: Final[dict[str, int]] = {
     "same1": 1 << 63 | 9, "same2": 1 << 63 | 9, "same3": 1 << 63 | 9,
     "a.b": on_path(12, 1), "a.c": on_path(12, 2), "a.d": on_path(12, 3),
 }  # fmt: skip
-"""The mixed hashes of the names; those of `same1`, `same2` and `same3` agree in all 64 bits. `a.b` and its neighbours
-are whole texts of a trie that keeps filters so."""
+"""The mixed hashes of the names; those of `same1`, `same2` and `same3` agree in all 64 bits. `a.b` and the like are
+whole texts, for a trie that keeps filters so."""
 
 SUBSCRIBER_HASHES: Final[dict[str, int]] = {
     "s0": 0 | 1 << S, "s9": 0 | 2 << S,
@@ -55,11 +55,11 @@ SUBSCRIBER_HASHES: Final[dict[str, int]] = {
     "s6": 1 << 63 | 6, "s7": 1 << 63 | 6,
     "x": 10, "y": 11, "z": 12, "later": 13,
 }  # fmt: skip
-"""The mixed hashes of the subscribers: `s9` meets `s0`, and parts from it below; those of `s6` and `s7` agree in all 64
-bits."""
+"""The mixed hashes of the subscribers: `s9` and `s0` share a branch, and part below it; those of `s6` and `s7` agree in
+all 64 bits."""
 
 
 def raw_hash(name: str) -> int:
-    """The hash that the tries' mixing turns into the name's; some hash, always the same, for other texts."""
+    """The hash that the tries' mixing turns into the name's hash; for other texts any hash, always the same."""
     mixed = HASHES.get(name)
     return crc32(name.encode()) if mixed is None else unmix(mixed)

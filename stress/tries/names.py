@@ -1,5 +1,5 @@
-"""Names of a trie's nodes in a trace, in the order in which they turn up: a letter for their kind and a number. The
-legend tells what each of them held when it was first met.
+"""Names of a trie's nodes in a trace, in order of appearance: a letter for the kind and a number. The legend tells what
+each node held when it first occurred.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TrieNames:
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._counts: dict[str, int] = {}
-        self._kept: list[Any] = []  # so that no other object takes a named one's place in memory
+        self._kept: list[Any] = []  # kept alive, so that no other object gets the address of a named one
         self.legend: list[tuple[str, str]] = []
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:

@@ -23,7 +23,7 @@ def replay_command(token: Token) -> str:
 
 
 def token_of(finding: Finding, mutant: str = "", compiled: bool = False) -> Token:
-    """The token of what was found."""
+    """The token of a finding."""
     return Token(finding.scenario, finding.order, mutant, compiled=compiled)
 
 

@@ -1,7 +1,7 @@
-"""Scenarios of the tries, and where they come from.
+"""Scenarios of the tries, and their sources.
 
 `STARTS` are the states in which a trie's nodes are about to change their kind or their generation. A start is made by
-calls, of which the last may be left in mid-air by a thread that then stops for ever.
+calls. The last of them may be left unfinished by a thread that then stops for ever.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["OPERATIONS", "STARTS", "VARIANTS", "Start", "pairs", "random_scenari
 
 @dataclass(frozen=True)
 class Start:
-    """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after so
-    many changes of slots. `places` are what the operations of two threads and a third are about. `settings` are those
-    of the subscription trie: how many answers it remembers (`cache`), whether it keeps filters without a wildcard by
-    their whole text (`exact`), has an `index`, or tells a listener of interest (`on_interest`). `operations` are those
-    to explore here, if not all.
+    """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after the
+    given number of slot changes. `places` are the subjects of the operations of two threads and a third. `settings` are
+    those of the subscription trie: how many answers it remembers (`cache`), whether it keeps filters without a wildcard
+    by their whole text (`exact`), has an `index`, or tells a listener of interest (`on_interest`). `operations` are the
+    operations to explore here, if not all.
     """
 
     calls: tuple[Call, ...]
@@ -34,11 +34,11 @@ class Start:
     operations: tuple[str, ...] = ()
 
     def has(self, setting: str) -> Any:
-        """What the trie is set to."""
+        """The value of a setting."""
         return dict(self.settings).get(setting)
 
     def operations_of(self, target: str, chosen: Sequence[str] = ()) -> list[str]:
-        """The operations of the target that are explored here, of those chosen, if any are."""
+        """The operations of the target that are explored here, restricted to `chosen` if that is not empty."""
         return [op for op in chosen or OPERATIONS[target] if not self.operations or op in self.operations]
 
 
@@ -122,7 +122,7 @@ def _subscriptions(
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """`a.b:y` is filter `a.b` with subscriber `y`; the subscriber is `x` where none is named."""
+    """`a.b:y` is filter `a.b` with subscriber `y`; without a subscriber, `x`."""
     filter, _, subscriber = text.partition(":")
     return filter, subscriber or "x"
 
@@ -280,10 +280,11 @@ CORE: Final[Mapping[str, Sequence[str]]] = {
     "shares": ("subscribe", "unsubscribe", "match"),
     "topics": ("get", "__setitem__", "pop", "clear", "snapshot"),
 }
-"""Operations that stand for the others: each of them reads, changes or replaces other things than the rest."""
+"""Representative operations: each of them reads, changes or replaces different things."""
 
 VARIANTS: Final = frozenset({"get_many", "update", "match_many", "deliveries", "deliveries_many"})
-"""Operations that read or change what another one does, by other code: to be met by those that stand for the others."""
+"""Operations that read or change the same as another one, by different code: explored against the representative
+ones."""
 
 _THREE: Final = {
     "map": (("__setitem__", "pop", "clear"), ("get", "items", "snapshot")),
@@ -318,7 +319,7 @@ _ON_ITS_WAY: Final = {
         ),
     ),
 }
-"""Changes, and what another thread does beside one of them: operations, each about the first or the second place."""
+"""Changes, and what another thread does at the same time: operations, each on the first or the second place."""
 
 # ----------------------------------------------------------------------------------------------------------- scenarios
 
@@ -335,7 +336,7 @@ def pairs(target: str) -> Iterator[Scenario]:
 
 
 def stops(target: str) -> Iterator[Scenario]:
-    """Two of the operations that stand for the others, in both orders: the first thread is the one to stop."""
+    """Pairs of representative operations, in both orders: the first thread is the one to stop."""
     for name, start in STARTS[target].items():
         for operations in product(start.operations_of(target, CORE[target]), repeat=2):
             for one, other, *_ in start.places:
@@ -343,7 +344,7 @@ def stops(target: str) -> Iterator[Scenario]:
 
 
 def triples(target: str) -> Iterator[Scenario]:
-    """Three threads with an operation each, of the few that make the most of three; one of them writes at least."""
+    """Three threads with one operation each, of the few that gain most from three; at least one of them writes."""
     writes, others = _THREE[target]
     for name, start in STARTS[target].items():
         for operations in combinations_with_replacement(start.operations_of(target, (*writes, *others)), 3):
@@ -352,8 +353,8 @@ def triples(target: str) -> Iterator[Scenario]:
 
 
 def snapshots(target: str) -> Iterator[Scenario]:
-    """A change that a thread may leave half-way, beside another thread that changes something of the same nodes, takes
-    a snapshot and reads: what is pending somewhere below the root is decided against then, wherever it is met.
+    """A change that a thread may leave half-way. Another thread changes something in the same nodes, takes a snapshot
+    and reads: a change that is pending below the root then aborts wherever it is found.
     """
     changes, programs = _ON_ITS_WAY[target]
     for name, start in STARTS[target].items():
@@ -382,10 +383,10 @@ def random_scenario(
     operations: Sequence[str] = (),
     sizes: Sequence[Sequence[int]] = _SIZES,
 ) -> Scenario:
-    """Threads with so many calls each as one of `sizes` says, of `operations` (or any) about what one of
-    `starts` (or of all) is about.
+    """Threads with as many calls each as one of `sizes` says. The calls are of `operations` (or any), on the places of
+    one of `starts` (or of all).
 
-    Values are unique, so that a read tells which write it saw, or all one and the same, so that one can come back.
+    Values are either unique, so that a read tells which write it saw, or all the same, so that a value can come back.
     """
     name = random.choice(list(starts or STARTS[target]))
     places = random.choice(STARTS[target][name].places)
@@ -395,7 +396,7 @@ def random_scenario(
     drawn_from = start.operations_of(target, operations or [*OPERATIONS[target], *CORE[target], *CORE[target]])
     size = random.choice(sizes)
     if target == "shares" and len(size) > 1:
-        # A match takes its turn after the instant that it answers for. Beside changes, two of them may show that.
+        # A match takes its turn after the instant of its answer. Two matches beside changes may show that.
         drawn_from = ["match", "deliveries", "has_match"]
 
     def call() -> Call:

@@ -1,5 +1,6 @@
-"""Private copies of the interpreted packages: imported from their sources once more, on slots of one's own, and with
-changes in the source if wanted. Whatever twin the process runs, and whatever it has imported, stays as it is.
+"""Private copies of the interpreted packages: imported from their sources once more, on slots of their own, and
+optionally with changes in the source. The twin that the process runs, and the modules that it has imported, stay as
+they are.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ PACKAGES: Final = ("ctrie", "subtrie")
 
 
 class StaleChange(ValueError):
-    """A change whose text does not occur in the source exactly once: the source has moved on, so must the change."""
+    """A change whose text does not occur exactly once: the source has changed, so the change must follow it."""
 
 
 class Change(NamedTuple):
-    """A change of the source: `text`, which occurs once in `module`, reads `replacement` instead."""
+    """A change of the source: `text`, which occurs once in `module`, is replaced by `replacement`."""
 
     name: str
     module: str
@@ -35,7 +36,7 @@ class Change(NamedTuple):
     replacement: str
 
     def put_into(self, source: str) -> str:
-        """The source with the change in it."""
+        """The source with the change applied."""
         occurrences = source.count(self.text)
         if occurrences != 1:
             raise StaleChange(f"{self.name}: {self.text!r} occurs {occurrences} times in {self.module}")
@@ -45,17 +46,18 @@ class Change(NamedTuple):
 def import_privately(
     names: Sequence[str], instead: Mapping[str, ModuleType] = MappingProxyType({}), changes: Sequence[Change] = ()
 ) -> dict[str, ModuleType]:
-    """Import the modules of these `names`, and what they import of their packages, from their sources, with `changes`
-    in them, and with the modules `instead` in the place of those of the same names. Returns all of them by name;
-    `sys.modules` is as it was.
+    """Import the modules of these `names`, and the modules of their packages that they import, from their sources, with
+    `changes` applied, and with modules of the same names replaced by those in `instead`. Returns all of them by name;
+    `sys.modules` is left unchanged.
 
+    Raises:
     Raises:
         StaleChange: a change does not fit its source.
     """
     packages = {name.partition(".")[0] for name in names}
     finder = _SourceFinder(packages, changes)
     for package in packages:
-        _folder(package)  # looked up and remembered before the finder, which asks for it, is in its place
+        _folder(package)  # looked up before the finder is installed, which needs it
     with _without(packages):
         sys.modules.update(instead)
         with mock.patch.object(sys, "meta_path", [finder, *sys.meta_path]):
@@ -69,7 +71,7 @@ def import_privately(
 
 
 def interpreted_twin() -> ModuleType:
-    """A module in the place of `ctrie._build_choice`, by which the interpreted twin is imported, whatever was asked."""
+    """A replacement for `ctrie._build_choice` that always imports the interpreted twin."""
     twin = ModuleType("ctrie._build_choice")
     vars(twin).update(choose=lambda: None, confirm=lambda running: None)
     return twin
@@ -93,7 +95,8 @@ def _belongs(name: str, packages: Collection[str]) -> bool:
 
 
 class _SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds and loads the .py of the packages' modules, with the changes in it, and never an extension beside it."""
+    """Finds and loads the .py files of the packages' modules, with the changes applied, never an extension beside
+    one."""
 
     def __init__(self, packages: Collection[str], changes: Sequence[Change]) -> None:
         self._packages, self._changes = packages, changes

@@ -1,4 +1,4 @@
-"""What the specifications do not know of the tries: queue groups, and operations that they know by another name."""
+"""Specifications of what is particular to the tries: queue groups, and operations under other names."""
 
 # ruff: noqa: D102 - the methods are those of Spec, and are explained there
 
@@ -16,12 +16,12 @@ KNOWN_AS: Final = {
     "get_many": "get", "update": "put", "deliveries": "match", "match_many": "match", "deliveries_many": "match",
     "matching": "get", "matching_all": "items",
 }  # fmt: skip
-"""Operations by what the specifications call them."""
+"""Operations, by their names in the specifications."""
 
 
 class Shares(Spec):
-    """One queue group: its members in the order in which they came, and how many turns have been taken. Whoever matches
-    takes one, if there is a member; its number picks the member. With the last member the group goes, and its turns.
+    """One queue group: its members in the order in which they came, and the number of turns taken. A match takes a
+    turn, if there is a member; the turn's number picks the member. With the last member the group goes, and its turns.
 
     >>> spec = Shares()
     >>> spec.step((("f", "x"), ("f", "y"), 1), "match", ("a/b",))

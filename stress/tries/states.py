@@ -1,24 +1,25 @@
-"""What state an execution is in, as a number: executions in equal states go on alike, whatever led there.
+"""The state of an execution, as a number. Executions in equal states continue alike, however they got there.
 
-The explored code is deterministic, and threads share nothing but slots. What a thread does next follows from what its
-accesses have answered so far, which is its *past*. So the state is
+The explored code is deterministic, and threads share nothing but slots. So the next steps of a thread follow from the
+answers of its accesses so far: its *past*. The state consists of
 
-* what those slots hold that have been changed;
-* the past of every thread; of one that has ended, what it answered;
+* the content of all slots that have been changed;
+* the past of every thread, or its answers if it has ended;
 * which calls came before which returns.
 
-Two things are forgotten, or else hardly two executions would ever be in equal states:
+Two things are forgotten, since otherwise hardly any two executions would reach equal states:
 
-* What a function has read, when it returns. `_PURE` are functions that change nothing but slots: all that is left of
-  them is their answer.
-* What an attempt at a change has seen, when it is to be repeated. What the next attempt sets before it reads it
-  is taken out of the edit here: code that reads it after all raises an AttributeError, which is no correct answer.
+* What a function has read, when it returns. `_PURE` are functions that change nothing but slots: only their answer
+  remains.
+* What an attempt at a change has seen, if the attempt is repeated. Fields that the next attempt sets before it reads
+  them are deleted from the edit here: code that reads one of them nevertheless raises an AttributeError, which is not a
+  correct answer.
 
-A node is called by its maker's past, so that it has the same name in equal states; and by how often the maker has
-forgotten something, so that no two have the same one.
+A node is named by its maker's past, so that it has the same name in equal states, and by how often the maker has
+forgotten something, so that no two nodes have the same name.
 
-A state is told by a hash of 61 bits. Among a million of them, two share one with a probability of less than one in a
-million; what can be seen only beyond the second one would be missed.
+A state is represented by a hash of 61 bits. Among a million states, two have the same hash with a probability of less
+than one in a million; then a fault that shows only after the second one would be missed.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ _PURE: Final = (
     "_bury", "_rdcss_complete", "clear_root", "fork_root", "freeze_root", "gcas", "gcas_complete", "gcas_read",
     "rdcss_read_root", "rdcss_root", "renewed", "snapshot_root",
 )  # fmt: skip
-"""Functions of `ctrie._nodes` that change nothing but slots, and answer with a slot, a truth value or nothing."""
+"""Functions of `ctrie._nodes` that change nothing but slots, and return a slot, a truth value or nothing."""
 
 _SET_ANEW: Final = frozenset((
     "bare", "bare_above", "depth", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "parent_main",
     "parts", "taken",
 ))  # fmt: skip
-"""Attributes of an edit that every attempt sets before it reads them, unless they never change."""
+"""Attributes of an edit that every attempt sets before it reads them, or that never change."""
 _SET_UNTIL_SETTLED: Final = frozenset(("found", "present"))
 """Attributes that every attempt sets until the change is made."""
 _STATISTICS: Final = frozenset(("attempts",))
-"""Attributes of which nothing depends."""
+"""Attributes that no later step depends on."""
 
 _ATOMS: Final = frozenset((type(None), bool, int, float, str))
 _MISSING: Final = object()
@@ -61,7 +62,7 @@ class _Opaque(Exception):
 
 
 class States:
-    """The states that a twin's machine comes to. The twin's functions are followed from now on."""
+    """The states of a twin's machine. The twin's functions are followed from its creation on."""
 
     def __init__(self, twin: TrieCopy) -> None:
         self._machine, self._seam = twin.machine, twin.seam
@@ -73,7 +74,7 @@ class States:
 
     @contextmanager
     def followed(self, threads: int) -> Iterator[None]:
-        """Follow the execution within the block, of so many threads."""
+        """Follow the execution of this number of threads within the block."""
         self._begin(threads)
         machine = self._machine
         machine.observe, machine.namer = self._observe, self._new_name
@@ -84,11 +85,11 @@ class States:
 
     def _begin(self, threads: int) -> None:
         self._pasts = [hash(("thread", number)) for number in range(threads)]
-        self._made = [0] * threads  # names given since the past changed last
+        self._made = [0] * threads  # names given since the past last changed
         self._forgotten = [0] * threads  # how often
         self._answers: list[Any] = [None] * threads
         self._edits: dict[int, tuple[Any, int, dict[str, Any]]] = {}
-        self._names: dict[int, tuple[int, Any]] = {}  # of what is no slot, by its id
+        self._names: dict[int, tuple[int, Any]] = {}  # of values that are not slots, by their ids
         self._held = 0
 
     def key(self) -> int:
@@ -104,7 +105,7 @@ class States:
         return hash((self._held, known, machine.enabled, execution.precedence()))
 
     def _answered(self, thread: int) -> Any:
-        """What there is to know of a thread that has ended."""
+        """Everything known about a thread that has ended."""
         if self._answers[thread] is None:
             try:
                 self._answers[thread] = tuple(_content(it) for _, _, it in self._machine.execution.logs[thread])
@@ -120,7 +121,8 @@ class States:
         return hash((self._pasts[me], self._made[me], self._forgotten[me]))
 
     def _name_of(self, value: Any) -> Any:
-        """What `value` is called: an atom by itself, a slot of the start by its id, as it outlives all executions."""
+        """The name of `value`: an atom names itself, a slot of the start is named by its id, since it is never
+        freed."""
         if type(value) in _ATOMS:
             return value
         name = getattr(value, "_name", _UNNAMED)
@@ -132,7 +134,8 @@ class States:
         return name
 
     def _name_from(self, value: Any, slot: Any) -> Any:
-        """What `value` is called, which has been read from `slot`: if it was in there from the beginning, by that."""
+        """The name of `value`, which was read from `slot`: if it was there from the beginning, it is named by the
+        slot."""
         name = self._name_of(value)
         if name is _UNNAMED:
             name = id(value) if slot._name is None else hash(("first", slot._name))
@@ -140,21 +143,21 @@ class States:
         return name
 
     def _name_by(self, value: Any) -> Any:
-        """What `value` is called, which the thread that runs puts into a slot."""
+        """The name of `value`, which the running thread puts into a slot."""
         name = self._name_of(value)
         if name is _UNNAMED:
             name = self._new_name()
             self._names[id(value)] = name, value
         return name
 
-    # What changes the state.
+    # Changes of the state.
 
     def _remember(self, me: int, *answer: Any) -> None:
         self._pasts[me] = hash((self._pasts[me], *answer))
         self._made[me] = 0
 
     def _observe(self, me: int, slot: Any, expected: Any, desired: Any) -> None:
-        """As `Machine.observe`. What is taken for a slot may be none: an error that ends the call."""
+        """As `Machine.observe`. `slot` may not be a slot: an error that ends the call."""
         name = getattr(slot, "_name", _UNNAMED)
         if name is _UNNAMED:
             self._remember(me, "no slot")
@@ -170,10 +173,10 @@ class States:
         else:
             self._remember(me, name, "not changed")
 
-    # What is forgotten.
+    # Forgetting.
 
     def _forgetful(self, function: _Answer) -> _Answer:
-        """`function`, of which nothing is remembered but its answer."""
+        """`function`, of which only the answer is remembered."""
 
         def followed(*args: Any) -> Any:
             if self._seam.scheduler is None or self._machine.namer is None:
@@ -190,7 +193,7 @@ class States:
         return followed
 
     def _repeated(self, attempt: _Answer, restart: int) -> _Answer:
-        """`attempt`, of which nothing is remembered if it is to be repeated, but what it leaves in the edit."""
+        """`attempt`; if it is to be repeated, only what it leaves in the edit is remembered."""
 
         def followed(root: Any, edit: Any) -> Any:
             if self._seam.scheduler is None or self._machine.namer is None:
@@ -220,8 +223,9 @@ class States:
         self._remember(me, "again", *left)
 
     def _left(self, me: int, value: Any) -> Any:
-        """What there is to know of what an attempt has left: its content, or where that may not be all, all that the
-        thread knows."""
+        """What is known of the value that an attempt has left: its content or, if that may not be all, everything that
+        the thread knows.
+        """
         try:
             return _content(value)
         except _Opaque:

@@ -1,5 +1,5 @@
-"""The nodes of a trie as plain values: to tell two executions' results apart, and to hold a trie to the nodes that it
-needs.
+"""The nodes of a trie as plain values, to compare the results of two executions, and to find nodes that a trie does not
+need.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ _fields: dict[type, tuple[str, ...]] = {}
 
 
 def fingerprint(value: Any) -> Any:
-    """All that can be reached from a node, in terms of tuples. Objects without content (generations) are told apart by
-    the order in which they are met.
+    """Everything reachable from a node, as tuples. Objects without content (generations) are numbered in the order in
+    which they are found.
     """
     bare: dict[Any, int] = {}
 
@@ -35,13 +35,13 @@ def fingerprint(value: Any) -> Any:
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """The attributes of a node's class. A dictionary is as good as a class without any."""
+    """The attributes of a node's class. A dictionary counts as a class without any."""
     names = [name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ())]
     return tuple([name for name in names if not name.startswith("__")] + ["_value"] * hasattr(kind, "_value"))
 
 
 def shape(nodes: Any, trie: Any) -> Any:
-    """The kinds of a trie's nodes and where they lie, without values and generations, and L-nodes in no order."""
+    """The kinds of a trie's nodes and their places, without values and generations, and with L-nodes unordered."""
 
     def of(inode: Any) -> Any:
         main = nodes.gcas_read(trie._root, inode)

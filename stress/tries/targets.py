@@ -1,7 +1,6 @@
-"""What `python -m stress run` puts under stress: this distribution's own structures, or workloads of the
-user's.
+"""The targets of `python -m stress run`: this distribution's own structures, or users' workloads.
 
-A structure is imported when it is asked for, so that nothing else depends on it.
+A structure is imported only when it is used, so that nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ __all__ = ["TARGETS", "MapUnderTest", "StoreUnderTest", "SubscriptionsUnderTest"
 
 
 class MapUnderTest:
-    """The calls of the map specification, on a mapping such as `ctrie.Ctrie`. What it does not define goes to
-    the mapping.
+    """The calls of the map specification, on a mapping such as `ctrie.Ctrie`. Calls that are not defined here go to the
+    mapping.
     """
 
     def __init__(self, mapping: Any) -> None:
@@ -42,19 +41,19 @@ class MapUnderTest:
         return tuple(self.mapping.values())
 
     def compute(self, key: Any, amount: int) -> Any:
-        """Add `amount` to what is there."""
+        """Add `amount` to the value."""
         return self.mapping.compute(key, lambda old: (old or 0) + amount)
 
     def get_or_create(self, key: Any, value: Any) -> Any:
-        """Let a factory make `value` if nothing is there."""
+        """With a factory that makes `value` if there is none."""
         return self.mapping.get_or_create(key, lambda: value)
 
     def get_many(self, key: Any) -> Any:
-        """The value of one key, asked for as one of many."""
+        """The value of one key, by a call for many keys."""
         return self.mapping.get_many([key])[0]
 
     def update(self, key: Any, value: Any) -> None:
-        """Store one pair as one of many, which an empty map takes all at once."""
+        """Store one pair by a call for many, which stores them all at once if the map is empty."""
         self.mapping.update([(key, value)])
 
     def readonly_snapshot(self) -> Deferred:
@@ -63,9 +62,7 @@ class MapUnderTest:
         return Deferred(lambda: list(taken.items()))
 
     def snapshot(self) -> Deferred:
-        """A writable snapshot, read later. What is written to a fork of it may show neither in it nor in the
-        mapping.
-        """
+        """A writable snapshot, read later. Changes of a fork of it must not show in the snapshot or in the mapping."""
         taken = self.mapping.snapshot()
 
         def read() -> list[tuple[Any, Any]]:
@@ -92,15 +89,15 @@ class SubscriptionsUnderTest:
         return [(entry.filter, entry.subscriber) for entry in self.trie.entries(topic)]
 
     def deliveries(self, topic: str) -> list[Any]:
-        """Who gets a message, be it once or more often."""
+        """The subscribers that get a message, each as often as it gets it."""
         return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries(topic)))
 
     def match_many(self, topic: str) -> Any:
-        """As `match`, asked for as one of many topics."""
+        """As `match`, by a call for many topics."""
         return self.trie.match_many([topic])[0]
 
     def deliveries_many(self, topic: str) -> list[Any]:
-        """As `deliveries`, asked for as one of many topics."""
+        """As `deliveries`, by a call for many topics."""
         return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries_many([topic])[0]))
 
     def subscriptions(self) -> list[tuple[str, Any]]:
@@ -127,7 +124,7 @@ class TopicsUnderTest:
         return list(self.store.matching(filter))
 
     def snapshot(self) -> Deferred:
-        """A snapshot, read later. What is written to a fork of it may show neither in it nor in the store."""
+        """A snapshot, read later. Changes of a fork of it must not show in the snapshot or in the store."""
         taken = self.store.snapshot()
 
         def read() -> list[tuple[Any, Any]]:
@@ -141,7 +138,7 @@ class TopicsUnderTest:
 
 
 class StoreUnderTest:
-    """The calls of the map specification, on a `subtrie.TopicStore`, and what it finds by filters."""
+    """The calls of the map specification, on a `subtrie.TopicStore`, including its lookups by filter."""
 
     def __init__(self, store: Any) -> None:
         self.trie = store
@@ -150,11 +147,11 @@ class StoreUnderTest:
         return getattr(self.trie, name)
 
     def matching(self, topic: str) -> Any:
-        """The value of a topic, found by a filter that is the topic."""
+        """The value of a topic, looked up with the topic as the filter."""
         return dict(self.trie.matching(topic)).get(topic)
 
     def matching_all(self) -> list[tuple[str, Any]]:
-        """All topics with their values, found by a filter."""
+        """All topics with their values, looked up by a filter."""
         return list(self.trie.matching("#"))
 
     def snapshot(self) -> Deferred:
@@ -164,7 +161,7 @@ class StoreUnderTest:
 
 
 class Key(str):
-    """A key whose hash and equality are Python code, as users' may be: threads can be interrupted there."""
+    """A key whose hash and equality are Python code, like a user's: threads can be interrupted there."""
 
     __slots__ = ()
 
@@ -179,9 +176,8 @@ _KEYS: Final = tuple(map(Key, "abcdef"))
 
 
 def _map_calls(value: Any) -> list[tuple[Any, ...]]:
-    """Every operation of a map on a few keys, with values drawn from `value`; operations on one key are more
-    frequent.
-    """
+    """Every operation of a map on a few keys, with values drawn from `value`. Operations on one key are more
+    frequent."""
     key = one_of(*_KEYS)
     on_key = [
         ("get", key), ("__getitem__", key), ("__contains__", key), ("__setitem__", key, value),
@@ -209,7 +205,7 @@ def _map_workloads() -> list[Workload]:
         return MapUnderTest(ctrie.Ctrie())
 
     def colliding() -> MapUnderTest:
-        """Two full hashes for all keys: everything lies in L-nodes at the bottom of two long paths."""
+        """Only two different hashes for all keys: everything is in L-nodes at the bottom of two long paths."""
         return MapUnderTest(ctrie.Ctrie(hash=lambda key: len(key) and ord(key[0]) % 2))
 
     few, spec = one_of(1, 2, 3), Map()

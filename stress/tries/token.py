@@ -1,8 +1,8 @@
 """Replay tokens: an execution as a short text, to be given to `python -m stress replay`.
 
 A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
-any, and a digest of the source. It begins otherwise if the compiled twin was run, which makes other steps. Where the
-source has changed since, the steps may mean something else, and whoever replays is told.
+any, and a digest of the source. It has another prefix if the compiled twin was run, whose steps differ. If the source
+has changed since, the steps may mean something else, and the replay says so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COMPILED: Final = "c1."
 
 @dataclass(frozen=True)
 class Token:
-    """What a token says."""
+    """The content of a token."""
 
     scenario: Scenario
     order: tuple[int, ...]
@@ -44,10 +44,10 @@ def encode(token: Token) -> str:
 
 
 def decode(text: str) -> Token:
-    """The token that `text` is.
+    """The token that `text` represents.
 
     Raises:
-        TokenError: it is none.
+        TokenError: it is not a token.
     """
     if text.startswith(OBJECT_PREFIX):
         raise TokenError("the object that this token is of is not known here: give it to stress.explore as `replay`")
@@ -67,8 +67,9 @@ def decode(text: str) -> Token:
 
 
 def _tuples(value: Any) -> Any:
-    """What JSON has made lists of. A name is one object wherever it stands, as it was when it was explored: what
-    is looked for by identity first takes other steps else."""
+    """Turn the lists that JSON has made back into tuples. Equal names become one object, as they were when explored:
+    otherwise a search that compares identity first would take other steps.
+    """
     if isinstance(value, str):
         return sys.intern(value)
     return tuple(map(_tuples, value)) if isinstance(value, Sequence) else value
@@ -76,7 +77,7 @@ def _tuples(value: Any) -> Any:
 
 @cache
 def source_digest() -> str:
-    """A digest of the sources that are explored."""
+    """A digest of the explored sources."""
     digest = hashlib.sha256()
     for package in PACKAGES:
         for path in sorted(source_of(package).parent.rglob("*.py")):

@@ -1,5 +1,5 @@
-"""Specification of a topic store: a map whose keys are topics, with a question that a filter asks of all of them at one
-instant, answered by naive scan.
+"""Specification of a topic store: a map whose keys are topics, with a query by filter over all of them at one instant,
+answered by a naive scan.
 """
 
 # ruff: noqa: D102 - the methods are those of Spec, and are explained there

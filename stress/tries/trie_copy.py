@@ -19,14 +19,14 @@ __all__ = ["LEVELS", "Listener", "TrieCopy", "load_copy"]
 
 
 class Listener:
-    """Hears which filters are wanted, as `on_interest` is told. `broken` is what was wrong with that, if anything."""
+    """Receives the notices of `on_interest`: which filters are wanted. `broken` is the fault of a notice, if any."""
 
     def __init__(self) -> None:
         self.wanted: frozenset[str] = frozenset()
         self.broken = ""
 
     def __call__(self, filter: str, wanted: bool) -> None:
-        """Hear of a filter."""
+        """Receive a notice."""
         if wanted == (filter in self.wanted):
             self.broken = f"the listener is told twice in turn that {filter!r} is {'' if wanted else 'not '}wanted"
         self.wanted = self.wanted | {filter} if wanted else self.wanted - {filter}
@@ -53,7 +53,7 @@ class TrieCopy:
         return subject
 
     def empty(self, target: str, **settings: Any) -> Any:
-        """An object with nothing in it. `settings` are those of a subscription trie."""
+        """An empty object. `settings` are those of a subscription trie."""
         if target == "map":
             return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
         subtrie: Any = self.modules["subtrie"]
@@ -64,7 +64,7 @@ class TrieCopy:
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))
 
     def _leave(self, subject: Any, call: Call, after_changes: int) -> None:
-        """Let a thread begin `call` and stop for ever after so many changes of slots."""
+        """Let a thread begin `call` and stop for ever after this number of slot changes."""
         changes = 0
 
         def after(slot: object) -> None:
@@ -88,14 +88,14 @@ class _Stopped(BaseException):
 
 
 LEVELS: Final = 4
-"""Those of the longest path of `HASHES`: more between it and an L-node would only be more of the same."""
+"""The levels of the longest path of `HASHES`: more levels between it and an L-node would add nothing new."""
 
 
 def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = None) -> TrieCopy:
-    """Import a private copy of both packages, with `changes` in the sources, in which names lie on the paths of
-    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. Of a name's hash it reads four levels only, so that to
-    collide is not a matter of eleven, and three threads that do can be explored to the end. All threads remember their
-    answers in one place.
+    """Import a private copy of both packages, with `changes` applied to the sources. Names are on the paths of
+    `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. The copy reads only four levels of a name's hash, so that
+    a collision does not take eleven levels, and three threads with one can be explored to the end. All threads remember
+    their answers in one place.
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}

@@ -15,8 +15,8 @@ __all__ = ["experiment_on", "load_twin"]
 
 
 def load_twin(compiled: bool, ideal: bool = False, order: Any = None, changes: Sequence[Change] = ()) -> TrieCopy:
-    """The compiled twin, which writes each schedule into `order` as it goes, if there is such a buffer; or a copy of
-    the interpreted one with `changes` in it.
+    """The compiled twin, which writes each schedule into the buffer `order` as it goes, if that is given; or a copy of
+    the interpreted twin with `changes` applied.
 
     Raises:
         NotBuilt: there is no compiled twin that can be explored.

@@ -1,8 +1,8 @@
 """The command line: ``python -m subtrie demo | match | tree | export``.
 
-Exit status: 0 all well; 1 some lines of a file were bad, or the demo found a fault; 2 the command could not
-be carried out; 130 interrupted. `match FILTER` has grep's: 0 something was found, 1 nothing, 2 trouble. A reader
-that goes ends the command, quietly and with 0: it has had what it wanted.
+Exit status: 0 success; 1 some lines of a file were bad, or the demo found a fault; 2 the command failed; 130
+interrupted. `match FILTER` has grep's: 0 something was found, 1 nothing, 2 trouble. If the reader of the output goes
+away, the command ends quietly with status 0.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ FILTERS, MESSAGES, THREADS, SEED = 2_000, 1_000_000, 4, 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    :param arguments: the words after the program's name; those of this process by default
+    :param arguments: the words after the program's name; by default those of this process
     :returns: the exit status
-    :raises SystemExit: the arguments make no sense, or help was asked for
+    :raises SystemExit: the arguments are invalid, or help was requested
     """
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has gone: nothing may be written to it any more, not even on exit.
+        # The reader of the output has gone: nothing may be written to it any more, not even on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except (CannotStart, OSError, TopicError) as error:
@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Draws a line for each word, with the subscribers of the filters that end there.",
     )
     _add_subscriptions(tree, required=True)
-    tree.add_argument("--depth", type=_at_least(1), metavar="N", help="draw so many levels, and count what is below")
+    tree.add_argument("--depth", type=_at_least(1), metavar="N", help="draw at most N levels, and count the rest")
     tree.set_defaults(run=_tree)
 
     export = commands.add_parser(
@@ -244,7 +244,7 @@ def _demo_files(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _spark_shown() -> Iterator[SparkSession]:
-    """A Spark session; on a terminal it is said that one is waited for."""
+    """A Spark session; on a terminal, a message is shown until it has started."""
     with ExitStack() as session:
         with waiting("starting Spark"):
             spark = session.enter_context(local_spark())

@@ -1,4 +1,4 @@
-"""The threads of a demonstration: started together, stopped together, and no exception of theirs is lost."""
+"""The threads of a demonstration: started together, stopped together, and none of their exceptions is lost."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from subtrie.cli.steps import Writer
 class Crew:
     """Writers, publishers and the exporter at work on one trie.
 
-    :param halfway: how many messages are matched when the exporter takes its snapshot
-    :param on_stop: also called, from any thread, when all are to stop
-    :ivar writers, publishers, exporter: who is at work
+    :param halfway: the number of matched messages at which the exporter takes its snapshot
+    :param on_stop: also called, from any thread, when all threads are to stop
+    :ivar writers, publishers, exporter: the work of each thread
     :ivar fill_seconds: how long the writers took to fill their slots
     :ivar churn_seconds: how long they renewed them
     """
@@ -45,10 +45,10 @@ class Crew:
         self.fill_seconds = self.churn_seconds = 0.0
 
     def work(self, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Run all threads to the end: the messages are matched and the cut is judged.
+        """Run all threads to the end, when the messages are matched and the cut is judged.
 
-        :param meanwhile: what this thread does while the others work
-        :raises Exception: whatever a thread raised first; the others were stopped
+        :param meanwhile: the work of this thread while the others run
+        :raises Exception: the first exception of any thread; the others were stopped
         """
         with ThreadPoolExecutor(len(self.writers) + len(self.publishers) + 1) as pool:
             try:
@@ -68,7 +68,7 @@ class Crew:
         writer.run(self._trie, self._ready, self._filled)
 
     def _publish(self, publisher: Publisher) -> None:
-        # Without a lock: with a GIL publishers would stand in a line for it, and each match one chunk in a turn that is
+        # Without a lock: with a GIL, publishers would queue for it, and each would match one chunk in a turn that is
         # long enough for many.
         def matched() -> None:
             if self._halfway.is_set():
@@ -103,7 +103,7 @@ class Crew:
 
 
 def _raise_first(futures: Sequence[Future[None]]) -> None:
-    """Raise what a thread raised, if any did; a broken barrier only follows from another thread's error."""
+    """Raise a thread's exception, if any; a broken barrier is only the consequence of another thread's error."""
     errors = [error for future in futures if (error := future.exception()) is not None]
     for error in sorted(errors, key=lambda error: isinstance(error, BrokenBarrierError)):
         raise error

@@ -1,7 +1,8 @@
-"""Judges whether an exported set is a true cut: for each writer exactly a prefix of its operations.
+"""Judges whether an exported set is a true cut: for each writer it contains exactly a prefix of the writer's
+operations.
 
-Spark reduces the exported rows to one `Holding` a writer; `faults` compares each with what `cli_steps` says a
-prefix leaves behind, and with how many operations the writer had completed right before and right after the
+Spark reduces the exported rows to one `Holding` for each writer. `faults` compares each with the result of a prefix
+according to `steps`, and with the numbers of operations that the writer had completed right before and right after the
 snapshot was taken.
 """
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 STEP_KEY = re.compile(r"writer-(\d+)\tstep-(\d+)")
-"""The key of a step in an exported set. No subscriber from a user's file looks like it: they hold no tab."""
+"""The key of a step in an exported set. No subscriber from a user's file is equal to it: they contain no tab."""
 
 
 def step_key(subscriber: Step | str) -> str:
@@ -29,13 +30,13 @@ def step_key(subscriber: Step | str) -> str:
 
 
 class Holding(NamedTuple):
-    """What a cut holds of one writer.
+    """The rows of one writer in a cut.
 
-    :param rows: how many subscriptions
+    :param rows: how many subscriptions there are
     :param distinct: how many different steps they belong to
     :param first: the lowest step
     :param last: the highest step
-    :param misplaced: how many are on a filter that is not their step's
+    :param misplaced: how many are on a filter that is not that of their step
     """
 
     rows: int
@@ -45,7 +46,7 @@ class Holding(NamedTuple):
     misplaced: int
 
     def operations(self, slots: int) -> int | None:
-        """The number of operations after which the writer holds exactly this, or None: it never does."""
+        """The number of operations after which the writer has exactly these rows, or None: there is none."""
         unbroken = self.rows == self.distinct == self.last - self.first + 1
         return operations_behind(self.first, self.rows, slots) if unbroken and not self.misplaced else None
 
@@ -56,12 +57,12 @@ NOTHING = Holding(rows=0, distinct=0, first=0, last=-1, misplaced=0)
 def faults(
     holdings: Mapping[int, Holding], slots: Sequence[int], before: Sequence[int], after: Sequence[int]
 ) -> list[str]:
-    """What keeps a cut from being consistent; an empty list when it is.
+    """The reasons why a cut is not consistent; an empty list if it is.
 
-    :param holdings: what the cut holds of each writer that it holds anything of
+    :param holdings: for each writer in the cut, its rows there
     :param slots: each writer's number of slots
-    :param before: the operations that each writer had completed before the snapshot was asked for
-    :param after: the same once the snapshot had been handed out
+    :param before: the operations that each writer had completed before the snapshot was requested
+    :param after: the same, once the snapshot was returned
     """
     found = [f"there is no writer {writer}" for writer in holdings if not 0 <= writer < len(slots)]
     for writer, bounds in enumerate(zip(slots, before, after, strict=True)):
@@ -84,7 +85,7 @@ def _fault(held: Holding, slots: int, before: int, after: int) -> str | None:
 
 
 def holdings_in_spark(frame: DataFrame, writers: Sequence[Writer]) -> dict[int, Holding]:
-    """Let Spark reduce an exported set to what it holds of each writer."""
+    """Let Spark reduce an exported set to the holdings of the writers."""
     from pyspark.sql import functions as F
 
     slots = F.get(F.array(*(F.lit(writer.slots) for writer in writers)), F.col("writer"))
@@ -104,7 +105,7 @@ def holdings_in_spark(frame: DataFrame, writers: Sequence[Writer]) -> dict[int, 
 
 
 def standing_faults(frame: DataFrame, standing: DataFrame) -> list[str]:
-    """Check the subscriptions that no writer touches: the cut must hold all of them and no others.
+    """Check the subscriptions that no writer touches: the cut must contain all of them and no others.
 
     :param frame: the exported set
     :param standing: the subscriptions expected, with columns ``filter`` and ``subscriber``

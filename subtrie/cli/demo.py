@@ -1,9 +1,9 @@
 """The demonstration: writers and publishers at work on one trie, and one instant of it in Spark.
 
-Half of the threads are writers, which subscribe and unsubscribe through numbered steps without pause; the
-others publish. When half of the messages are matched, a snapshot is taken and exported to Spark while
-everybody goes on, and Spark checks that it holds of each writer exactly a prefix of its operations. Every
-publisher checks each of its matches against what was subscribed at all times.
+Half of the threads are writers, which subscribe and unsubscribe in numbered steps without pause; the others publish.
+When half of the messages are matched, a snapshot is taken and exported to Spark while all threads continue. Spark
+checks that it contains, for each writer, exactly a prefix of its operations. Every publisher checks each of its matches
+against the subscriptions that existed all the time.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PORTION = 64
-"""Topics of a file that a publisher takes at a time."""
+"""The number of topics of a file that a publisher takes at a time."""
 Show = Callable[[Watch], AbstractContextManager[object]]
-"""Shows what is watched, for as long as its context lasts."""
+"""Shows the watch for as long as its context lasts."""
 SAMPLE = 1_000
-"""Topics of a file that Spark is asked about."""
+"""The number of topics of a file about which Spark is asked."""
 
 
 class Outcome(NamedTuple):
-    """A finished demonstration: who worked, for how long, and what the export showed."""
+    """A finished demonstration: its threads, its duration, and the results of the export."""
 
     trie: SubscriptionTrie
     writers: list[Writer]
@@ -62,13 +62,13 @@ def run_workload(
 ) -> Outcome:
     """Demonstrate the OpenAMQ matching test.
 
-    :param spark: where the cut is exported to
-    :param show: shows what goes on
+    :param spark: the session to which the cut is exported
+    :param show: shows the progress
     :param threads: writers and publishers together, at least 2
     :param messages: messages that all publishers together match
-    :param until_judged: match on beyond them, until Spark has judged the cut
+    :param until_judged: continue to match after that, until Spark has judged the cut
     :param filters: subscriptions held at a time
-    :param seed: makes the workload and the messages; the interleaving of the threads is the machine's own
+    :param seed: determines the workload and the messages; the interleaving of the threads is up to the machine
     """
     trie = SubscriptionTrie()
     workload = openamq(filters, seed)
@@ -96,12 +96,11 @@ def run_files(
 ) -> Outcome:
     """Demonstrate a user's own subscriptions and topics.
 
-    The subscriptions stay as they are, and the writers add their own to the same filters and take them away
-    again. The publishers match every topic once; the subscribers that it has among the user's are written in
-    the order of the topics.
+    The subscriptions stay as they are. The writers add their own to the same filters and remove them again. The
+    publishers match every topic once. The user's subscribers of each topic are written in the order of the topics.
 
-    :param spark: where the cut is exported to
-    :param show: shows what goes on
+    :param spark: the session to which the cut is exported
+    :param show: shows the progress
     :param threads: writers and publishers together, at least 2
     :param trie: the user's subscriptions, all subscribers being strings
     :param topics: the topics; bad ones are reported
@@ -119,7 +118,7 @@ def run_files(
 
 
 def _watched(crew: Crew, show: Show, messages: int | None, meanwhile: Callable[[], object] = lambda: None) -> Watch:
-    """Let the crew work, and then ask Spark."""
+    """Let the crew work, and then query Spark."""
     with Watch(crew, messages) as watch, show(watch):
         crew.work(meanwhile)
         crew.exporter.ask()

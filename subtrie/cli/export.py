@@ -1,4 +1,4 @@
-"""The exporter thread: takes a snapshot in the middle of everything, and asks Spark about it."""
+"""The exporter thread: takes a snapshot while the other threads work, and queries Spark about it."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TOP = 5
-"""Rows shown of a query's answer."""
+"""The number of rows shown of a query's answer."""
 
 
 class Exporter:
-    """Takes, exports and judges one cut; when the others are done, it can be asked about.
+    """Takes, exports and judges one cut. When the other threads are done, it can query the cut.
 
     :param spark: the session to export to
     :param standing: a snapshot of the subscriptions that no writer touches
-    :param topics: gives the topics to ask Spark about
+    :param topics: returns the topics about which Spark is asked
     :ivar rows: rows of the exported set, as Spark counts them
-    :ivar faults: what keeps the cut from being consistent
+    :ivar faults: the reasons why the cut is not consistent
     :ivar snapshot_us: how long the snapshot call took, in microseconds
     :ivar messages_meanwhile: messages that were matched between the snapshot call and Spark's verdict on the
         cut
-    :ivar judged: is set when Spark has judged the cut, or cannot any more
-    :ivar moments: what has been come to, each with its time on the clock of `time.perf_counter`
-    :ivar top_filters: the filters with the most subscribers, and how many
-    :ivar top_topics: the topics with the most subscribers, and how many
+    :ivar judged: set when Spark has judged the cut, or can no longer do so
+    :ivar moments: the milestones reached, each with its time on the clock of `time.perf_counter`
+    :ivar top_filters: the filters with the most subscribers, and their numbers
+    :ivar top_topics: the topics with the most subscribers, and their numbers
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Exporter:
         self._exported: tuple[SubscriptionTrie, DataFrame]
 
     def run(self, trie: SubscriptionTrie, halfway: Event) -> None:
-        """Take the cut, export and judge it once the publishers are ``halfway``, unless stopped before."""
+        """Take, export and judge the cut once the publishers are ``halfway``, unless stopped before."""
         halfway.wait()
         try:
             if not self.stopping:
@@ -84,7 +84,7 @@ class Exporter:
         self._exported = cut, frame
 
     def ask(self) -> None:
-        """Ask Spark what a person would want to know of the exported set."""
+        """Ask Spark the questions that a person would have about the exported set."""
         import pyarrow as pa
 
         from snapshot import match_spark
@@ -119,7 +119,7 @@ class Exporter:
         ]
 
     def _of_people(self, frame: DataFrame) -> DataFrame:
-        """Without the demo's own subscriptions, where there are others."""
+        """The frame without the demo's own subscriptions, if there are others."""
         return frame.where(~is_step()) if len(self._standing) else frame
 
 

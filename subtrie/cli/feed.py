@@ -1,4 +1,4 @@
-"""Topics handed out to threads in portions, whose answers are written in the order of the portions."""
+"""Hands out topics to threads in portions; the answers are written in the order of the portions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Portion = list[tuple[int, str]]
 
 
 class Feed:
-    """One thread offers portions of topics, others take them and put their answers.
+    """One thread offers portions of topics, the others take them and put their answers.
 
-    :param out: where the answers go
-    :param limit: how many offered portions may wait for somebody to take them
+    :param out: receives the answers
+    :param limit: the most offered portions that may wait to be taken
     """
 
     def __init__(self, out: BinaryIO, limit: int) -> None:
@@ -28,7 +28,7 @@ class Feed:
         self._closed = False
 
     def offer(self, portion: Portion) -> bool:
-        """Offer a portion once there is room; False when the feed was closed."""
+        """Offer a portion once there is room; False if the feed was closed."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < self._limit or self._closed)
             self._waiting.append((self._offered, portion))
@@ -37,13 +37,13 @@ class Feed:
             return not self._closed
 
     def end(self) -> None:
-        """Nothing more will be offered."""
+        """Note that nothing more will be offered."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def take(self) -> tuple[int, Portion] | None:
-        """The next portion and its number, once there is one; None at the end or when the feed was closed."""
+        """The next portion and its number, once there is one; None at the end or if the feed was closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._closed)
             if self._closed or not self._waiting:
@@ -52,7 +52,7 @@ class Feed:
             return self._waiting.popleft()
 
     def put(self, number: int, answer: bytes) -> None:
-        """Write the answer to a portion once all before it are written, unless the feed is closed."""
+        """Write the answer to a portion once all earlier ones are written, unless the feed is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._written == number or self._closed)
             if self._closed:
@@ -62,7 +62,7 @@ class Feed:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Give up: whoever waits here goes on at once, and no answer is written any more."""
+        """Give up: threads that wait here continue at once, and no more answers are written."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Topics that a filter matches, as grep finds lines: `python -m subtrie match FILTER [FILE ...]`."""
+"""Finds the topics that a filter matches, as grep finds lines: `python -m subtrie match FILTER [FILE ...]`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ FOUND, NONE, TROUBLE = 0, 1, 2
 
 
 class Shown(NamedTuple):
-    """What is written of the lines that were found."""
+    """What is written about the matching lines."""
 
-    others: bool = False  # the lines that do not match, instead
-    counts: bool = False  # how many there are, instead
-    numbers: bool = False  # each with its number
-    nothing: bool = False  # the exit status says it
+    others: bool = False  # write the lines that do not match, instead
+    counts: bool = False  # write their number, instead
+    numbers: bool = False  # write each with its line number
+    nothing: bool = False  # write nothing: the exit status tells
 
 
 def grep(dialect: Dialect, filter: str, paths: Sequence[str], shown: Shown, out: BinaryIO) -> int:
     """Write the topics in some files that `filter` matches; return grep's exit status.
 
-    A line that is no topic is reported and is trouble, but the rest goes on.
+    A line that is not a topic is reported and counts as trouble, but the others are still searched.
 
-    :raises TopicError: `filter` is no filter
+    :raises TopicError: `filter` is not a filter
     :raises OSError: a file cannot be read
     """
     words = dialect.unshare(dialect.split_filter(filter))[1]
@@ -55,7 +55,7 @@ def grep(dialect: Dialect, filter: str, paths: Sequence[str], shown: Shown, out:
 
 
 def _judged(lines: LineFile, dialect: Dialect, words: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
-    """Yield number and text of every topic, and whether the filter of these words matches it."""
+    """Yield the number and text of every topic, and whether the filter with these words matches it."""
     for number, topic in lines:
         try:
             yield number, topic, dialect.matches(words, dialect.split_topic(topic))

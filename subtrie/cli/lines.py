@@ -1,4 +1,4 @@
-"""Users' files, line by line: a bad line is reported with file, line and reason, and the rest goes on."""
+"""Users' files, line by line. A bad line is reported with file, line and reason, and the others are still processed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BadLines:
 
 
 class LineFile:
-    """An open file of lines, and the name that its bad lines are reported under."""
+    """An open file of lines, with the name under which its bad lines are reported."""
 
     def __init__(self, name: str, stream: BinaryIO, bad: BadLines) -> None:
         self._name = name
@@ -43,7 +43,7 @@ class LineFile:
         self._bad = bad
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
-        """The lines that can be decoded, each with its number and without its end."""
+        """The lines that can be decoded, each with its number and without its line end."""
         number = 0
         while raw := self._stream.readline(MAX_LINE_BYTES + 1):
             number += 1
@@ -82,7 +82,7 @@ def open_lines(path: str, bad: BadLines) -> Iterator[LineFile]:
 
 
 def standard_output() -> BinaryIO:
-    """Where the matches go, as bytes.
+    """The stream for the matches, as bytes.
 
     :raises OSError: it is closed
     """
@@ -90,15 +90,15 @@ def standard_output() -> BinaryIO:
 
 
 def _bytes_of(stream: TextIO | None, name: str) -> BinaryIO:
-    """The bytes under ``stream``; Python has None for one that was closed when it started."""
+    """The binary stream under `stream`, which is None if it was closed when Python started."""
     if stream is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
     return stream.buffer
 
 
 def subscribe_lines(trie: SubscriptionTrie, lines: LineFile, advance: Callable[[int], None]) -> None:
-    """Subscribe every line, which is `filter<TAB>subscriber`, with a JSON object of options after another tab if there
-    are any, or a JSON object of filter, subscriber and options."""
+    """Subscribe every line. A line is `filter<TAB>subscriber`, optionally with another tab and a JSON object of
+    options; or a JSON object of filter, subscriber and options."""
     for number, line in lines:
         advance(1)
         try:
@@ -132,7 +132,8 @@ def _json_object(text: str, what: str) -> dict[str, Any]:
 
 
 def topic_lines(lines: LineFile) -> Iterator[tuple[int, str]]:
-    """The topics, one a line, with their numbers; what the dialect refuses shows when they are matched."""
+    """The topics, one on each line, with their numbers. Topics that the dialect refuses are found when they are
+    matched."""
     for number, topic in lines:
         if "\t" in topic:
             lines.refuse(number, f"a tab in the topic {reprlib.repr(topic)}")
@@ -143,7 +144,7 @@ def topic_lines(lines: LineFile) -> Iterator[tuple[int, str]]:
 def match_lines(trie: SubscriptionTrie, lines: LineFile, topics: Iterable[tuple[int, str]]) -> Iterator[str]:
     """The matches of some `topic_lines` as text, topic by topic: sorted ``topic<TAB>subscriber`` lines.
 
-    Subscribers that no file named, which are not strings, are left out.
+    Subscribers that are not strings, and so do not come from a file, are left out.
     """
     for number, topic in topics:
         try:

@@ -1,4 +1,4 @@
-"""The demonstration as a page of HTML: what happened when, what was measured, what Spark says. It needs no network."""
+"""The demonstration as an HTML page: the events, the measurements, and Spark's answers. It needs no network."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def require_place(path: Path) -> None:
 
 
 def write_page(path: Path, outcome: Outcome, about: str) -> None:
-    """Write the page of a finished demonstration, in one piece or not at all.
+    """Write the page of a finished demonstration, completely or not at all.
 
     :param about: what was demonstrated, in a sentence
     """

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, nothing elsewhere; drawn by rich, and left out where rich is not installed."""
+"""Progress bars on a terminal, nothing elsewhere. They are drawn by rich, and omitted if rich is not installed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 Advance = Callable[[int], None]
 AddBar = Callable[[str, int | None], Advance]
-"""Adds a bar with a description and a total (None: unknown) and gives the function that advances it."""
+"""Adds a bar with a description and a total (None: unknown) and returns the function that advances it."""
 
 
 @contextmanager
 def progress_bars(*, shown: bool = True) -> Iterator[AddBar]:
-    """Bars on standard error for as long as the context lasts; may be advanced from any thread.
+    """Show bars on standard error for as long as the context lasts; any thread may advance them.
 
-    :param shown: False where they would be drawn over other output
+    :param shown: False if they would be drawn over other output
     """
     try:
         from rich.console import Console

@@ -1,4 +1,4 @@
-"""Publisher threads: each matches its own share of the messages and counts what it finds."""
+"""Publisher threads: each matches its share of the messages and counts the results."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from subtrie.cli.lines import LineFile, match_lines
 from subtrie.cli.workload import Workload
 
 CHUNK = 100
-"""Messages matched between two looks at the clock."""
+"""Messages matched between two readings of the clock."""
 PAUSE = 0.005
-"""Seconds between two chunks at an easy pace."""
+"""Seconds between two chunks at a slow pace."""
 
 
 class Publisher:
-    """What every publisher counts.
+    """The counters of every publisher.
 
     :ivar messages: messages matched so far
     :ivar matches: subscribers found for them
     :ivar checked: messages whose number of subscribers could be checked
-    :ivar wrong: those of them whose number cannot have been right at any instant
+    :ivar wrong: checked messages whose number cannot have been right at any instant
     :ivar seconds: time spent on matching
     :ivar stopping: set by another thread to end `run` early
     """
@@ -45,11 +45,11 @@ class Publisher:
 class MessagePublisher(Publisher):
     """Matches messages drawn from the topics of a workload.
 
-    Each writer renews its subscriptions one at a time, the new one before the old one goes, so that at every
-    instant a topic has the workload's number of matches, or up to one more a writer.
+    Each writer renews its subscriptions one at a time, and adds the new one before it removes the old one. So at every
+    instant a topic has the workload's number of matches, or up to one more for each writer.
 
     :param messages: how many to match
-    :param until: goes on beyond them until this is set, if given, at an easy pace: with a GIL, a thread that waits for
+    :param until: if given, continue after that until it is set, at a slow pace: with a GIL, the thread that waits for
         Spark's answers has to wait for its turn at each of them
     """
 
@@ -90,7 +90,7 @@ class MessagePublisher(Publisher):
 
 
 class FilePublisher(Publisher):
-    """Matches topics from a file, and hands over the subscribers that a file named."""
+    """Matches topics from a file, and passes on the subscribers that come from a file."""
 
     def __init__(self, feed: Feed, lines: LineFile) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class FilePublisher(Publisher):
         self._lines = lines
 
     def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier, matched: Callable[[], None]) -> None:
-        """Match portions of the feed until there are no more."""
+        """Match portions of the feed until none is left."""
         ready.wait()
         filled.wait()
         while (taken := self._feed.take()) is not None:
@@ -113,5 +113,5 @@ class FilePublisher(Publisher):
 
 
 def _own_copy(topic: str) -> str:
-    """A string of the calling thread's own: free-threaded Python is slower with those of other threads."""
+    """A copy of the string made by the calling thread: free-threaded Python is slower with strings of other threads."""
     return "".join(list(topic))

@@ -1,4 +1,4 @@
-"""The table that ends a demonstration."""
+"""The table at the end of a demonstration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from subtrie.cli.demo import Outcome
 
 
 def report(outcome: Outcome) -> Iterator[str]:
-    """The lines of the table: what was measured, the verdict on the cut, and what Spark answered."""
+    """The lines of the table: the measurements, the verdict on the cut, and Spark's answers."""
     table = rows(outcome)
     width = max(len(name) for name, _ in table)
     yield from (f"{name:<{width}}  {value}" for name, value in table)
@@ -18,7 +18,7 @@ def report(outcome: Outcome) -> Iterator[str]:
 
 
 def rows(outcome: Outcome) -> list[tuple[str, str]]:
-    """Return what was measured, and the verdict: names and values."""
+    """Return the measurements and the verdict: names and values."""
     return [*_writing(outcome), *_publishing(outcome), *_exporting(outcome)]
 
 

@@ -1,4 +1,4 @@
-"""A local Spark session for the command line: looks for Java first, keeps Spark's log off the terminal."""
+"""A local Spark session for the command line. It looks for Java first, and keeps Spark's log off the terminal."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ INSTALL_JAVA = (
 )
 INSTALL_SPARK = "Spark and Arrow are not installed: pip install 'subtrie[spark]'"
 SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""Options of Java for a session of seconds: half the processor time, since it compiles fast and not well."""
+"""Java options for a session of seconds: half the processor time, since Java compiles quickly instead of well."""
 LOG_TAIL = 2_000
-"""Characters of Spark's log that are shown when Spark does not start."""
+"""Characters of Spark's log that are shown if Spark does not start."""
 
 
 class CannotStart(Exception):
-    """Something that the command needs is missing; the message says what to install."""
+    """A requirement of the command is missing; the message says what to install."""
 
 
 @contextmanager
 def local_spark(threads: int = 2) -> Iterator[SparkSession]:
-    """A Spark session on this machine and no network, stopped at the end.
+    """A Spark session on this machine, without network, stopped at the end.
 
     :param threads: how many tasks run at a time
     :raises CannotStart: Java or pyspark is missing, or Spark did not start
@@ -62,9 +62,9 @@ def _started(threads: int, log: IO[str]) -> SparkSession:
     except ImportError as missing:
         raise CannotStart(f"{INSTALL_SPARK} ({missing})") from missing
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # What goes wrong in a call to Java is raised; that it is logged as well would only spoil the terminal.
+    # An error in a call to Java is raised; a log entry as well would only spoil the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
-    # Every pandas that leaves a free-threaded interpreter's GIL off is one that Spark warns about.
+    # Spark warns about every version of pandas that leaves a free-threaded interpreter's GIL off.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     conf = (
         SparkConf()
@@ -92,10 +92,10 @@ def _started(threads: int, log: IO[str]) -> SparkSession:
 
 @contextmanager
 def _interrupt_held_back() -> Iterator[None]:
-    """Let the first Ctrl-C wait until the end; a second one does not.
+    """Delay the first Ctrl-C until the end; a second one is not delayed.
 
-    Interrupted while it starts Java, pyspark takes the folder away in which Java is to say that it is there, and
-    Java then runs for ever. Once it has said so, it ends with this process.
+    If pyspark is interrupted while it starts Java, it removes the folder in which Java reports that it has started.
+    Java then runs for ever. Once it has reported, it ends with this process.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -118,7 +118,7 @@ def _interrupt_held_back() -> Iterator[None]:
 
 
 def require_java() -> None:
-    """Find Java as Spark does.
+    """Find Java in the way that Spark does.
 
     :raises CannotStart: there is none, or it is too old
     """

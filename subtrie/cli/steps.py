@@ -1,10 +1,10 @@
-"""Writers that work through numbered steps, so that what a cut holds of one tells how far it had come.
+"""Writers that work through numbered steps, so that the rows of a writer in a cut tell how far it had come.
 
-A writer owns some slots, each of them a filter. Step ``s`` subscribes subscriber ``(writer, s)`` to the
-filter of slot ``s % slots``. The first ``slots`` operations are the steps that fill the slots; from then on
-operations come in pairs, step ``s`` and then the unsubscription of step ``s - slots`` from the same filter.
-So every filled slot has a subscriber at every instant, the set does not grow, and after ``n`` operations a
-writer holds one unbroken range of steps that no other ``n`` leaves behind::
+A writer owns some slots, each of them a filter. Step ``s`` subscribes subscriber ``(writer, s)`` to the filter of slot
+``s % slots``. The first ``slots`` operations are the steps that fill the slots. After that, operations come in pairs:
+step ``s``, and then the unsubscription of step ``s - slots`` from the same filter. So every filled slot has a
+subscriber at every instant, the set does not grow, and after ``n`` operations a writer holds one unbroken range of
+steps, different for every ``n``::
 
     slots = 3     operations    1  2  3   4    5    6    7
                   steps held    0  01 012 0123 123  1234 234
@@ -22,7 +22,7 @@ Step = tuple[int, int]
 
 
 def held_after(operations: int, slots: int) -> range:
-    """The steps that a writer holds after so many operations."""
+    """The steps that a writer holds after this number of operations."""
     if operations <= slots:
         return range(operations)
     pairs, half = divmod(operations - slots, 2)
@@ -30,7 +30,7 @@ def held_after(operations: int, slots: int) -> range:
 
 
 def operations_behind(first: int, count: int, slots: int) -> int | None:
-    """After how many operations a writer holds ``count`` steps from ``first`` on; None if it never does.
+    """The number of operations after which a writer holds ``count`` steps from ``first`` on; None if there is none.
 
     >>> operations_behind(first=1, count=4, slots=3)
     6
@@ -42,10 +42,10 @@ def operations_behind(first: int, count: int, slots: int) -> int | None:
 
 
 class Writer:
-    """One writer thread's work.
+    """The work of one writer thread.
 
-    :ivar completed: operations done; those of the writer's own thread that another reads here are done for
-        certain, and at most one more has begun
+    :ivar completed: operations done. If another thread reads it, at least so many operations of the writer are done,
+        and at most one more has begun
     :ivar stopping: set by another thread to end `run`
     """
 
@@ -61,9 +61,9 @@ class Writer:
         return len(self.filters)
 
     def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier) -> None:
-        """Fill the slots once all are ``ready``; once all are ``filled``, renew them until told to stop.
+        """Fill the slots once all are ``ready``. Once all are ``filled``, renew them until stopped.
 
-        :raises RuntimeError: the trie denied a subscription or an unsubscription that must have succeeded
+        :raises RuntimeError: the trie refused a subscription or an unsubscription that must succeed
         """
         ready.wait()
         for step in range(self.slots):

@@ -1,4 +1,4 @@
-"""A trie drawn as text: `python -m subtrie tree`."""
+"""Draws a trie as text: `python -m subtrie tree`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _MOST_NAMED = 8
 
 
 class _Node:
-    """A word, or the filters' common beginning: who is subscribed to what ends here, and the words that follow."""
+    """A word, or the common beginning of the filters: the subscribers of the filter that ends here, and the next
+    words."""
 
     def __init__(self) -> None:
         self.subscribers: list[str] = []
         self.words: dict[str, _Node] = {}
 
     def size(self) -> int:
-        """Return the number of subscriptions from here on."""
+        """Return the number of subscriptions at this node and below."""
         total, nodes = 0, [self]
         while nodes:
             node = nodes.pop()
@@ -30,8 +31,8 @@ class _Node:
 
 
 def tree_lines(trie: SubscriptionTrie, depth: int | None = None) -> Iterator[str]:
-    """Yield a drawing of the subscriptions of one instant, a line for each word, with the subscribers of the filters
-    that end there. Words deeper than `depth` are counted only."""
+    """Yield a drawing of the subscriptions of one instant, one line for each word, with the subscribers of the filters
+    that end there. Words below `depth` are only counted."""
     root = _Node()
     for filter, subscriber, options in trie.subscriptions():
         node = root
@@ -52,7 +53,7 @@ def tree_lines(trie: SubscriptionTrie, depth: int | None = None) -> Iterator[str
 
 
 def _below(node: _Node, lead: str, level: int = 1) -> list[tuple[str, _Node, str, bool, int]]:
-    """Return what follows a node, the last first."""
+    """Return the nodes below a node, the last first."""
     words = sorted(node.words.items(), reverse=True)
     return [(word, child, lead, at == 0, level) for at, (word, child) in enumerate(words)]
 

@@ -1,4 +1,4 @@
-"""The demonstration on a terminal while it runs: rates, the snapshot, what Spark says; drawn by rich."""
+"""The demonstration on a terminal while it runs: rates, the snapshot, Spark's answers; drawn by rich."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REFRESHES = 8
 
 @contextmanager
 def terminal_view(watch: Watch, *, shown: bool = True) -> Iterator[None]:
-    """Draw what is watched on standard error, until the context ends and takes the drawing away.
+    """Draw the watch on standard error until the context ends, which removes the drawing.
 
-    :param shown: False where it would be drawn over other output
+    :param shown: False if it would be drawn over other output
     """
     console = _terminal() if shown else None
     if console is None:
@@ -35,7 +35,7 @@ def terminal_view(watch: Watch, *, shown: bool = True) -> Iterator[None]:
 
 @contextmanager
 def waiting(for_what: str) -> Iterator[None]:
-    """Say on a terminal what is waited for, as long as the context lasts."""
+    """Show on a terminal what the command is waiting for, as long as the context lasts."""
     console = _terminal()
     if console is None:
         yield
@@ -45,7 +45,7 @@ def waiting(for_what: str) -> Iterator[None]:
 
 
 def _terminal() -> Console | None:
-    """Standard error, if it is a terminal and rich is there to draw on it."""
+    """Standard error, if it is a terminal and rich is installed."""
     try:
         from rich.console import Console
     except ImportError:
@@ -56,7 +56,7 @@ def _terminal() -> Console | None:
 
 
 def drawn(watch: Watch) -> RenderableType:
-    """Return what there is to see now."""
+    """Return the present drawing."""
     from rich.console import Group
     from rich.panel import Panel
     from rich.progress_bar import ProgressBar
@@ -85,7 +85,7 @@ def drawn(watch: Watch) -> RenderableType:
 
 
 def curve(values: Sequence[float]) -> str:
-    """Return the last values as blocks of a height in proportion to the greatest of all."""
+    """Return the last values as blocks whose heights are proportional to the greatest value of all."""
     greatest = max(values, default=0) or 1
     return "".join(_LEVELS[min(int(value / greatest * len(_LEVELS)), len(_LEVELS) - 1)] for value in values[-_WIDTH:])
 

@@ -1,7 +1,7 @@
-"""What is watched while a demonstration runs: the counters of its threads, ten times a second.
+"""Watches a demonstration while it runs: reads the counters of its threads, ten times a second.
 
-The counters are read as they stand, by a thread that changes none of them: a sample is a look at threads that go on
-meanwhile, and no cut of them. Spark's verdict is about a snapshot, and needs none of this.
+The counters are read by a thread that changes none of them, while the others continue. So a sample is not a cut of the
+threads. Spark's verdict is about a snapshot, and does not depend on samples.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ INTERVAL = 0.1
 
 
 class Sample(NamedTuple):
-    """What had been done when somebody looked: messages matched, subscribers found, subscriptions made and ended."""
+    """The counters at one time: messages matched, subscribers found, subscriptions made and ended."""
 
     seconds: float
     messages: int
@@ -27,7 +27,7 @@ class Sample(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """What was done in a second, between two samples; `seconds` is the later one's."""
+    """The rates per second between two samples; `seconds` is the time of the later one."""
 
     seconds: float
     messages: float
@@ -38,7 +38,7 @@ class Rates(NamedTuple):
 class Watch:
     """Samples of a crew at work, for as long as the context lasts.
 
-    :param total: how many messages there are, if that is known
+    :param total: the number of messages, if that is known
     :ivar samples: the samples so far, which another thread may read
     """
 
@@ -73,11 +73,11 @@ class Watch:
         )
 
     def moments(self) -> list[tuple[float, str]]:
-        """What the exporter has come to, and after how many seconds each."""
+        """The milestones that the exporter has reached, each with its time in seconds."""
         return [(at - self._began, what) for at, what in self.crew.exporter.moments]
 
     def rates(self) -> list[Rates]:
-        """What was done in a second, for each two samples that follow each other."""
+        """The rates per second, for each two consecutive samples."""
         return [
             Rates(later.seconds, *((now - then) / (later.seconds - earlier.seconds) for then, now in counts))
             for earlier, later in pairwise(list(self.samples))

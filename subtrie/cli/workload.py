@@ -19,7 +19,7 @@ TABLES = (
 )
 TOPICS = 2_000
 WILD = 8 / 15
-"""Chance of a filter's word to be ``*``: the product of WILD + (1 - WILD) / n, for n words a table, is
+"""The probability that a filter's word is ``*``: the product of WILD + (1 - WILD) / n, for n words in a table, is
 0.0858."""
 ROLLED = 1 / 2
 """Chance of a filter's last wildcards to be written as one ``#``, which matches the same topics."""
@@ -28,7 +28,7 @@ Words = tuple[str, ...]
 
 
 class Workload(NamedTuple):
-    """Filters, topics, and for each topic how many of the filters match it, counted without any trie."""
+    """Filters, topics, and for each topic the number of filters that match it, counted without any trie."""
 
     filters: list[str]
     topics: list[str]
@@ -59,7 +59,7 @@ def _text(pattern: Words, chance: random.Random) -> str:
 
 
 def matching_counts(patterns: Sequence[Words], topics: Sequence[Words]) -> list[int]:
-    """How many patterns match each topic; all have five words, ``*`` being the only wildcard.
+    """The number of patterns that match each topic. All have five words, and ``*`` is the only wildcard.
 
     One bitmap of patterns for each position and word: a topic's matches are the AND of five.
     """

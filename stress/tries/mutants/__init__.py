@@ -1,5 +1,5 @@
-"""Mutants: faults put into our own source, one at a time, to see which tests would notice.
+"""Mutants: faults put into our own source, one at a time, to see which tests notice them.
 
-A suite that notices nothing wrong is worth as much as the faults that it would have noticed. Each mutant is a small
-change of the source, in a private copy of the packages; `catalogue` has them all, `layers` what is to catch them.
+A suite that finds no fault is worth as much as the faults that it would find. Each mutant is a small change of the
+source, in a private copy of the packages. `catalogue` has them all, `layers` the tests that should catch them.
 """

@@ -1,5 +1,5 @@
-"""Linearizability by trying every order of the operations: too slow for anything but small histories, and too plain to
-be wrong. It is what mutants of the checker are held to.
+"""Linearizability by trying every order of the operations: only for small histories, since it is slow, but too simple
+to be wrong. Mutants of the checker are compared with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["histories", "linearizable"]
 
 
 def linearizable(operations: Sequence[Any], spec: Any) -> bool:
-    """Whether some order respects real time and is what `spec` allows. Pending operations may be left out."""
+    """Whether some order respects real time and is allowed by `spec`. Pending operations may be left out."""
     pending = [each for each in operations if each.returned is None]
     completed = [each for each in operations if each.returned is not None]
     chosen = chain.from_iterable(combinations(pending, size) for size in range(len(pending) + 1))
@@ -36,8 +36,8 @@ def _allowed(order: Sequence[Any], spec: Any) -> bool:
 
 
 def histories(random: Random, operation: Any, unseen: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Small histories of registers, a queue, a stack and a set in turn, some right, some wrong, for ever: calls of two
-    or three threads, with ties, and some pending at the end. `operation` makes one.
+    """Small histories of registers, a queue, a stack and a set in turn, some right, some wrong, without end: calls of
+    two or three threads, with equal times, and some pending at the end. `operation` makes one.
     """
     while True:
         for of, called in _KINDS.items():
@@ -76,12 +76,12 @@ def _register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
 
 
 def _queue_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """What a queue would say; but one answer may be another one. No value is put in twice."""
+    """The answers of a queue, except that one may be replaced by another. No value is put in twice."""
     return _buffer_calls(random, intervals, "enqueue", "dequeue", 0)
 
 
 def _stack_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """The same of a stack."""
+    """The same for a stack."""
     return _buffer_calls(random, intervals, "push", "pop", -1)
 
 
@@ -105,7 +105,7 @@ def _buffer_calls(random: Random, intervals: list[_Interval], put: str, get: str
 
 
 def _set_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """What a set would say; but one answer may be another one. No member is added twice."""
+    """The answers of a set, except that one may be replaced by another. No member is added twice."""
     found: list[_Told] = [(random.choice(("add", "add", "discard", "contains", "len")), (), None) for _ in intervals]
     content: set[int] = set()
     for number in _in_some_order(random, intervals):
@@ -124,7 +124,7 @@ def _set_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
 
 
 def _unique_register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """What a register would say into which no value is written twice; but one answer may be another one."""
+    """The answers of a register, except that one may be replaced by another. No value is written twice."""
     found: list[_Told] = []
     order = _in_some_order(random, intervals)
     told: dict[int, _Told] = {}

@@ -1,4 +1,4 @@
-"""The catalogue: what is changed in each mutant, and what stands in its place.
+"""The catalogue: the change of the source that makes each mutant.
 
 Most are faults that other implementations had. A text that no longer occurs is an error: the mutant must follow the
 source.
@@ -17,9 +17,9 @@ __all__ = ["MUTANTS", "Mutant", "find"]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault, by name. `of` is what it is a fault of: "map", "subscriptions", "checker" or "reclaimer"; `edits` are
-    (module or file, text, text instead). `starts` are those that it needs, if others would only waste time; `shown_by`
-    is a scenario, as start and calls, for those that chance takes long to find.
+    """A fault, by name. `of` is the part that it is in: "map", "subscriptions", "checker" or "reclaimer". `edits` are
+    (module or file, text, replacement). `starts` are the starts that it needs, if others would only waste time.
+    `shown_by` is a scenario, as start and calls, if a random search takes long to find the fault.
     """
 
     name: str
@@ -91,7 +91,7 @@ RENEWAL_OF_ALL: Final = """\
         )
         changed = new_cnode(main.bitmap, copies) if isinstance(main, CNode) else new_lnode(copies)
 """
-"""As published: not only what is entered, and what is of the present generation, too."""
+"""The published algorithm: it renews all I-nodes of a C-node, and those of the present generation, too."""
 _COLLISIONS: Final = ("about to collide", "a collision about to shrink")
 
 
@@ -797,8 +797,8 @@ _CHECKER: Final = (
         "        for _, is_return, number in sorted(events):\n",
         "        for _, is_return, number in sorted(events, key=lambda event: event[1:]):\n",
     ),
-    # A wrong order that is read off the times (stress/specs/fifo.py and its like) makes no wrong verdict, but a slow
-    # one: what is told at a glance is searched for all the same, in a narrower object or a shorter history.
+    # A wrong order derived from the times (stress/specs/fifo.py and the like) gives no wrong verdict, only a slow one:
+    # the result of a glance is still searched for, in a narrower object or a shorter history.
     _of_checker(
         "a queue of a known order has any length",
         "specs.buffers",

@@ -1,4 +1,4 @@
-"""The layer that is to catch mutants of the checker: its verdicts on small histories, held to those by brute force."""
+"""The layer that should catch mutants of the checker: its verdicts on small histories, compared with brute force."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _HURRIED: Final = (
     Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, each * len(operations))", "1"),
     Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
 )
-"""With a first turn of one step nothing is decided in it, and all that is done for large histories is done for small.
+"""With a first turn of one step, nothing is decided in that turn, so small histories go through everything that large
+ones do.
 """
 
 _SPECS: Final = {
@@ -31,8 +32,8 @@ _SPECS: Final = {
 
 
 def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
-    """How many histories it took to find one about which a checker with `changes` in it is wrong, and which; or how
-    many there were, and nothing.
+    """The number of histories until one was found that a checker with `changes` judges wrongly, and that history; or
+    the number of all histories, and an empty text.
     """
     judges = [_Judge(changes), _Judge([*changes, *_HURRIED])]
     truth = {of: SPECS[name]() for of, name in _SPECS.items()}
@@ -46,7 +47,7 @@ def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
 
 
 class _Judge:
-    """A private checker with changes in it."""
+    """A private checker with changes applied."""
 
     def __init__(self, changes: Sequence[Change]) -> None:
         modules = import_privately(("stress.checker.check", "stress.specs"), changes=changes)
@@ -56,7 +57,7 @@ class _Judge:
         self._specs = {of: specs.SPECS[name]() for of, name in _SPECS.items()}
 
     def verdict(self, of: str, history: Sequence[Operation]) -> bool | None:
-        """Whether it takes a history for linearizable; None if it cannot tell."""
+        """Whether it judges a history linearizable; None if it cannot tell."""
         unseen, operation = self._history.UNSEEN, self._history.Operation
         told = [operation(*each[:-1], unseen if each.result is UNSEEN else each.result) for each in history]
         try:

@@ -1,8 +1,8 @@
-"""The layers of the suite that are to catch mutants of the tries, the cheapest first.
+"""The layers of the suite that should catch mutants of the tries, the cheapest first.
 
-* *model*: one thread, many calls, on every kind of start; answers, content and structure are held to the
+* *model*: one thread, many calls, on every kind of start. Answers, content and structure are compared with the
   specification.
-* *explore*: few calls in several threads; schedules drawn at random, all schedules with one preemption, and threads
+* *explore*: few calls in several threads: schedules drawn at random, all schedules with one preemption, and threads
   that stop for ever.
 """
 
@@ -39,7 +39,7 @@ _BESIDE_A_MOVE: Final = ((1, 1), (1, 2))
 
 @dataclass(frozen=True)
 class Catch:
-    """Which layer noticed a fault (none: ""), after how many executions, and by what finding, or what else was seen."""
+    """The layer that noticed a fault (none: ""), the number of executions, and the finding or another observation."""
 
     layer: str
     executions: int
@@ -48,7 +48,7 @@ class Catch:
 
 
 def catch(twin: TrieCopy, mutant: Mutant, seed: int, seconds: float) -> Catch:
-    """Let the layers look at a twin that `mutant` is to be in, for so many seconds."""
+    """Run the layers on a twin with `mutant` in it, for at most `seconds`."""
     began = time.monotonic()
     random = Random(f"{seed}/{mutant.of}")
     draw = partial(random_scenario, mutant.of, random, mutant.starts)
@@ -72,7 +72,7 @@ def catch(twin: TrieCopy, mutant: Mutant, seed: int, seconds: float) -> Catch:
 
 
 def _shown(twin: TrieCopy, mutant: Mutant) -> Iterator[Finding | None]:
-    """The scenario that shows the mutant best, if it names one: few do without luck."""
+    """The scenario that shows the mutant best, if it names one: random search finds few faults quickly."""
     if mutant.shown_by:
         yield from bounded(TrieExperiment(twin, Scenario(mutant.of, *mutant.shown_by)), _PREEMPTIONS_SHOWN)
 

@@ -1,7 +1,7 @@
-"""Mutants of what only the compiled twin runs, `.pyx` and headers, and of what only it shows: each is compiled, in a
-copy of the sources and of `build/explored`, and explored in a process of its own.
+"""Mutants of code that only the compiled twin runs, `.pyx` and headers, and mutants that only the compiled twin shows.
+Each is compiled, in a copy of the sources and of `build/explored`, and explored in a separate process.
 
-That takes a minute each, so they are asked for: `python -m stress mutants --compiled`, as `make stress` does.
+That takes a minute each, so they run only on request: `python -m stress mutants --compiled`, as `make stress` does.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = ["REBUILT", "Rebuilt", "can_be_built", "trouble_of"]
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A fault of the compiled twin: `text` of the file at `path` reads `instead`. `shown_by` is the scenario to
-    explore; `ideal`: with a reclaimer that releases as soon as it may.
+    """A fault of the compiled twin: `text` of the file at `path` is replaced by `instead`. `shown_by` is the scenario
+    to explore; `ideal`: with a reclaimer that releases as soon as the rules allow.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Rebuilt:
 
     @property
     def of(self) -> str:
-        """What it is a fault of."""
+        """The part that the fault is in."""
         return "compiled"
 
 
@@ -126,7 +126,7 @@ REBUILT: Final = (
 
 _SAMPLES: Final = 3_000
 _MOST: Final = 40_000
-"""Executions in which a mutant has to be found."""
+"""The number of executions within which a mutant has to be found."""
 _SECONDS: Final = 900
 _COPIED: Final = ("ctrie", "subtrie", "snapshot", "stress", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 
@@ -136,12 +136,12 @@ def _root() -> Path:
 
 
 def can_be_built() -> bool:
-    """Whether the sources are here with what `make explored` builds."""
+    """Whether the sources and the results of `make explored` are present."""
     return (_root() / "setup.py").exists() and (_root() / "build/explored/built").exists()
 
 
 def trouble_of(mutant: Rebuilt | None, scenario: Scenario | None = None, ideal: bool = False) -> tuple[int, str]:
-    """What exploring the mutant shows, empty if nothing, after how many executions. No mutant: the code as it is.
+    """What exploring the mutant shows, empty if nothing, and the number of executions. None: the code as it is.
 
     Raises:
         StaleChange: its text does not occur in the source exactly once.
@@ -188,7 +188,7 @@ def _explored(modules: Path, scenario: Scenario, ideal: bool) -> tuple[int, str]
 
 
 def _main(token: str, ideal: bool) -> None:
-    """In the process: print after how many executions something was found, and what."""
+    """Run in the process: print the number of executions until a finding, and the finding."""
     twin = load_twin(True, ideal)
     count, told = 0, ""
     experiment = experiment_on(twin, decode(token).scenario)

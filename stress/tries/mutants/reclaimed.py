@@ -1,7 +1,7 @@
-"""The layer that is to catch mutants of the reclaimer: real threads, on the C text itself.
+"""The layer that should catch mutants of the reclaimer: real threads, on the C source itself.
 
-`ctrie/c/epoch.h` is compiled by itself, with `reclaimer/harness.c`, so that neither a free-threaded interpreter nor a
-build of the package is needed: a C compiler is all.
+`ctrie/c/epoch.h` is compiled alone, with `reclaimer/harness.c`. So this needs neither a free-threaded interpreter nor a
+build of the package, only a C compiler.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def compiler() -> str | None:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def trouble_of(changes: Sequence[Change]) -> str:
-    """What the threads find wrong with the reclaimer when `changes` are in it; empty if nothing.
+    """The fault that the threads find in the reclaimer with `changes` applied; empty if none.
 
     Raises:
         StaleChange: a change does not fit the source.

@@ -1,6 +1,6 @@
-"""The suite: every mutant before the layers that are to catch it, and the unmutated code before the same layers.
+"""The suite: runs every mutant against the layers that should catch it, and the unmutated code against the same layers.
 
-Mutants share nothing, so several processes take turns at them.
+Mutants share nothing, so several processes divide them among themselves.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _MOST_SECONDS_IN_LOCK: Final = 5.0
 CONTROLS: Final = tuple(
     Mutant("unmutated", of, ()) for of in ("map", "subscriptions", "shares", "topics", "checker", "reclaimer")
 )
-"""What must not be accused."""
+"""Unmutated code, in which no fault may be found."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of a mutant: the `layer` that caught it and how it was seen; no layer if it survived.
+    """The result of a mutant: the `layer` that caught it and the observation; no layer if it survived.
 
-    `stale` tells that its text does not occur any more, `untried` why it could not be tried here, `died` how the
-    process ended that tried it.
+    `stale` tells that its text no longer occurs in the source, `untried` why it could not be tried here, `died` how the
+    process that tried it ended.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Trial:
 
     @property
     def is_well(self) -> bool:
-        """A mutant is to be caught, the unmutated code is not."""
+        """Whether a mutant was caught, or the unmutated code was not."""
         return not self.stale and not self.died and (bool(self.untried) or bool(self.layer) != self.is_control)
 
 
 def try_mutant(mutant: Mutant, seed: int, seconds: float) -> Trial:
-    """Put a mutant before its layers, for so many seconds at most."""
+    """Run a mutant against its layers, for at most `seconds`."""
     began = time.monotonic()
     told: dict[str, Any] = {}
     try:
@@ -129,8 +129,8 @@ def try_rebuilt(mutant: Rebuilt) -> Trial:
 def run_suite(
     seed: int, seconds: float, processes: int, mutants: Sequence[Mutant] = (*CONTROLS, *MUTANTS)
 ) -> Iterator[Trial | None]:
-    """Try all of them, each for `seconds` at most; the trials as they end, and None several times a second. Of a mutant
-    whose process dies it is told how; the others go on.
+    """Try all of them, each for at most `seconds`. Yield the trials as they end, and None several times a second. If
+    the process of a mutant dies, its trial says how; the others continue.
     """
     turn = multiprocessing.Value("i", 0)
     left = processes
@@ -148,10 +148,10 @@ def run_suite(
 
 
 def _work(worker: Worker, mutants: Sequence[Mutant], turn: Any, seed: int, seconds: float) -> None:
-    """What a process does: whoever is free takes the next mutant."""
+    """The work of one process: it takes the next mutant whenever it is free."""
     while True:
         lock = turn.get_lock()
-        is_mine = lock.acquire(timeout=_MOST_SECONDS_IN_LOCK)  # if not, whoever held it has died
+        is_mine = lock.acquire(timeout=_MOST_SECONDS_IN_LOCK)  # on timeout, the process that held it has died
         at = turn.value
         turn.value += 1
         if is_mine:

@@ -1,8 +1,8 @@
-/* The explored body of the slot, in the place of those of ctrie/c/slot.h and ctrie/c/epoch.h: every operation is a call
- * of the module `explored_seam`, where a scheduler decides who makes it. Only builds that define CTRIE_EXPLORED know it.
+/* The explored body of the slot. It replaces those of ctrie/c/slot.h and ctrie/c/epoch.h: every operation calls the module
+ * `explored_seam`, where a scheduler decides which thread makes it. Only builds that define CTRIE_EXPLORED use it.
  *
- * Each extension module is a library of its own, so each finds the seam by itself, once. The rest of the code is the one
- * of free-threaded builds, with pins and a second pass, on the layout of builds with a GIL.
+ * Each extension module is a separate library, so each finds the seam by itself, once. The rest of the code is that of
+ * free-threaded builds, with pins and a second pass, with the object layout of GIL builds.
  */
 #ifndef CTRIE_EXPLORED_H
 #define CTRIE_EXPLORED_H
@@ -48,13 +48,13 @@ static inline void reclaim_drain(void) {}
 static inline Py_ssize_t reclaim_pending(void) { return 0; }
 static inline int reclaim_start(void) { return 0; }
 
-/* What makes its slots in a way of its own says so; of all others the type's allocator is told (seam.h). */
+/* Called by code that allocates its slots by itself. All other slots are reported by their type's allocator (seam.h). */
 static inline void slots_made(PyObject *owner, PyObject **slots, Py_ssize_t count)
 {
     explored()->made(owner, slots, count);
 }
 
-/* Whether a scenario has put this word on a path of its own. */
+/* Tell whether a scenario has put this word on a chosen path. */
 static inline int word_is_known(const char *text, Py_ssize_t bytes, uint64_t *hash)
 {
     return explored()->knows(text, bytes, hash);

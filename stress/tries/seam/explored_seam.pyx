@@ -1,6 +1,6 @@
-"""The seam of the compiled modules, for `stress.tries.compiled`: seam.h says what its functions do.
+"""The seam of the compiled modules, for `stress.tries.compiled`: seam.h describes its functions.
 
-It is a module of builds with CTRIE_EXPLORED only, and must be there before any other of them is imported.
+Only builds with CTRIE_EXPLORED have this module, and it must be imported before their other modules.
 """
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -54,7 +54,7 @@ def begin(bint ideal):
 
 
 def end():
-    """Follow none any more."""
+    """Stop following slots."""
     global seam_active
     seam_active = False
     set_functions(None, None)
@@ -62,23 +62,23 @@ def end():
 
 
 def set_functions(before, made):
-    """What to call before each access, and for what has been made; None: nothing."""
+    """Set the functions to call before each access, and for each new slot; None: none."""
     seam_set(seam_before_function, before)
     seam_set(seam_made_function, made)
 
 
 def begin_order():
-    """An execution begins: forget who made which access in the last one."""
+    """Begin an execution: forget the accesses of the last one."""
     seam_begin_order()
 
 
 def set_after(function):
-    """What to call after each change; None: nothing."""
+    """Set the function to call after each change; None: none."""
     seam_set(seam_after_function, function)
 
 
 def follow(type kind):
-    """Be told of all that is made of this type, which has one slot."""
+    """Report all new objects of this type, which has one slot."""
     seam_set_allocator(<PyTypeObject *>kind)
 
 
@@ -94,17 +94,17 @@ def set_int(capsule, int value):
 
 
 def enter(int me):
-    """A call begins, in thread `me`; 0 is whoever explores."""
+    """Begin a call in thread `me`; 0 is the exploring code."""
     seam_enter(me)
 
 
 def leave():
-    """The call has ended."""
+    """End the call."""
     seam_leave()
 
 
 def take_back(Py_ssize_t mark, bint whole, bint undo=True):
-    """Undo what was changed since `mark`; `whole`: an execution has ended. Without `undo` it stays."""
+    """Undo the changes since `mark`, or without `undo` keep them; `whole`: the execution has ended."""
     seam_take_back(mark, whole, undo)
 
 
@@ -114,12 +114,12 @@ def changes():
 
 
 def peek(size_t address):
-    """What a slot holds."""
+    """The value of a slot."""
     return seam_peek(address)
 
 
 def fault():
-    """Which rule was broken since the last look, as a text; None: none was."""
+    """The rule that was broken since the last call, as a text; None if none was."""
     global seam_fault_told
     told = None if seam_fault_told == NULL else (<bytes>seam_fault_told).decode()
     seam_fault_told = NULL
@@ -132,7 +132,7 @@ def counts():
 
 
 def write_order(memory):
-    """Write who makes which access into this writable buffer, behind their number in four bytes."""
+    """Write the thread of each access into this writable buffer, after their number in four bytes."""
     global _memory
     cdef unsigned char[::1] view = memory
     _memory = memory

@@ -1,15 +1,15 @@
-/* Behind the explored slot: what happens at an access, how changes are taken back, and a model of the reclaimer.
+/* The implementation of the explored slot: what happens at an access, how changes are undone, and a model of the reclaimer.
  *
  *   before   a Python function that is called before every access, as Seam.before (stress/explorer/slots.py). A read cannot
- *            fail: what the function raises there is kept, nobody is asked any more, and it is raised at the next access
- *            that can fail, or where the call ends (`seam_leave`).
- *   journal  the slots that were changed, with what they held: enough to take an execution back.
- *   arena    what has slots and was made in this execution, kept until it is taken back: no address is used twice, and
- *            nothing is written that is freed.
- *   pins     counted for each thread. Between pin and unpin a thread only reads; else that is noted as a `fault`.
- *   ideal    the model of a reclaimer that is as quick as the rules allow: a displaced value is dropped as soon as all who
- *            were pinned when it was displaced have unpinned. Nothing is taken back then, so every execution begins anew.
- *   order    in memory that processes share: who made which access, so that a crash leaves its schedule.
+ *            fail. If the function raises there, the exception is kept, the function is not called any more, and the
+ *            exception is raised at the next access that can fail, or where the call ends (`seam_leave`).
+ *   journal  the slots that were changed, with their previous values: enough to undo an execution.
+ *   arena    the objects with slots that were made in this execution. They are kept until it is undone, so no address is
+ *            used twice, and no freed memory is written.
+ *   pins     counted for each thread. Between pin and unpin a thread may only read; a violation is noted as a `fault`.
+ *   ideal    a model of the fastest reclaimer that the rules allow: a replaced value is dropped as soon as all threads that
+ *            were pinned when it was replaced have unpinned. Nothing is undone then, so every execution begins anew.
+ *   order    in memory that processes share: which thread made which access, so that the schedule outlives a crash.
  */
 #ifndef EXPLORED_SEAM_H
 #define EXPLORED_SEAM_H
@@ -37,7 +37,7 @@ static struct {
     uint64_t pinned;
     const char *fault;
     long accesses, released;
-    uint32_t *order_used;       /* in front of it, in shared memory */
+    uint32_t *order_used;       /* directly before `order`, in shared memory */
     uint8_t *order;
     uint32_t order_room;
     struct { char text[MOST_TEXT]; Py_ssize_t bytes; uint64_t hash; } words[MOST_WORDS_KNOWN];
@@ -70,7 +70,7 @@ static void seam_keep(PyObject *owner)
     seam.arena[seam.held++] = Py_NewRef(owner);
 }
 
-/* Called before an access. -1 with an exception set, but only where that may be. */
+/* Called before an access. Return -1 with an exception set, if `may_fail`. */
 static int seam_before(PyObject **slot, PyObject *expected, PyObject *desired, int may_fail)
 {
     seam.accesses++;
@@ -243,7 +243,7 @@ static void seam_made(PyObject *owner, PyObject **slots, Py_ssize_t count)
     }
 }
 
-/* Of a type whose one slot stands behind the object's head. */
+/* The allocator of a type whose one slot is directly behind the object's head. */
 static PyObject *seam_allocate(PyTypeObject *type, Py_ssize_t items)
 {
     PyObject *owner = PyType_GenericAlloc(type, items);
@@ -298,7 +298,7 @@ static void seam_enter(int me)
     }
 }
 
-/* A call has ended: raise what could not be raised in it. */
+/* Called when a call has ended: raise the exception that could not be raised in it. */
 static int seam_leave(void)
 {
     if (seam.pins[seam.me] != 0 && !seam.unwinding) {
@@ -314,7 +314,7 @@ static int seam_leave(void)
     return 0;
 }
 
-/* Undo the changes since there were `mark` of them; `whole`: and let go of all that was made. Without `undo` they stay. */
+/* Undo all changes after the first `mark`, or without `undo` keep them. `whole`: also release all objects made since. */
 static void seam_take_back(Py_ssize_t mark, int whole, int undo)
 {
     int active = seam.active;

@@ -1,4 +1,4 @@
-/* In the place of Python's header: objects that are never freed, so that whoever touches one after its release is seen. */
+/* A replacement for Python's header: objects are never freed, so that a use after release can be detected. */
 #ifndef STRESS_RECLAIMER_PYTHON_H
 #define STRESS_RECLAIMER_PYTHON_H
 

@@ -1,4 +1,4 @@
-/* The reclaimer under real threads: two that replace the value of a slot, two that read it.
+/* Tests the reclaimer with real threads: two replace the value of a slot, two read it.
  *
  * Nothing is ever freed. A value is "released" when its count falls to zero; to count a released value is what would
  * crash an interpreter. At the end, all values but the last must have been released, once. Exit status 0: all is well;
