@@ -616,7 +616,7 @@ class TestRefusals:
                 self.n.load()
                 super().add(amount)
 
-        with pytest.raises(ValueError, match="begins as the one before accesses something else"):
+        with pytest.raises(ValueError, match="begins as an earlier one accesses something else"):
             explore(Once, TotalSpec(), ADDS)
         assert next(made) > 5
 

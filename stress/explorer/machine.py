@@ -80,6 +80,9 @@ class Execution:
         return tuple(found)
 
 
+_OTHERWISE: Final = "a schedule that begins as an earlier one accesses something else, or changes it otherwise"
+
+
 class Drift(BaseException):
     """A strategy wants a step of a thread that has none to make: the code is not what it was when the schedule was
     noted, or does not do the same each time.
@@ -89,7 +92,7 @@ class Drift(BaseException):
         super().__init__(f"thread {thread} has no step number {step} to make")
 
     @classmethod
-    def told(cls, what: str) -> Drift:
+    def told(cls, what: str = _OTHERWISE) -> Drift:
         """One that was seen otherwise."""
         drift = cls(0, 0)
         drift.args = (what,)
