@@ -70,22 +70,24 @@ def _exchange(table: Mapping[Any, Any], is_left_out: Callable[[Any], bool], undo
     for names in _modules():
         if not is_left_out(names.get("__name__", "")):
             _exchange_in(names, by_id, undo)
-    others: list[Any] = []  # belong to classes and functions, which have to be asked for
     for holder in gc.get_referrers(*table):
         if type(holder) is CellType:
             old = holder.cell_contents
             holder.cell_contents = by_id[id(old)]
             undo.append(partial(setattr, holder, "cell_contents", old))
-        elif type(holder) is dict and "__builtins__" in holder:
-            if not is_left_out(holder.get("__name__", "")):
-                _exchange_in(holder, by_id, undo)
-        elif type(holder) is staticmethod:
-            others += [each for each in gc.get_referrers(holder) if type(each) is dict]
-        elif type(holder) in (dict, tuple):
-            others.append(holder)
-    for owner in gc.get_referrers(*others):
-        if isinstance(owner, (type, FunctionType)) and not is_left_out(owner.__module__):
+        elif type(holder) is dict and "__builtins__" in holder and not is_left_out(holder.get("__name__", "")):
+            _exchange_in(holder, by_id, undo)
+    # The collector forgets tuples and dictionaries in which it has nothing to do, so each owner is looked into.
+    for owner in gc.get_objects():
+        if issubclass(type(owner), (type, FunctionType)) and _knows(owner, by_id) and not is_left_out(owner.__module__):
             _exchange_of(owner, by_id, undo)
+
+
+def _knows(owner: Any, by_id: Mapping[int, Any]) -> bool:
+    """Whether one of these is an attribute of a class, or a default argument of a function."""
+    if type(owner) is FunctionType:
+        return any(id(each) in by_id for each in (*(owner.__defaults__ or ()), *(owner.__kwdefaults__ or {}).values()))
+    return any(id(each.__func__ if type(each) is staticmethod else each) in by_id for each in vars(owner).values())
 
 
 def _exchange_in(names: dict[str, Any], by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
