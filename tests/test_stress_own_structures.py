@@ -551,7 +551,7 @@ class TestReferences:
         assert explore(make, TotalSpec(), ADDS, at_end=VALUE).verdict is Verdict.ILLEGAL
 
     def test_one_made_by_a_name_that_is_not_found_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="n is of type AtomicReference, and was made before .* by a name"):
+        with pytest.raises(ValueError, match=r"n is of type AtomicReference, and was made before .* by a name"):
             explore(FromATable, TotalSpec(), ADDS, at_end=VALUE)
 
     def test_afterwards_all_names_are_as_they_were(self) -> None:

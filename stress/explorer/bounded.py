@@ -126,7 +126,7 @@ def bounded_by(
 
 
 class _Past:
-    """What executions have done before each of their steps, as digests: equal ones for those that have done the same."""
+    """What executions have done before each of their steps, as digests, which are equal for those that did the same."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
