@@ -161,8 +161,8 @@ class CompiledSeam:
 
 
 class _PythonSide:
-    """What the seam is to Python code that waits (`threading_module`). While a step is made there, other threads may run,
-    and afterwards the native seam is told which thread goes on.
+    """What the seam is to Python code that waits (`threading_module`). While a step is made there, other threads may
+    run, and afterwards the native seam is told which thread goes on.
     """
 
     def __init__(self, seam: CompiledSeam) -> None:
