@@ -169,7 +169,8 @@ races: .venv/built
 
 # The modules with gcc's address and undefined-behaviour sanitizers, in a copy of the sources, as above. CPython's own allocator
 # would hide what is used after it was freed; what the interpreter itself never frees is no leak of ours. A debug interpreter
-# looks at reference counts as well: SANITIZE_PYTHON=..., python3.11-dbg if it is there.
+# looks at reference counts as well: SANITIZE_PYTHON=..., python3.11-dbg if it is there. The sanitizer ends the process with a
+# report on file descriptor 2, which pytest must not keep to itself.
 SANITIZE_PYTHON ?= $(firstword $(foreach name,python3.11-dbg python3.12-dbg python3.13-dbg python3-dbg,$(shell command -v $(name))) $(PYTHON))
 SANITIZED = build/sanitize$(1)
 SANITIZING := tests/test_atomics.py tests/test_ctrie_many.py tests/test_ctrie_mapping.py tests/test_ctrie_set.py \
@@ -198,7 +199,7 @@ define sanitize
 	--parallel "$$(getconf _NPROCESSORS_ONLN)"
 cd $(call SANITIZED,$(1)) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONMALLOC=malloc \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 CTRIE_TWIN=compiled \
-	.venv/bin/python -m pytest --timeout 1200 -m "not spark and not slow" $(ARGS) $(SANITIZING)
+	.venv/bin/python -m pytest --capture=sys --timeout 1200 -m "not spark and not slow" $(ARGS) $(SANITIZING)
 endef
 
 bench: java .venv/built

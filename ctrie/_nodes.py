@@ -975,7 +975,7 @@ def check_level(root: Root, first: INode | None = None) -> list[Any]:
                 stack.append((below, lev + W, path | group << lev))
                 continue
             sn: SNode = child
-            known = (1 << lev) - 1 if lev < 64 else _MASK64
+            known = _MASK64 if lev >= 64 else _MASK64 >> 1 >> 63 - lev  # no shift by more bits than an int has
             assert not (sn.hash ^ path) & known, f"I4: {child.key!r} is off the path of its hash"
             assert group < 0 or flag_at(sn.hash, lev) == flag_at(group, 0), f"I4: {child.key!r} is in branch {group}"
             found.append(sn)

@@ -30,6 +30,7 @@ __all__ = [
     "Time",
     "freeze",
     "overlapping",
+    "refuse_other_things",
     "refuse_two_at_once",
     "renumbered",
     "show",
@@ -173,6 +174,23 @@ def _returns_later(one: Operation, other: Operation) -> bool:
     if other.returned is None:
         return False
     return one.returned is None or one.returned > other.returned
+
+
+def refuse_other_things(operations: Iterable[Any]) -> None:
+    """What a history is made of is operations, whose arguments and answers can be told apart. O(n).
+
+    Raises:
+        HistoryError: one is something else, or is not hashable.
+    """
+    for each in operations:
+        if not isinstance(each, Operation):
+            raise HistoryError(f"a history is made of stress.Operation, not {type(each).__name__}: {each!r}")
+        try:
+            hash((each.args, each.result))
+        except TypeError:
+            raise HistoryError(
+                f"arguments and answers must be hashable (stress.freeze makes them so): {each.describe()}"
+            ) from None
 
 
 def refuse_two_at_once(operations: Iterable[Operation]) -> None:

@@ -145,6 +145,16 @@ class TestBuilt:
         assert told["died"] is None
         assert told["executions"] > 500
 
+    def test_a_thread_that_waits_in_python_is_not_taken_for_the_one_that_ran_meanwhile(self) -> None:
+        at_once = (("get_or_create", ("same2", 1002)),)
+        scenario = Scenario("map", "about to collide", ((("__contains__", ("same2",)),), at_once))
+        order = (1,) * 27 + (0,) * 10 + (1,)  # the last one is the Event's, while thread 0 is pinned
+        assert explored("replay", encode(Token(scenario, order, compiled=True))).returncode == 0
+
+    def test_under_the_ideal_reclaimer_it_is_the_present_listener_that_is_looked_at(self) -> None:
+        scenario = Scenario("subscriptions", "listened to, empty", ((("subscribe", ("a.b", "x")),),) * 2)
+        assert not trouble_of(None, scenario, ideal=True)[1]
+
     def test_a_crash_leaves_its_schedule(self, tmp_path: Path) -> None:
         script = tmp_path / "crash.py"
         script.write_text(CRASH)

@@ -25,7 +25,7 @@ from stress.explorer.machine import Execution, Machine, lowest
 from stress.explorer.minimise import minimise
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
-from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.suspension import delayed, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.explorer.trace import Drift, trace
 from stress.reports import text as report_text
@@ -251,6 +251,17 @@ class TestSchedules:
             runs.append([(tuple(experiment.twin.machine.execution.order)) for _ in bounded(experiment, 1)])
             runs[-1] += [tuple(experiment.twin.machine.execution.order) for _ in stopped_for_ever(experiment)]
         assert runs[0] == runs[1]
+
+    def test_every_thread_is_delayed_after_each_of_its_steps(self, twin: TrieCopy) -> None:
+        experiment = TrieExperiment(twin, TWO_THREADS[5])
+        orders = [tuple(twin.machine.execution.order) for _ in delayed(experiment)]
+        for thread, other in ((0, 1), (1, 0)):
+            begun = [order for order in orders if order[0] == thread]
+            made = [order.index(other) for order in begun]
+            assert made == [*range(1, len(made)), len(made) - 1]  # in the last one it had ended before
+            for order, steps in zip(begun, made, strict=True):
+                rest = order[steps:]
+                assert set(rest[: rest.count(other)]) == {other}, "the other one runs to its end"
 
     def test_every_execution_starts_from_the_same_state(self, twin: TrieCopy) -> None:
         experiment = TrieExperiment(twin, scenario("map", "about to tomb", POP, ("snapshot", ())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import os
@@ -493,6 +494,32 @@ class ByAnotherName(Elsewhere):
         self.n = Renamed(0)
 
 
+class ByADefault(Elsewhere):
+    def __init__(self, make: Any = AtomicReference) -> None:
+        self.n = make(0)
+
+
+class ByANamedDefault(Elsewhere):
+    def __init__(self, *, make: Any = AtomicReference) -> None:
+        self.n = make(0)
+
+
+class OfItsClass(Elsewhere):
+    __slots__ = ()
+    make = AtomicReference
+
+    def __init__(self) -> None:
+        self.n = self.make(0)
+
+
+MAKERS = {"n": AtomicReference}
+
+
+class FromATable(Elsewhere):
+    def __init__(self) -> None:
+        self.n = MAKERS["n"](0)
+
+
 def in_a_function() -> type:
     from ctrie import AtomicReference as Local
 
@@ -512,9 +539,20 @@ class AsAField(Elsewhere):
 
 
 class TestReferences:
-    @pytest.mark.parametrize("make", [Elsewhere, ByAnotherName, in_a_function(), AsAField, lambda: Elsewhere()])
+    @pytest.mark.parametrize(
+        "make",
+        [
+            Elsewhere, ByAnotherName, ByADefault, ByANamedDefault, OfItsClass, in_a_function(), AsAField,
+            lambda: Elsewhere(),
+        ],
+    )  # fmt: skip
     def test_any_name_will_do(self, make: Any) -> None:
+        gc.collect()  # which forgets the tuples and dictionaries in which it has nothing to do
         assert explore(make, TotalSpec(), ADDS, at_end=VALUE).verdict is Verdict.ILLEGAL
+
+    def test_one_made_by_a_name_that_is_not_found_is_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"n is of type AtomicReference, and was made before .* by a name"):
+            explore(FromATable, TotalSpec(), ADDS, at_end=VALUE)
 
     def test_afterwards_all_names_are_as_they_were(self) -> None:
         explore(Total, TotalSpec(), ADDS)
@@ -616,7 +654,7 @@ class TestRefusals:
                 self.n.load()
                 super().add(amount)
 
-        with pytest.raises(ValueError, match="begins as the one before accesses something else"):
+        with pytest.raises(ValueError, match="begins as an earlier one accesses something else"):
             explore(Once, TotalSpec(), ADDS)
         assert next(made) > 5
 

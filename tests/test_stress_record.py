@@ -13,6 +13,7 @@ import pytest
 
 from stress import (
     UNSEEN,
+    WAITS,
     Counter,
     Deferred,
     History,
@@ -206,6 +207,30 @@ class TestStuck:
         assert len(raised.value.history) == 3
         assert [each.op for each in raised.value.history if each.pending] == ["wait"]
         assert all(each.result is UNSEEN for each in raised.value.history if each.pending)
+
+    def test_whoever_waits_in_the_first_call_of_a_round_is_seen_to_wait(self) -> None:
+        class Waits(Spec):
+            initial = 0
+
+            def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+                return WAITS if op == "wait" else (state, None)
+
+        class Trap:
+            def __init__(self) -> None:
+                self.never = threading.Event()
+
+            def go(self) -> None:
+                pass
+
+            def wait(self) -> None:
+                self.never.wait()
+
+        trap, rounds = Trap(), [[("go", ())], [("wait", ())]]
+
+        with pytest.raises(Stuck):  # at once: the patience is longer than this test may take
+            record(trap, [rounds, rounds], Waits(), patience=10_000)
+
+        trap.never.set()
 
 
 def test_the_interpreter_is_left_as_it_was() -> None:

@@ -16,6 +16,7 @@ import pytest
 import stress
 from stress import Budget, Counter, Deferred, Map, Outcome, Queue, Subscriptions, Verdict, one_of, unique
 from stress.processes import Tally
+from stress.recorder.batch import Batch
 from stress.recorder.campaign import Settings, run_workloads
 from stress.recorder.workload import Workload
 from stress.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest, TopicsUnderTest
@@ -252,6 +253,12 @@ def test_the_right_ones_are_not_accused(
 
 
 class TestOutcome:
+    def test_a_batch_of_fewer_rounds_is_the_beginning_of_a_whole_one(self) -> None:
+        workloads, settings = [Workload(LockedCounter, Counter(), COUNTING)], Settings(seed=3)
+        whole, begun = Batch(workloads, settings, 0).plans(), Batch(workloads, settings, 0, 5).plans()
+
+        assert [plan[:5] for plan in whole] == begun  # or a process that died in it left a history of other calls
+
     def test_the_seed_decides_what_is_called(self) -> None:
         def calls(seed: int) -> list[Any]:
             outcome = stress.run(LossyCounter, Counter(), COUNTING[:1], rounds=1, seed=seed, check=refuse)

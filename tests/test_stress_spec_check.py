@@ -296,7 +296,22 @@ class TestOperations:
             stress.explore(object, Counter, [[("increment",)]])  # type: ignore[arg-type]
 
 
+BY_LIST: Any = ([1],)
+
+
 class TestOneThread:
+    @pytest.mark.parametrize(
+        ("history", "told"),
+        [
+            ([("increment",)], "made of stress.Operation, not tuple"),
+            ([Operation(0, 0, 0, 1, "add", BY_LIST, True)], r"must be hashable \(stress.freeze .*: add"),
+            ([Operation(0, 0, 0, 1, "items", (), BY_LIST[0])], "must be hashable"),
+        ],
+    )
+    def test_what_is_no_history_is_refused_in_a_sentence(self, history: Any, told: str) -> None:
+        with pytest.raises(HistoryError, match=told):
+            check(history, stress.Set())
+
     def test_is_in_one_call_at_a_time(self) -> None:
         history = [Operation(0, 0, 0, 10, "increment", (), 2), Operation(1, 0, 1, 9, "increment", (), 1)]
 

@@ -29,7 +29,7 @@ from sortedcontainers import SortedKeyList
 from stress.checker.components import Component, components
 from stress.checker.search import Ending, Search, segments
 from stress.checker.unwritten_values import first_without_origin
-from stress.history import History, Operation, refuse_two_at_once, until
+from stress.history import History, Operation, refuse_other_things, refuse_two_at_once, until
 from stress.spec import Element, Excerpt, Spec, State
 from stress.spec_check import check_spec
 from stress.verdicts import Verdict
@@ -125,7 +125,7 @@ def check(
         the judgement. It is exact unless it is `UNKNOWN`.
 
     Raises:
-        HistoryError: a thread is in two calls at once.
+        HistoryError: a thread is in two calls at once, or something is no operation, or not hashable.
         SpecError: the specification contradicts itself (`spec_check`), or a step of it fails.
 
     Complexity: linear for few overlapping operations a component, exponential in their number at worst.
@@ -138,6 +138,7 @@ def check(
     began = time.monotonic()
     operations = list(history)
     given = None if starts is None else list(starts)
+    refuse_other_things(operations)
     check_spec(spec, operations, given)
     refuse_two_at_once(operations)
     parts = components(operations, spec, [spec.initial] if given is None else given)

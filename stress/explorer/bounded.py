@@ -26,11 +26,14 @@ __all__ = ["Switch", "Switches", "bounded", "bounded_by"]
 
 
 class Switch(NamedTuple):
-    """Thread `to` makes step `at`. If that preempts another thread, `instead` is what that thread would have done."""
+    """Thread `to` makes step `at`. If that preempts another thread, `instead` is what that thread would have done.
+    `digest` identifies the steps before it.
+    """
 
     at: int
     to: int
     instead: Step | None = None
+    digest: int = 0
 
 
 Schedule = tuple[Switch, ...]
@@ -80,7 +83,7 @@ class Switches:
     def _switch(self, me: int) -> int:
         machine = self._machine
         assert machine is not None
-        _, to, instead = self._next
+        _, to, instead, _ = self._next
         if not machine.enabled >> to & 1:
             raise Drift(to, machine.step)
         if instead is not None:
@@ -103,19 +106,43 @@ def bounded(experiment: Experiment, preemptions: int) -> Iterator[Finding | None
 def bounded_by(
     experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy]
 ) -> Iterator[Finding | None]:
-    """The same, where `within` turns the strategy of each schedule into the one to follow."""
-    waiting = _Waiting(preemptions)
+    """The same, where `within` turns the strategy of each schedule into the one to follow.
+
+    Raises:
+        Drift: an execution does not begin like the one that it shares its beginning with.
+    """
+    waiting, past = _Waiting(preemptions), _Past()
     while (schedule := waiting.next()) is not None:
         switches = Switches(schedule)
         execution, finding = experiment.run(within(switches))
         yield finding
         first = schedule[-1].at + 1 if schedule else 0
+        digests = past.digests(execution)
+        if schedule and digests[first - 1 : first] != [schedule[-1].digest]:
+            raise Drift.told()
         waiting.note(execution, first)
-        for switch in _alternatives(execution, switches.asleep, first):
+        for switch in _alternatives(execution, switches.asleep, digests, first):
             waiting.add((*schedule, switch))
 
 
-def _alternatives(execution: Execution, asleep: list[int], first: int) -> Iterator[Switch]:
+class _Past:
+    """What executions have done before each of their steps, as digests, which are equal for those that did the same."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+
+    def digests(self, execution: Execution) -> list[int]:
+        """One before each step, and one in the end."""
+        numbers, wrote, digest = self._numbers, execution.wrote, 0
+        found = [digest]
+        for at, slot in enumerate(execution.slots):
+            number = numbers.setdefault(getattr(slot, "_name", None), len(numbers))
+            digest = hash((digest, number, at in wrote))
+            found.append(digest)
+        return found
+
+
+def _alternatives(execution: Execution, asleep: list[int], digests: list[int], first: int) -> Iterator[Switch]:
     """Every other decision from step `first` on."""
     order, enabled = execution.order, execution.enabled
     for at in range(first, len(order)):
@@ -126,7 +153,7 @@ def _alternatives(execution: Execution, asleep: list[int], first: int) -> Iterat
             while others:
                 thread = lowest(others)
                 others &= others - 1
-                yield Switch(at, thread, instead)
+                yield Switch(at, thread, instead, digests[at])
 
 
 class _Waiting:

@@ -147,9 +147,7 @@ class _Reduction:
             names = [getattr(slot, "_name", None) for slot in execution.slots]
         wrote = execution.wrote
         if first and (names[:first] != self._names[:first] or min(wrote ^ self._wrote, default=first) < first):
-            raise Drift.told(
-                "a schedule that begins as the one before accesses something else, or changes it otherwise"
-            )
+            raise Drift.told()
         self._names, self._wrote = names, wrote
 
     def _foresee(self, after: int, threads: int) -> None:

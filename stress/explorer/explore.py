@@ -38,10 +38,9 @@ from stress.explorer.origin import origin_of
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Program, Scenario
-from stress.explorer.steps import name_of
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode
-from stress.explorer.trace import Given, trace
+from stress.explorer.trace import execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.history import UNSEEN, Call, Operation
 from stress.recorder.campaign import draw_seed
@@ -294,7 +293,7 @@ class _Exploration:
             else:
                 if earliest is not None:
                     outliving.compare()
-                    self._do_again(earliest)
+                    execute_again(self._on(self._scenario), earliest)
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
         except Drift as drift:
@@ -320,18 +319,6 @@ class _Exploration:
                     break
                 self._subject = before
         return finding
-
-    def _do_again(self, earlier: Execution) -> None:
-        """Execute the first schedule again, and compare.
-
-        Raises:
-            Drift: the execution differs.
-        """
-        again, _ = self._on(self._scenario).run(Given(earlier.order))
-        if [name_of(earlier, at) for at in range(len(earlier.order))] != [
-            name_of(again, at) for at in range(len(again.order))
-        ] or earlier.answers != again.answers:
-            raise Drift.told("the first schedule, executed again in the end, is another execution")
 
     def _attempts(self, plan: _Plan) -> Attempts:
         whole = self._on(self._scenario)

@@ -81,6 +81,9 @@ class Execution:
         return tuple(found)
 
 
+_OTHERWISE: Final = "a schedule that begins as an earlier one accesses something else, or changes it otherwise"
+
+
 class Drift(BaseException):
     """A strategy chose a thread that has no step to make: the code has changed since the schedule was recorded, or it
     is not deterministic.
@@ -90,7 +93,7 @@ class Drift(BaseException):
         super().__init__(f"thread {thread} has no step number {step} to make")
 
     @classmethod
-    def told(cls, what: str) -> Drift:
+    def told(cls, what: str = _OTHERWISE) -> Drift:
         """A drift with a message of its own."""
         drift = cls(0, 0)
         drift.args = (what,)

@@ -81,11 +81,13 @@ def _coroutines() -> Coroutines:
 
 
 class ObjectMachine(Machine):
-    """A machine for any object, and the primitives that are explored on it."""
+    """A machine for any object, and the primitives that are explored on it. `real` are the types of the primitives
+    that it refuses.
+    """
 
-    def __init__(self, seam: Seam, primitives: Explored) -> None:
+    def __init__(self, seam: Seam, primitives: Explored, real: tuple[type, ...]) -> None:
         super().__init__(seam, _coroutines())
-        self.primitives, self.fair = primitives, True
+        self.primitives, self.real, self.fair = primitives, real, True
 
 
 @contextmanager
@@ -97,7 +99,7 @@ def explored_references() -> Iterator[ObjectMachine]:
     native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
     primitives = explored_threading(seam)
     with _one_at_a_time, substituted({native: explored}, primitives.everything), switching(seam):
-        yield ObjectMachine(seam, primitives)
+        yield ObjectMachine(seam, primitives, (native, *primitives.instances))
 
 
 class _Maker:
@@ -146,8 +148,8 @@ def subject_of(
 
 def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) -> None:
     """Refuse real primitives: all explored threads run in one real thread, which could enter a real lock several
-    times."""
-    kinds = tuple(machine.primitives.instances)
+    times, and the access of a real reference would be no step."""
+    kinds = machine.real
     for each, where in held(_made(machine.seam, factory), kinds):
         if isinstance(each, kinds) and not where:
             raise ValueError(
@@ -155,8 +157,8 @@ def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) 
             )
         if isinstance(each, kinds):
             raise ValueError(
-                f"{where} is a {type(each).__name__} that was made before the exploration, or by a name that the "
-                "explorer does not know: let the factory make it, by a name such as threading.Lock"
+                f"{where} is of type {type(each).__name__}, and was made before the exploration, or by a name that the "
+                "explorer does not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
             )
 
 

@@ -8,12 +8,18 @@ fault that needs d steps in a certain order with a probability of at least 1 / (
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 from random import Random
+from typing import Final
 
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Machine, Strategy, lowest
+from stress.explorer.trace import execute_again
 
 __all__ = ["PCT", "Uniform", "sampled"]
+
+_AGAIN: Final = 25
+"""One schedule in so many is executed again: the first, and one of each strategy in turns."""
 
 
 class Uniform:
@@ -69,9 +75,14 @@ class PCT:
 
 
 def sampled(experiment: Experiment, random: Random) -> Iterator[Finding | None]:
-    """Execute schedules for ever: uniform ones, and PCT with depths 2, 3 and 5, in turn."""
+    """Execute schedules for ever: uniform ones, and PCT with depths 2, 3 and 5, in turn.
+
+    Raises:
+        Drift: a schedule that was executed a second time, as some are, gave another execution.
+    """
     strategies: list[Strategy] = [Uniform(random), PCT(random, 2), PCT(random, 3), PCT(random, 5)]
-    while True:
-        for strategy in strategies:
-            _, finding = experiment.run(strategy)
-            yield finding
+    for number, strategy in enumerate(cycle(strategies)):
+        execution, finding = experiment.run(strategy)
+        yield finding
+        if number % _AGAIN == 0 and finding is None and not execution.trouble:
+            execute_again(experiment, execution)

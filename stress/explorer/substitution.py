@@ -53,8 +53,9 @@ def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> It
     """
     undo: list[Callable[[], None]] = []
     try:
-        _exchange(everywhere, _everywhere, undo)
-        _exchange(in_code, is_foreign, undo)
+        owners = _owners()
+        _exchange(everywhere, owners, _everywhere, undo)
+        _exchange(in_code, owners, is_foreign, undo)
         yield
     finally:
         for step in reversed(undo):
@@ -64,28 +65,49 @@ def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> It
             _exchange_in(names, back, [])
 
 
-def _exchange(table: Mapping[Any, Any], is_left_out: Callable[[Any], bool], undo: list[Callable[[], None]]) -> None:
+def _exchange(
+    table: Mapping[Any, Any], owners: Iterable[Any], is_left_out: Callable[[Any], bool], undo: list[Callable[[], None]]
+) -> None:
     """Replace the keys of `table` by their values; `undo` gets the functions that reverse it."""
     by_id = {id(old): new for old, new in table.items()}
     for names in _modules():
         if not is_left_out(names.get("__name__", "")):
             _exchange_in(names, by_id, undo)
-    others: list[Any] = []  # they belong to classes and functions, which are handled separately
     for holder in gc.get_referrers(*table):
         if type(holder) is CellType:
             old = holder.cell_contents
             holder.cell_contents = by_id[id(old)]
             undo.append(partial(setattr, holder, "cell_contents", old))
-        elif type(holder) is dict and "__builtins__" in holder:
-            if not is_left_out(holder.get("__name__", "")):
-                _exchange_in(holder, by_id, undo)
-        elif type(holder) is staticmethod:
-            others += [each for each in gc.get_referrers(holder) if type(each) is dict]
-        elif type(holder) in (dict, tuple):
-            others.append(holder)
-    for owner in gc.get_referrers(*others):
-        if isinstance(owner, (type, FunctionType)) and not is_left_out(owner.__module__):
+        elif type(holder) is dict and "__builtins__" in holder and not is_left_out(holder.get("__name__", "")):
+            _exchange_in(holder, by_id, undo)
+    for owner in owners:
+        if _knows(owner, by_id) and not is_left_out(owner.__module__):
             _exchange_of(owner, by_id, undo)
+
+
+def _owners() -> list[Any]:
+    """All classes, and all functions with default arguments. The collector cannot be asked for them: it forgets tuples
+    and dictionaries that hold nothing that it follows, and it does not follow the classes of extension modules.
+    """
+    classes: dict[int, Any] = {}
+    waiting: list[Any] = [object]
+    while waiting:
+        for each in type.__subclasses__(waiting.pop()):
+            if id(each) not in classes:
+                classes[id(each)] = each
+                waiting.append(each)
+    functions = [each for each in gc.get_objects() if type(each) is FunctionType]
+    return [*classes.values(), *[each for each in functions if each.__defaults__ or each.__kwdefaults__]]
+
+
+def _knows(owner: Any, by_id: Mapping[int, Any]) -> bool:
+    """Whether one of these is an attribute of a class, or a default argument of a function."""
+    if type(owner) is FunctionType:
+        return any(id(each) in by_id for each in (*(owner.__defaults__ or ()), *(owner.__kwdefaults__ or {}).values()))
+    return any(
+        id(each) in by_id or (type(each) is staticmethod and id(each.__func__) in by_id)
+        for each in list(vars(owner).values())
+    )
 
 
 def _exchange_in(names: dict[str, Any], by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:

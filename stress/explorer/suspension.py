@@ -3,6 +3,8 @@
 This tests lock-freedom and helping. The first thread makes k steps and no more, for every k until it ends by itself.
 Meanwhile the others run under every schedule with at most the given number of preemptions. The first thread's last call
 is pending: it may have taken effect or not.
+
+A delayed thread differs in one thing: it continues when all the others have ended.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from itertools import count
 from stress.explorer.bounded import bounded_by
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Machine, Strategy
+from stress.explorer.machine import Machine, Strategy, lowest
 
-__all__ = ["stopped_for_ever"]
+__all__ = ["delayed", "stopped_for_ever"]
 
 
 class _Stops:
@@ -58,3 +60,39 @@ def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[F
         yield from bounded_by(experiment, preemptions, stopping)
         if not any(each.stopped for each in made):
             return
+
+
+class _Delay:
+    """A thread makes so many steps, the others run to their ends, one after another, and it goes on."""
+
+    def __init__(self, thread: int, steps: int) -> None:
+        self._thread, self._steps = 1 << thread, steps
+        self._machine: Machine | None = None
+        self.left = steps
+
+    def begin(self, machine: Machine) -> None:
+        """As `Strategy.begin`."""
+        self._machine, self.left = machine, self._steps
+
+    def decide(self, me: int) -> int:
+        """As `Strategy.decide`."""
+        assert self._machine is not None
+        enabled = self._machine.enabled
+        if self.left and enabled & self._thread:
+            self.left -= 1
+            return lowest(self._thread)
+        others = enabled & ~self._thread
+        return me if me >= 0 and others >> me & 1 else lowest(others or enabled)
+
+
+def delayed(experiment: Experiment) -> Iterator[Finding | None]:
+    """Delay each thread in turn after each of its steps; what was found, or None, for every execution. None is left out
+    because it is like another one in its steps.
+    """
+    for thread in range(len(experiment.scenario.threads)):
+        for steps in count(1):
+            delay = _Delay(thread, steps)
+            _, finding = experiment.run(delay)
+            yield finding
+            if delay.left:
+                break

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Drift, Machine
+from stress.explorer.machine import Drift, Execution, Machine
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
 
-__all__ = ["Drift", "Given", "Trace", "trace"]
+__all__ = ["Drift", "Given", "Trace", "execute_again", "trace"]
 
 
 _MOST_STEPS: Final = 120
@@ -49,6 +49,21 @@ class Given:
             machine.enabled = 0  # the threads that could continue have stopped for ever; waiting ones may be resumed
             return -1
         return to
+
+
+def execute_again(experiment: Experiment, earlier: Execution) -> None:
+    """Execute a schedule again in which nothing was wrong, and compare.
+
+    Raises:
+        Drift: it is another execution now.
+    """
+    again, _ = experiment.run(Given(earlier.order))
+    if (_seen(earlier), earlier.wrote, earlier.answers) != (_seen(again), again.wrote, again.answers):
+        raise Drift.told("the same schedule, executed again, is another execution")
+
+
+def _seen(execution: Execution) -> list[Any]:
+    return [getattr(slot, "_name", None) for slot in execution.slots]
 
 
 @dataclass(frozen=True)

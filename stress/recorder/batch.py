@@ -99,8 +99,10 @@ class Batch:
         self.collect = turn % 4 == 3
         self.length = settings.length if gives_way else settings.length * _FULL_SPEED
         size = _SLOW_BATCH if gives_way else _FAST_BATCH
-        rounds = max(1, size // (settings.threads * self.length))
-        self.rounds = rounds if most_rounds is None else min(rounds, most_rounds)
+        self._planned = max(1, size // (settings.threads * self.length))
+        self._most = self._planned if most_rounds is None else min(self._planned, most_rounds)
+        self.rounds_made = 0
+        """How many rounds were begun: fewer than planned where all threads wait as they should."""
 
     @property
     def seed(self) -> str:
@@ -108,8 +110,9 @@ class Batch:
         return f"{self.settings.seed}/{self.number}"
 
     def plans(self) -> list[list[list[Call]]]:
-        """The calls of each thread, round by round."""
-        return self.workload.plans(Random(self.seed), self.settings.threads, self.rounds, self.length)
+        """The calls of each thread, round by round. With fewer rounds they are the first ones of these."""
+        plans = self.workload.plans(Random(self.seed), self.settings.threads, self._planned, self.length)
+        return [plan[: self._most] for plan in plans]
 
     def run(self, count: Callable[[str, int], None], until: float | None, log: CallLog | None) -> Found | None:
         """Record and judge the batch. `count` gets the numbers of what was done, `log` what the process is doing."""
@@ -154,7 +157,8 @@ class Batch:
             if judgement.spent_by_clock and judgement.seconds < min(_FAIR_SECONDS, self.settings.budget.seconds):
                 return False
             count("undecided", 1)
-        count("rounds", math.ceil(len(history) / (self.settings.threads * self.length)))
+        self.rounds_made = math.ceil(len(history) / (self.settings.threads * self.length))
+        count("rounds", self.rounds_made)
         count("operations", len(history))
         count("overlapping", round(history.overlap * len(history)))
         return True

@@ -212,7 +212,7 @@ class _Campaign:
         while (left is None or left > 0) and (self._until is None or time.monotonic() < self._until):
             batch = Batch(self._workloads, settings, number, left)
             yield batch.run(lambda name, amount: self._tally.add(first, name, amount), self._until, log)
-            left = None if left is None else left - batch.rounds
+            left = None if left is None else left - max(batch.rounds_made, 1)
             number += settings.processes
 
     def _work(self, worker: Worker, shares: Sequence[Settings], logs: Sequence[CallLog]) -> None:

@@ -36,7 +36,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
 from random import Random
 from types import FrameType
 from typing import Any, Final
@@ -309,9 +308,9 @@ def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording,
 
 
 def _is_calling(batch: _Recording, number: int) -> bool:
-    """Whether a thread is in a call, and not at the barrier after its round."""
-    made, sizes = len(batch.logs[number]), accumulate(map(len, batch.plans[number]))
-    return made not in set(sizes)
+    """Whether a thread is in a call of the round that it has begun, and not at the barrier after that round."""
+    begun = batch.plans[number][: batch.awake[number]]
+    return len(batch.logs[number]) < sum(map(len, begun))
 
 
 def _join(

@@ -29,7 +29,7 @@ from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
-from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.suspension import delayed, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.tries.experiment import Finding, TrieExperiment
@@ -40,7 +40,7 @@ from stress.tries.token import Token, decode, encode
 from stress.tries.twins import experiment_on, load_twin
 from stress.verdicts import Verdict, verdict_of
 
-__all__ = ["MATRIX", "PARTS", "Exploration", "Plan", "explore_matrix", "matrix"]
+__all__ = ["MATRIX", "PARTS", "Exploration", "Plan", "explore_matrix", "matrix", "under_ideal_reclaimer"]
 
 MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "snapshots": snapshots}
 PARTS: Final = (*MATRIX, "random")
@@ -143,6 +143,14 @@ def matrix(targets: Sequence[str], parts: Sequence[str] = tuple(MATRIX)) -> dict
     return {part: [each for target in targets for each in MATRIX[part](target)] for part in MATRIX if part in parts}
 
 
+def under_ideal_reclaimer(experiment: TrieExperiment, random: Random, samples: int) -> Attempts:
+    """Schedules with one preemption, then some drawn at random. To pin and to unpin are no steps, so a schedule that is
+    like another one in its steps may have another end.
+    """
+    yield from delayed(experiment)
+    yield from islice(sampled(experiment, random), samples)
+
+
 class _Worker:
     """One process's share of a campaign."""
 
@@ -201,8 +209,8 @@ class _Worker:
         return None
 
     def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
-        if self._plan.ideal:  # pin and unpin are not steps, so schedules that are otherwise equivalent may differ here
-            return islice(sampled(experiment, self._random), _SAMPLES)
+        if self._plan.ideal:
+            return under_ideal_reclaimer(experiment, self._random, _SAMPLES)
         # State that only the thread that delivers notices may touch is not in slots, so it is missing in `States`.
         if part == "pairs" and self._states is not None and not experiment.start.has("on_interest"):
             return reduced(experiment, self._states)

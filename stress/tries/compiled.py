@@ -161,6 +161,50 @@ class CompiledSeam:
         self._before(place, expected, desired)
 
 
+class _PythonSide:
+    """What the seam is to Python code that waits (`threading_module`). While a step is made there, other threads may
+    run, and afterwards the native seam is told which thread goes on.
+    """
+
+    def __init__(self, seam: CompiledSeam) -> None:
+        self._seam = seam
+
+    @property
+    def scheduler(self) -> Any:
+        """As `Seam.scheduler`."""
+        return None if self._seam.scheduler is None else self
+
+    @property
+    def before(self) -> Any:
+        """As `Seam.before`."""
+        return None if self._seam.before is None else partial(self._step, self._seam.before)
+
+    def name(self) -> Any:
+        """As `Scheduler.name`."""
+        return self._seam.scheduler.name()
+
+    def identity(self) -> Any:
+        """As `Scheduler.identity`."""
+        return self._seam.scheduler.identity()
+
+    def wait(self, event: Any) -> None:
+        """As `Scheduler.wait`."""
+        self._step(self._seam.scheduler.wait, event)
+
+    def wake(self, event: Any) -> None:
+        """As `Scheduler.wake`."""
+        self._seam.scheduler.wake(event)
+
+    def _step(self, make: Any, *what: Any) -> None:
+        native = self._seam.native
+        me, made = native.me(), False
+        try:
+            make(*what)
+            made = True
+        finally:
+            native.go_on(me, made)
+
+
 class CompiledCopy(TrieCopy):
     """The twin of this process."""
 
@@ -370,7 +414,7 @@ def _seam() -> CompiledSeam:
     native.set_int(nodes.__pyx_capi__["HASH_BITS"], LEVELS * W)
     _follow(native, importlib.import_module("ctrie._native").Slot)
     seam = CompiledSeam(native)
-    explored = threading_module(seam)  # type: ignore[arg-type]
+    explored = threading_module(_PythonSide(seam))  # type: ignore[arg-type]
     for name in ("ctrie._creation", "ctrie._thread_owner"):
         vars(importlib.import_module(name))["threading"] = explored
     return seam

@@ -58,11 +58,11 @@ class TrieExperiment(Experiment):
             self.subject = self._made()
         twin.seam.journal.clear()
         self._follow_subject()
-        self._notices = _Notices(self._trie) if self.start.has("on_interest") else None
         self._structures: dict[Any, Look] = {}
 
     def _follow_subject(self) -> None:
         self._trie = _trie(self.subject)
+        self._notices = _Notices(self._trie) if self.start.has("on_interest") else None
         self._calls = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _made(self) -> Any:

@@ -11,6 +11,7 @@ cdef extern from "seam.h":
     void seam_set(PyObject **where, object function)
     int seam_know(const char *text, Py_ssize_t bytes, uint64_t hash) except -1
     void seam_enter(int me)
+    void seam_go_on(int me, int made)
     int seam_leave() except -1
     void seam_take_back(Py_ssize_t mark, bint whole, bint undo)
     object seam_peek(size_t address)
@@ -21,6 +22,7 @@ cdef extern from "seam.h":
 cdef extern from *:
     """
     #define seam_active seam.active
+    #define seam_me seam.me
     #define seam_ideal seam.ideal
     #define seam_before_function (&seam.before)
     #define seam_after_function (&seam.after)
@@ -36,6 +38,7 @@ cdef extern from *:
     PyObject **seam_after_function
     PyObject **seam_made_function
     Py_ssize_t seam_changes
+    int seam_me
     long seam_accesses, seam_released
     const char *seam_fault_told
     void seam_set_allocator(PyTypeObject *type)
@@ -96,6 +99,16 @@ def set_int(capsule, int value):
 def enter(int me):
     """Begin a call in thread `me`; 0 is the exploring code."""
     seam_enter(me)
+
+
+def me():
+    """The thread that runs."""
+    return seam_me
+
+
+def go_on(int me, bint made):
+    """This thread goes on in Python code, after it has `made` a step there, or was given up."""
+    seam_go_on(me, made)
 
 
 def leave():

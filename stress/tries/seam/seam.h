@@ -70,6 +70,13 @@ static void seam_keep(PyObject *owner)
     seam.arena[seam.held++] = Py_NewRef(owner);
 }
 
+static void seam_note_order(void)
+{
+    if (seam.order != NULL && seam.me > 0 && *seam.order_used < seam.order_room) {
+        seam.order[(*seam.order_used)++] = (uint8_t)(seam.me - 1);
+    }
+}
+
 /* Called before an access. Return -1 with an exception set, if `may_fail`. */
 static int seam_before(PyObject **slot, PyObject *expected, PyObject *desired, int may_fail)
 {
@@ -102,8 +109,8 @@ static int seam_before(PyObject **slot, PyObject *expected, PyObject *desired, i
         }
         PyErr_Fetch(&seam.kept[0], &seam.kept[1], &seam.kept[2]);
     }
-    else if (seam.order != NULL && me > 0 && *seam.order_used < seam.order_room) {
-        seam.order[(*seam.order_used)++] = (uint8_t)(me - 1);
+    else {
+        seam_note_order();
     }
     Py_XDECREF(answer);
     PyErr_Restore(type, value, traceback);
@@ -295,6 +302,15 @@ static void seam_enter(int me)
     if (seam.pins[me] != 0) {
         seam.pins[me] = 0;
         seam.pinned &= ~((uint64_t)1 << me);
+    }
+}
+
+/* A thread continues in Python, where the seam cannot see it: after it has `made` a step there, or was given up. */
+static void seam_go_on(int me, int made)
+{
+    seam.me = me;
+    if (made) {
+        seam_note_order();
     }
 }
 
