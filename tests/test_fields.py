@@ -247,6 +247,27 @@ class TestWeakSubscribers:
         assert matcher.unsubscribe([Present("a")], Subscriber("bob"))
         assert left_in(matcher) == []
 
+    def test_bound_methods_are_shown_as_what_they_are(self) -> None:
+        """The interpreter makes a method anew each time; what is held is its object."""
+
+        class Inbox:
+            def urgent(self) -> None: ...
+            def rest(self) -> None: ...
+
+        matcher, inbox = FieldMatcher(weak=True), Inbox()
+        matcher.subscribe([Present("a")], inbox.urgent)
+        matcher.subscribe([Equals("a", 1)], inbox.rest)
+        matcher.subscribe([Equals("a", 1)], inbox)
+        everybody = {inbox, inbox.urgent, inbox.rest}
+        message = {"a": 1}
+        assert set(matcher.match_all(message)) == set(matcher.match_any(message)) == everybody
+        assert {d.subscriber for d in matcher.deliveries(message)} == everybody
+        assert {s.subscriber for s in matcher} == {s.subscriber for s in matcher.hits(message)} == everybody
+        assert matcher.unsubscribe([Present("a")], inbox.urgent)
+        del inbox, everybody
+        gc.collect()
+        assert left_in(matcher) == []
+
     def test_who_cannot_be_weakly_held_is_refused(self) -> None:
         matcher = FieldMatcher(weak=True)
         with pytest.raises(TypeError, match="cannot create weak reference to 'int' object"):

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 if not cython.compiled:
     from ctrie._arrays import settle
     from ctrie._slot import Slot, compare_and_set, initialise, load
-    from subtrie._trie.subscribers import Entry, subscriber_hash
+    from subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
     from subtrie.fields.index import find_cell
     from subtrie.fields.search import entries_for, subscribers_for
@@ -29,7 +29,7 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
-    from cython.cimports.subtrie._trie.subscribers import Entry, subscriber_hash
+    from cython.cimports.subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
     from cython.cimports.subtrie.fields.index import find_cell
     from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
@@ -514,7 +514,7 @@ def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
     deliveries = []
     for entry in found:
         subscriber = entry.subscriber
-        if type(subscriber) is Held:
+        if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:
                 continue
@@ -526,7 +526,7 @@ def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
     """Yield the subscriptions of entries, without those whose subscriber is gone."""
     for entry in entries:
         subscriber = entry.subscriber
-        if type(subscriber) is Held:
+        if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:
                 continue
