@@ -431,6 +431,17 @@ class TestBadInput:
         with pytest.raises(ValueError, match=f"max_criteria must be 1 or more, not {most}"):
             FieldMatcher(max_criteria=most)
 
+    def test_nobody_is_a_subscriber_like_others(self) -> None:
+        """None is one that `subscriptions` cannot be asked for: there it stands for all of them."""
+        matcher = FieldMatcher()
+        matcher.subscribe([Present("f")], 1)
+        assert ([Present("f")], None) not in matcher
+        matcher.subscribe([Present("f")], None)
+        assert ([Present("f")], None) in matcher
+        assert matcher.unsubscribe([Present("f")], 1)
+        assert matcher.match_all({"f": 1}) == (None,)
+        matcher.check()
+
     def test_unhashable_subscriber(self) -> None:
         matcher = FieldMatcher()
         with pytest.raises(TypeError, match="unhashable type: 'dict'"):

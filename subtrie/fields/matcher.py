@@ -25,7 +25,7 @@ if not cython.compiled:
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
     from subtrie.fields.index import find_cell
     from subtrie.fields.search import entries_for, subscribers_for
-    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, with_rows
+    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, find_in, with_rows
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
@@ -39,6 +39,7 @@ else:
         State,
         Subscribed,
         distinct,
+        find_in,
         with_rows,
     )
 
@@ -368,7 +369,8 @@ class FieldMatcher:
     def __contains__(self, subscription: object) -> bool:
         """Tell whether (criteria, subscriber) is there; options do not matter."""
         criteria, subscriber, _ = _parts_of(subscription)
-        return find_in(_state_of(self), self._checked(criteria), subscriber) is not None
+        asked = self._checked(criteria)
+        return find_in(_state_of(self), asked, subscriber, subscriber_hash(subscriber)) is not None
 
     def __len__(self) -> int:
         """The number of subscriptions at one instant. O(1); O(n) where subscribers are weakly held."""
@@ -485,14 +487,6 @@ def _parts_of(subscription: Any) -> tuple[Any, Any, Mapping[str, Any]]:
         if not isinstance(name, str):
             raise TypeError(f"the name of an option is a str, not {name!r}")
     return subscription[0], subscription[1], options
-
-
-def find_in(state: State, criteria: frozenset[Criterion], subscriber: Any) -> Subscribed | None:
-    """Return a subscription of a state, or None."""
-    for entry in subscriptions_in(state, subscriber, subscriber_hash(subscriber)):
-        if entry.criteria == criteria:
-            return entry
-    return None
 
 
 def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:

@@ -278,6 +278,12 @@ def find_subscribed(among: Any, criteria: frozenset[Criterion], hash: int) -> Su
     return None
 
 
+def find_in(state: State, criteria: frozenset[Criterion], subscriber: object, owner_hash: int) -> Subscribed | None:
+    """Return a subscription, or None. O(log n)."""
+    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    return None if owner is None else find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
+
+
 def _access(index: Index, criteria: frozenset[Criterion]) -> Criterion:
     """Return the criterion, of these and what they imply, under which the fewest are filed."""
     rarest: Criterion | None = None
