@@ -247,6 +247,27 @@ class TestWeakSubscribers:
         assert matcher.unsubscribe([Present("a")], Subscriber("bob"))
         assert left_in(matcher) == []
 
+    def test_bound_methods_are_shown_as_what_they_are(self) -> None:
+        """The interpreter makes a method anew each time; what is held is its object."""
+
+        class Inbox:
+            def urgent(self) -> None: ...
+            def rest(self) -> None: ...
+
+        matcher, inbox = FieldMatcher(weak=True), Inbox()
+        matcher.subscribe([Present("a")], inbox.urgent)
+        matcher.subscribe([Equals("a", 1)], inbox.rest)
+        matcher.subscribe([Equals("a", 1)], inbox)
+        everybody = {inbox, inbox.urgent, inbox.rest}
+        message = {"a": 1}
+        assert set(matcher.match_all(message)) == set(matcher.match_any(message)) == everybody
+        assert {d.subscriber for d in matcher.deliveries(message)} == everybody
+        assert {s.subscriber for s in matcher} == {s.subscriber for s in matcher.hits(message)} == everybody
+        assert matcher.unsubscribe([Present("a")], inbox.urgent)
+        del inbox, everybody
+        gc.collect()
+        assert left_in(matcher) == []
+
     def test_who_cannot_be_weakly_held_is_refused(self) -> None:
         matcher = FieldMatcher(weak=True)
         with pytest.raises(TypeError, match="cannot create weak reference to 'int' object"):
@@ -409,6 +430,17 @@ class TestBadInput:
     def test_a_matcher_for_no_criteria_is_refused(self, most: int) -> None:
         with pytest.raises(ValueError, match=f"max_criteria must be 1 or more, not {most}"):
             FieldMatcher(max_criteria=most)
+
+    def test_nobody_is_a_subscriber_like_others(self) -> None:
+        """None is one that `subscriptions` cannot be asked for: there it stands for all of them."""
+        matcher = FieldMatcher()
+        matcher.subscribe([Present("f")], 1)
+        assert ([Present("f")], None) not in matcher
+        matcher.subscribe([Present("f")], None)
+        assert ([Present("f")], None) in matcher
+        assert matcher.unsubscribe([Present("f")], 1)
+        assert matcher.match_all({"f": 1}) == (None,)
+        matcher.check()
 
     def test_unhashable_subscriber(self) -> None:
         matcher = FieldMatcher()

@@ -1,6 +1,6 @@
 """Faults put into the field engine, one at a time: each is noticed by `check()` or by a comparison one by one.
 
-Those in what several threads share are in test_fields_interleavings.py.
+Those in what several threads share are in the catalogue of the explorer's mutants.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ FAULTS = [
     ("state", "count = state.count + (new is not None) - (old is not None)", "count = state.count + 1"),
     ("state", "is_alone = state.count == set_size(state.owners)", "is_alone = True"),
     ("state", "if not criterion.is_implied_by(access)]", "if criterion.place != access.place]"),
-    ("state", "clues = refiled(clues, criterion, row.clue, None)", "pass"),
+    ("state", "clues = refiled(clues, row.subscriber, row.clue, None)", "pass"),
     ("state", "clue.rest = () if criterion.is_found_exactly() else (criterion,)", "clue.rest = ()"),
 ]
 

@@ -35,6 +35,7 @@ from stress.checker.check import projections
 from stress.checker.components import Component
 from stress.checker.search import Search
 from stress.checker.unwritten_values import first_without_origin
+from stress.tries.fields import Fields
 from stress.tries.topics import Topics
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
@@ -138,6 +139,26 @@ def subscription_call(random: Random) -> Call:
     )
 
 
+def field_call(random: Random) -> Call:
+    pair = random.choice(["f=1", "f>=0 & g", "!g"]), random.randrange(2)
+    message = random.choice(["f=1", "f=2 g=1", "g=1"])
+    return random.choice(
+        [
+            ("subscribe", pair),
+            ("subscribe", pair),
+            ("unsubscribe", pair),
+            ("subscribe_many", ((pair, ("f=1", 2)),)),
+            ("unsubscribe_all", (pair[1],)),
+            ("match", (message,)),
+            ("match", (message,)),
+            ("match_any", (message,)),
+            ("hits", (message,)),
+            ("subscriptions", ()),
+            ("clear", ()),
+        ]
+    )
+
+
 def transaction(random: Random) -> Call:
     steps = [
         ("read", random.choice("xyz"))
@@ -183,6 +204,7 @@ KINDS: dict[str, tuple[Spec, Callable[[Random], Call]]] = {
     "kv": (KeyValue(), text_call),
     "subscriptions": (Subscriptions(), subscription_call),
     "topics": (Topics(), topic_call),
+    "fields": (Fields(), field_call),
     "multi-register": (MultiRegister(0), transaction),
     "queue": (Queue(), queue_call),
     "stack": (Stack(), stack_call),

@@ -39,9 +39,6 @@ WITHOUT_A_MUTANT: Final = {
     "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
     # That no factory runs twice shows in no answer; tests/test_ctrie_callbacks.py counts the calls.
     "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
-    # Explored, with mutants of their own, by tests/test_fields_interleavings.py and tests/test_fields_mutants.py.
-    "subtrie/fields/matcher.py: compare_and_set(self._slot, state, changed)",
-    "subtrie/fields/matcher.py: compare_and_set(self._slot, state, known)",
     # One reference that is replaced as a whole.
     "subtrie/filtering.py: self._state.compare_and_set(state, _State(subscribers, widest))",
 }
@@ -75,8 +72,8 @@ def test_the_matrix_has_what_the_manual_says() -> None:
     assert settings == {"cache", "exact", "index", "on_interest"}
     assert {"get_many", "update"} < OPERATIONS["map"].keys()
     assert {"deliveries", "deliveries_many", "match_many"} < OPERATIONS["subscriptions"].keys()
-    assert {"shares", "topics"} < STARTS.keys()
-    assert all(any(snapshots(target)) for target in ("map", "subscriptions", "topics"))
+    assert {"shares", "topics", "fields", "routes"} < STARTS.keys()
+    assert all(any(snapshots(target)) for target in ("map", "subscriptions", "topics", "fields"))
 
 
 def test_a_group_takes_turns() -> None:

@@ -29,6 +29,8 @@ LAYERS = {
     "map": {"model", "explore"},
     "subscriptions": {"model", "explore"},
     "shares": {"model", "explore"},
+    "fields": {"model", "explore"},
+    "routes": {"model", "explore"},
     "checker": {"verdicts"},
     "reclaimer": {"threads"},
 }

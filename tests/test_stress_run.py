@@ -446,7 +446,7 @@ def run_target(workloads: list[Workload], **settings: Any) -> Outcome:
 class TestOurOwn:
     """The structures of this distribution; `python -m stress run` does the same for longer."""
 
-    @pytest.mark.parametrize("name", ["map", "subscriptions", "topics"])
+    @pytest.mark.parametrize("name", TARGETS)
     @pytest.mark.parametrize("threads", [2, 4])
     def test_they_are_linearizable(self, name: str, threads: int) -> None:
         outcome = run_target(TARGETS[name](), threads=threads, rounds=60)

@@ -29,6 +29,7 @@ from stress import (
 )
 from stress.specs import SPECS
 from stress.specs.wildcards import matches
+from stress.tries.fields import Fields, as_tests
 from stress.tries.topics import Topics
 from tests.test_stress_brute_force import KINDS, answer
 
@@ -242,6 +243,38 @@ class TestOthers:
     def test_weak_answers_say_nothing(self) -> None:
         assert possible(Set(), frozenset(), "add", (1,), None) == [{1}]
         assert possible(Counter(), 4, "increment", (), None) == [5]
+
+
+class TestFields:
+    def test_what_criteria_ask_for(self) -> None:
+        """Against a table, since every answer of the explorer rests on it."""
+        for criteria, met, unmet in [
+            ("f=1", ["f=1", "f=1 g=2"], ["f=2", "f=x", "g=1", "f="]),
+            ("f=", ["f="], ["f=0", "g=1"]),
+            ("f!=1", ["f=2", "f=x"], ["f=1", "g=2"]),
+            ("f>=1 & f<3", ["f=1", "f=2"], ["f=0", "f=3", "f=x", "g=1"]),
+            ("f", ["f=1", "f="], ["g=1"]),
+            ("!f & g>x", ["g=y"], ["f=1 g=y", "g=x", "g=1", "h=1"]),
+            ("@a.* & f=1", ["@a.b f=1"], ["@a.b", "@b.a f=1", "f=1"]),
+        ]:
+            spec = Fields([(criteria, 1)])
+            found = {m: outcome(spec, spec.initial, "match", (m,))[1] == {1} for m in [*met, *unmet]}
+            assert found == dict.fromkeys(met, True) | dict.fromkeys(unmet, False), criteria
+
+    def test_hits_are_counted(self) -> None:
+        spec = Fields([("f=1 & g", "ann"), ("f=2", "bob"), ("!h", "cat")])
+        assert outcome(spec, spec.initial, "hits", ("f=1",))[1] == {("f=1 & g", "ann", 1), ("!h", "cat", 1)}
+        assert outcome(spec, spec.initial, "match_any", ("f=1 h=1",))[1] == {"ann"}
+
+    def test_several_come_at_one_instant(self) -> None:
+        both = Operation(0, 0, 0, 5, "subscribe_many", ((("f=1", "ann"), ("f=1", "bob")),), 2)
+        for seen, is_possible in [((), True), (("ann", "bob"), True), (("ann",), False)]:
+            asked = Operation(1, 1, 1, 2, "match", ("f=1",), frozenset(seen))
+            assert is_linearizable([both, asked], Fields()) == is_possible
+
+    def test_what_is_no_criterion_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="no criterion: '!f=1'"):
+            as_tests("!f=1")
 
 
 class TestTopics:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from stress.tries.trie_copy import load_copy
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 
 DIALECTS = [AMQP, MQTT, NATS]
@@ -59,6 +61,36 @@ def test_the_same_trie_as_one_by_one(dialect: Dialect, words: int) -> None:
             trie.unsubscribe(row[0], row[1])
         trie.check()
         assert len(trie) == 0
+
+
+def test_words_that_the_dialect_has_to_cut() -> None:
+    """Texts outside of ASCII, many words, and long ones that only look alike at first, beside plain ones."""
+    rows: list[tuple[Any, ...]] = [
+        ("\xe9t\xe9.b", 1), ("\xe9t\xe9.c", 2), ("\u20ac.\xe9.x", 3), ("\u20ac.\xe9", 4), ("a.\U0001f600.b", 5), ("a.b", 6),
+        (".".join("abcdefgh" * 9), 7), (".".join("abcdefgh" * 9), 8), (".".join("abcdefgh" * 9 + "i"), 9),
+        ("a-word-of-many-letters.b", 10), ("a-word-of-many-letters.c", 11), ("a-word-of-many-lettert.c", 12), ("", 13),
+    ]  # fmt: skip
+    dialect = replace(AMQP, max_words=200, max_bytes=1_000)
+    expected, new = one_by_one(dialect, rows)
+    trie: SubscriptionTrie[Any] = SubscriptionTrie(dialect)
+    assert trie.subscribe_many(rows) == new == len(rows)
+    assert content(trie) == content(expected)
+    assert trie.stats() == expected.stats()
+    for filter, _ in rows:
+        assert sorted(trie.match(filter)) == sorted(expected.match(filter))
+    for filter, subscriber in rows:
+        assert trie.unsubscribe(filter, subscriber)
+    trie.check()
+
+
+@pytest.mark.once  # a copy of the interpreted source, whatever twin the tests run
+def test_words_of_one_hash() -> None:
+    trie = load_copy().modules["subtrie"].SubscriptionTrie()
+    rows = [("same1.a", "x"), ("same2.a", "y"), ("same3", "z"), ("same1.a", "z"), ("b.same1", "x"), ("b.same2", "y")]
+    assert trie.subscribe_many(rows) == len(rows)
+    assert sorted((s.filter, s.subscriber) for s in trie) == sorted(rows)
+    assert sorted(trie.match("same1.a")) == ["x", "z"]
+    trie.check()
 
 
 def test_a_bad_row_changes_nothing() -> None:

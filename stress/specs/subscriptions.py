@@ -84,8 +84,11 @@ class Subscriptions(Spec):
                 return state, self._matching(state, op, args[0])
         return super().step(state, op, args)
 
+    def _matches(self, filter: str, topic: str) -> bool:
+        return matches(self.dialect, filter, topic)
+
     def _matching(self, state: frozenset[Pair], op: str, topic: str) -> Hashable:
-        hits = frozenset(pair for pair in state if matches(self.dialect, pair[0], topic))
+        hits = frozenset(pair for pair in state if self._matches(pair[0], topic))
         if op == "entries":
             return hits
         subscribers = frozenset(subscriber for _, subscriber in hits)
@@ -123,7 +126,7 @@ class Subscriptions(Spec):
         if self._universe is not universe:
             self._universe, self._cover = universe, {}
         if topic not in self._cover:
-            self._cover[topic] = [pair for pair in universe if matches(self.dialect, pair[0], topic)]
+            self._cover[topic] = [pair for pair in universe if self._matches(pair[0], topic)]
         return self._cover[topic]
 
     def restrict(self, state: frozenset[Pair], elements: Collection[Element]) -> State:
@@ -150,7 +153,7 @@ class Subscriptions(Spec):
                 return None if result != 0 else False
             case "filters":
                 return filter in result if subscriber == operation.args[0] else None  # type: ignore[operator]
-        if operation.op not in _MATCHING or not matches(self.dialect, filter, str(operation.args[0])):
+        if operation.op not in _MATCHING or not self._matches(filter, str(operation.args[0])):
             return None
         match operation.op:
             case "entries":

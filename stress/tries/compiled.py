@@ -211,7 +211,7 @@ class CompiledCopy(TrieCopy):
     seam: Any
 
     def __init__(self, seam: CompiledSeam, ideal: bool, coroutines: Coroutines | None) -> None:
-        modules = {name: sys.modules[name] for name in ("ctrie", "subtrie", "ctrie._nodes")}
+        modules = {name: sys.modules[name] for name in ("ctrie", "subtrie", "subtrie.fields", "ctrie._nodes")}
         super().__init__(modules, seam, coroutines)  # type: ignore[arg-type]
         self.ideal = ideal
 
@@ -405,8 +405,8 @@ def _seam() -> CompiledSeam:
         raise NotBuilt("schedules of compiled modules come again with PYTHONHASHSEED=0 only: make explored sets it")
     for word, hash in HASHES.items():
         native.know(word, hash)
-    with mock.patch.object(os, "urandom", bytes):  # it is the hash secret of words that are on no path
-        for name in ("ctrie", "subtrie"):
+    with mock.patch.object(os, "urandom", bytes):  # the hash secret of words that are on no path
+        for name in ("ctrie", "subtrie", "subtrie.fields"):
             importlib.import_module(name)
     nodes: Any = importlib.import_module("ctrie._nodes")
     if not hasattr(nodes, "__pyx_capi__"):

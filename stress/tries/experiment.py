@@ -18,6 +18,7 @@ from stress.explorer.scenario import Scenario
 from stress.history import UNSEEN, Operation
 from stress.spec import Spec
 from stress.specs import Map, Subscriptions
+from stress.tries.fields import Fields
 from stress.tries.names import TrieNames
 from stress.tries.scenarios import STARTS, Start
 from stress.tries.specs import KNOWN_AS, Shares
@@ -29,9 +30,16 @@ __all__ = ["CONTENT", "BrokenStart", "Finding", "TrieExperiment"]
 
 _SPECS: Final[dict[str, Callable[..., Spec]]] = {
     "map": Map, "subscriptions": Subscriptions, "shares": Shares, "topics": Map,
+    "fields": Fields, "routes": Fields,
 }  # fmt: skip
-CONTENT: Final = {"map": "items", "subscriptions": "subscriptions", "shares": "subscriptions", "topics": "items"}
+CONTENT: Final = {
+    "map": "items", "subscriptions": "subscriptions", "shares": "subscriptions", "topics": "items",
+    "fields": "subscriptions", "routes": "subscriptions",
+}  # fmt: skip
 """The operation that reads the content in the end."""
+_BY_FIELDS: Final = frozenset({"fields", "routes"})
+"""Targets that are one state in one slot. The nodes of a state depend on the order of the changes; `check` examines
+them."""
 _LATER: Final = "later"
 
 
@@ -91,7 +99,7 @@ class TrieExperiment(Experiment):
 
     def _look(self, execution: Execution) -> Look:
         """The present content of the trie, and the invariant that is broken, if any."""
-        structure = fingerprint((self._trie._root, getattr(self._trie, "_index", None)))
+        structure = self._structure()
         whole = all(begun == -1 for begun in execution.begun)
         key = (structure, whole, None if self._notices is None else self._notices.told)
         look = self._structures.get(key)
@@ -103,10 +111,15 @@ class TrieExperiment(Experiment):
             look = self._structures[key] = Look(key, seen, broken)
         return look
 
+    def _structure(self) -> Any:
+        if self.scenario.target in _BY_FIELDS:
+            return fingerprint(getattr(self._trie, "_fields", self._trie)._slot)
+        return fingerprint((self._trie._root, getattr(self._trie, "_index", None)))
+
     def _examine(self, whole: bool) -> tuple[Any, str]:
         look = CONTENT[self.scenario.target]
         try:
-            needed = whole and self.start.left is None
+            needed = whole and self.start.left is None and self.scenario.target not in _BY_FIELDS
             nodes = self._shape(self._trie) if needed else None
             content: Any = self.spec.normalise(look, getattr(self.subject, look)())
             if whole or not self.start.has("index"):  # a thread that stopped half-way may have left the index unsettled

@@ -122,7 +122,7 @@ def _subscriptions(
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """`a.b:y` is filter `a.b` with subscriber `y`; without a subscriber, `x`."""
+    """`a.b:y` is filter `a.b`, or criteria, with subscriber `y`; without a subscriber, `x`."""
     filter, _, subscriber = text.partition(":")
     return filter, subscriber or "x"
 
@@ -265,24 +265,81 @@ _TOPIC_OPERATIONS: Final[dict[str, _Arguments]] = {
     "matching": _key, "matching_all": _nothing, "items": _nothing, "clear": _nothing, "snapshot": _nothing,
 }  # fmt: skip
 
+# --------------------------------------------------------------------------------- the subscriptions of field matchers
+
+
+def _asked(criteria: str, message: str, *places: str, later: Sequence[Call] = ()) -> Start:
+    """Criteria are those of `stress.tries.fields`, apart by commas; each may have a subscriber, as filters may."""
+    calls: list[Call] = [("subscribe", _pair(each)) for each in _listed(criteria)]
+    found = tuple(tuple((*_pair(each), message) for each in _listed(place)) for place in places)
+    return Start((*calls, *later), found)
+
+
+def _listed(criteria: str) -> list[str]:
+    return [each.strip() for each in criteria.split(",") if each.strip()]
+
+
+_EIGHT_ON_ONE: Final = ", ".join(f"f=1:s{number}" for number in range(8))
+
+_FIELDS: Final = {
+    "empty": _asked("", "f=1 g=2", "f=1, f=1, g", "f=1, f>=0 & g:y, f=1"),
+    "one subscription": _asked("f=1", "f=1 g=2", "f=1, f=1, g", "f=1, f=1 & g, f=1:y", "f=1, f>=0, g"),
+    "one of two criteria": _asked("f=1 & g", "f=1 g=2", "f=1 & g, f=1, g", "g, f=1 & g, f=1 & g:y"),
+    "two subscribers": _asked("f=1, f>=0 & g:y", "f=1 g=2", "f=1, f>=0 & g:y, !h", "f>=0 & g:y, f=1:y, f=1"),
+    "values of one hash": _asked("f=0, f=:y", "f=0", "f=0, f=, f=0:y", "f=, f=0:y, f!=0"),
+    "ranges about to turn": _asked("f>=1, f>=2, f<2:y", "f=3", "f>=3, f>=1, f<2:y", "f<4, f>=2, f>=3"),
+    "absence": _asked("!h", "f=1", "!h, f & !h, !h:y", "f & !h, h, !h"),
+    "eight on one value": _asked(_EIGHT_ON_ONE, "f=1", "f=1:s8, f=1:s0, f=1:s1", "f=1:s0, f=1:s0, f=1:s8"),
+    "hits are counted": _asked(
+        "f=1 & g, f=1:y", "f=1 g=2", "f=1 & g, f=1, f=1:y", "f=1, g:y, f=1 & g", later=[("hits", ("f=1",))]
+    ),
+}  # fmt: skip
+
+_ROUTES: Final = {
+    "empty": _asked("", "@a.b f=1", "@a.b, @a.b, @a.*", "@a.b & f=1, @a.* & f=1:y, @a.b"),
+    "a filter of each kind": _asked(
+        "@a.b & f=1, @a.*:y, @# & f>=1:z", "@a.b f=1", "@a.b & f=1, @a.*:y, @# & f>=1:z",
+        "@a.b.*:y, @*.b & f=1, @a.b & f=1",
+    ),
+    "one filter, other criteria": _asked("@a.* & f=1, @a.* & f=2:y", "@a.b f=1", "@a.* & f=1, @a.* & f=2, @a.*:y"),
+}  # fmt: skip
+
+
+def _many(place: Place, fresh: int) -> tuple[Any, ...]:
+    """Two subscriptions at one instant: what the place is about, and the same of another subscriber."""
+    return ((place[:2], (place[0], "z")),)
+
+
+_FIELD_OPERATIONS: Final[dict[str, _Arguments]] = {
+    "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "match_any": _topic, "hits": _topic,
+    "match_many": _topic, "deliveries": _topic, "subscriptions": _nothing, "snapshot": _nothing, "fork": _nothing,
+    "__len__": _nothing, "clear": _nothing, "subscribe_many": _many, "unsubscribe_all": lambda place, fresh: place[1:2],
+}  # fmt: skip
+_ROUTE_OPERATIONS: Final = {op: made for op, made in _FIELD_OPERATIONS.items() if op not in {"match_any", "hits"}}
+
 STARTS: Final[Mapping[str, Mapping[str, Start]]] = {
-    "map": _MAPS, "subscriptions": _SUBSCRIPTIONS, "shares": _SHARES, "topics": _TOPICS,
+    "map": _MAPS, "subscriptions": _SUBSCRIPTIONS, "shares": _SHARES, "topics": _TOPICS, "fields": _FIELDS,
+    "routes": _ROUTES,
 }  # fmt: skip
 OPERATIONS: Final[Mapping[str, Mapping[str, _Arguments]]] = {
     "map": _MAP_OPERATIONS,
     "subscriptions": _SUBSCRIPTION_OPERATIONS,
     "shares": _SHARE_OPERATIONS,
     "topics": _TOPIC_OPERATIONS,
+    "fields": _FIELD_OPERATIONS,
+    "routes": _ROUTE_OPERATIONS,
 }
 CORE: Final[Mapping[str, Sequence[str]]] = {
     "map": ("get", "__setitem__", "pop", "compute", "clear", "items", "readonly_snapshot", "snapshot"),
     "subscriptions": ("subscribe", "unsubscribe", "match", "has_match", "clear", "snapshot"),
     "shares": ("subscribe", "unsubscribe", "match"),
     "topics": ("get", "__setitem__", "pop", "clear", "snapshot"),
+    "fields": ("subscribe", "unsubscribe", "match", "hits", "clear", "snapshot"),
+    "routes": ("subscribe", "unsubscribe", "match", "snapshot"),
 }
 """Representative operations: each of them reads, changes or replaces different things."""
 
-VARIANTS: Final = frozenset({"get_many", "update", "match_many", "deliveries", "deliveries_many"})
+VARIANTS: Final = frozenset({"get_many", "update", "match_many", "deliveries", "deliveries_many", "fork"})
 """Operations that read or change the same as another one, by different code: explored against the representative
 ones."""
 
@@ -291,6 +348,8 @@ _THREE: Final = {
     "subscriptions": (("subscribe", "unsubscribe"), ("match", "snapshot")),
     "shares": (("match",), ()),
     "topics": (("__setitem__", "pop"), ("matching",)),
+    "fields": (("subscribe", "unsubscribe"), ("match", "hits", "snapshot")),
+    "routes": (("subscribe", "unsubscribe"), ("match",)),
 }
 
 _ON_ITS_WAY: Final = {
@@ -318,6 +377,15 @@ _ON_ITS_WAY: Final = {
             (("__setitem__", 1), ("snapshot", 1), ("get", 0)),
         ),
     ),
+    "fields": (
+        ("subscribe", "unsubscribe"),
+        (
+            (("snapshot", 0), ("match", 0), ("subscriptions", 0)),
+            (("subscribe", 1), ("snapshot", 1), ("match", 0)),
+            (("unsubscribe", 1), ("hits", 0), ("subscribe", 0), ("match", 0)),
+        ),
+    ),
+    "routes": ((), ()),
 }
 """Changes, and what another thread does at the same time: operations, each on the first or the second place."""
 

@@ -14,7 +14,7 @@ __all__ = ["KNOWN_AS", "Shares"]
 
 KNOWN_AS: Final = {
     "get_many": "get", "update": "put", "deliveries": "match", "match_many": "match", "deliveries_many": "match",
-    "matching": "get", "matching_all": "items",
+    "matching": "get", "matching_all": "items", "fork": "snapshot",
 }  # fmt: skip
 """Operations, by their names in the specifications."""
 

@@ -24,6 +24,8 @@ def fingerprint(value: Any) -> Any:
             return value
         if kind is tuple:
             return tuple([print_of(item) for item in value])
+        if kind is frozenset:
+            return frozenset([print_of(item) for item in value])
         fields = _fields.get(kind)
         if fields is None:
             fields = _fields[kind] = _fields_of(kind)

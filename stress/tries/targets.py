@@ -12,6 +12,7 @@ from typing import Any, Final
 from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of, unique
 from stress.specs import Map, Subscriptions
+from stress.tries.field_subjects import FIELDS
 from stress.tries.topics import Topics
 
 __all__ = ["TARGETS", "MapUnderTest", "StoreUnderTest", "SubscriptionsUnderTest", "TopicsUnderTest"]
@@ -286,4 +287,5 @@ TARGETS: Final[Mapping[str, Callable[[], list[Workload]]]] = {
     "map": _map_workloads,
     "subscriptions": _subscription_workloads,
     "topics": _topic_workloads,
+    **FIELDS,
 }

@@ -10,6 +10,7 @@ from stress.explorer.coroutines import Coroutines
 from stress.explorer.machine import Machine
 from stress.explorer.slots import Seam, slot_module, threading_module
 from stress.history import Call
+from stress.tries.field_subjects import FieldsUnderTest, RoutesUnderTest
 from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash
 from stress.tries.scenarios import Start
 from stress.tries.source_copy import PACKAGES, Change, import_privately, interpreted_twin
@@ -59,6 +60,12 @@ class TrieCopy:
         subtrie: Any = self.modules["subtrie"]
         if target == "topics":
             return StoreUnderTest(subtrie.TopicStore())
+        if target == "fields":
+            fields = self.modules["subtrie.fields"]
+            return FieldsUnderTest(fields, fields.FieldMatcher())
+        if target == "routes":
+            fields = self.modules["subtrie.fields"]
+            return RoutesUnderTest(fields, fields.RoutingMatcher())
         if target == "shares":
             settings["dialect"] = subtrie.MQTT
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))
@@ -99,7 +106,7 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
-    modules = import_privately(PACKAGES, instead, changes)
+    modules = import_privately((*PACKAGES, "subtrie.fields"), instead, changes)
     vars(modules["ctrie._nodes"])["HASH_BITS"] = LEVELS * W
     explored = threading_module(seam)
     for name in ("ctrie._creation", "ctrie._thread_owner"):

@@ -128,6 +128,16 @@ def filled_branch(branch: Branch, hash: int, subscribers: Any, next: INode | Non
     return branch
 
 
+def lone_branch(long: bool, hash: int, subscriber: Any, subscriber_hash: int) -> Branch:
+    """Make a branch, to be given its words, for the only subscriber, who has no options; `subscriber_hash` is not 0."""
+    branch: Branch = new_leaf(Chain if long else Branch, subscriber, None)
+    branch.hash = hash
+    branch.value = subscriber
+    branch.alone = subscriber_hash
+    branch.next = None
+    return branch
+
+
 def subscribers_of(branch: Branch) -> Any:
     """Return the set of those who are subscribed to what ends with a branch (subscribers.py, groups.py)."""
     return new_entry(branch.value, branch.alone, None) if branch.alone != 0 else branch.value

@@ -1,35 +1,244 @@
-# C types for filling.py.
+# C types for filling.py, and the bodies of its rows.
 cimport cython
-from libc.stdint cimport uint64_t
+from cpython.list cimport PyList_GET_SIZE
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcmp
 
-from ctrie._bulk cimport Ordered
+from ctrie._bulk cimport Ordered, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._nodes cimport INode, Root
 from subtrie._trie.branch cimport Branch
-from subtrie._trie.match.questions cimport Matchable
-from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.match.questions cimport Matchable, Plan, word_hash, words_in_filter
+from subtrie._trie.match.walk cimport MOST_WORDS, prefetch
+from subtrie._trie.packed_key cimport set_characters, set_key
+from subtrie._trie.subscribers cimport Entry, subscriber_hash
+from subtrie._trie.words cimport word
 
+cdef extern from *:
+    """
+    #ifndef SUBTRIE_FILLING
+    #define SUBTRIE_FILLING
+    typedef struct {
+        uint64_t hash;
+        uint32_t start, end;        /* in the text */
+    } filling_word;
+    typedef struct {
+        PyObject *text;             /* borrowed, as all that is given or kept meanwhile */
+        PyObject *subscriber;
+        PyObject *options;          /* NULL: none */
+        uint64_t owner_hash;
+        Py_ssize_t size;
+        filling_word words[];
+    } filling_row;
+    typedef struct filling_block {
+        struct filling_block *next;
+        char rows[];
+    } filling_block;
+    enum { FILLING_BLOCK = 1 << 20, FILLING_NEAR = 1024, FILLING_AHEAD = 16 };
+    #define FILLING_LONG_WORD ((uint64_t)1 << 63)
+    /* Ask for what a branch is going to be made of. */
+    static inline void filling_fetch(const filling_row *row)
+    {
+        __builtin_prefetch((const char *)row + 64);
+        __builtin_prefetch(row->text);
+        __builtin_prefetch((const char *)row->text + 64);
+        __builtin_prefetch(row->subscriber, 1);
+    }
+    #define FILLING_ASCII(text) PyUnicode_IS_COMPACT_ASCII(text)
+    #define FILLING_DATA(text) ((const char *)PyUnicode_1BYTE_DATA(text))
+    #endif
+    """
+    ctypedef struct filling_word:
+        uint64_t hash
+        uint32_t start
+        uint32_t end
+    ctypedef struct filling_row:
+        PyObject *text
+        PyObject *subscriber
+        PyObject *options
+        uint64_t owner_hash
+        Py_ssize_t size
+        filling_word words[1]
+    ctypedef struct filling_block:
+        filling_block *next
+        char rows[1]
+    enum:
+        FILLING_BLOCK       # bytes of rows that are asked for at a time, at least
+        FILLING_NEAR        # rows that fit into a cache with all that they lead to
+        FILLING_AHEAD
+    uint64_t FILLING_LONG_WORD
+    void filling_fetch(const filling_row *row) noexcept
+    bint FILLING_ASCII(object text)
+    const char *FILLING_DATA(object text)
 
-@cython.locals(root=Root, old=INode, main=MainNode, cn=CNode, rows=list, row=tuple, filling=Filling, filled=INode)
-cpdef Py_ssize_t fill(Matchable trie, list given) except -2
-@cython.locals(path=tuple, options=dict)
-cdef tuple _row_of(Matchable trie, object one)
-cdef bint _is_plain(object dialect, object options) except -1
+ctypedef filling_row *FilterRow
 
 
 cdef class Filling:
+    cdef Matchable _trie
+    cdef list _given
+    cdef list _kept
+    cdef Ordered _ordered       # rows, and branches, in the places of pairs
+    cdef Ordered _room
+    cdef filling_block *_blocks
+    cdef char *_free            # in the last block, and how much there is
+    cdef Py_ssize_t _left
+    cdef uint64_t _share_hash   # of the word that begins a shared subscription; 0: none does
     cdef Gen _gen
-    cdef str _separator
     cdef readonly Py_ssize_t repeated
 
-    @cython.locals(parted=dict, row=tuple, word=str, several=list, made=list, ordered=Ordered, cn=CNode)
-    cdef INode level(self, list rows, Py_ssize_t depth)
-    @cython.locals(row=tuple, words=tuple, hashes=tuple, entry=Entry, end=Py_ssize_t, longer=list, below=INode)
-    cdef Branch _branch(self, list rows, Py_ssize_t depth)
+    @cython.locals(number=Py_ssize_t, one=object, options=dict)
+    cdef bint read(self) except -1
+    @cython.locals(words=tuple, hashes=tuple, plan=Plan, text=str, row=FilterRow, place=Py_ssize_t, start=Py_ssize_t, end=Py_ssize_t)
+    cdef int _cut_by_dialect(self, Py_ssize_t number, str filter) except -1
+    @cython.locals(ordered=Ordered, made=list, place=Py_ssize_t, stop=Py_ssize_t, hash=uint64_t, branch=Branch)
+    cdef INode level(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth)
+    @cython.locals(is_long=bint, branch=Branch, entry=Entry)
+    cdef Branch _alone(self, FilterRow row, Py_ssize_t depth)
+    @cython.locals(
+        ordered=Ordered, first=FilterRow, row=FilterRow, end=Py_ssize_t, number=Py_ssize_t, longer=Py_ssize_t, below=INode, branch=Branch
+    )
+    cdef Branch _branch(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth)
     @cython.locals(present=Entry)
     cdef object _joined(self, object audience, Entry entry)
 
 
-cdef Py_ssize_t _agree_until(tuple words, tuple others, Py_ssize_t start, Py_ssize_t end) except -1
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+cdef inline int make_room(Filling filling) except -1:
+    cdef Py_ssize_t count = PyList_GET_SIZE(filling._given)
+    cdef str share = filling._trie._plan.share
+    filling._ordered = pairs_new(count)
+    filling._room = pairs_new(count)
+    if filling._ordered == NULL or filling._room == NULL:
+        raise MemoryError()
+    filling._share_hash = 0 if share is None else word_hash(share)
+    return 0
+
+
+cdef inline int let_go(Filling filling) except -1:
+    cdef filling_block *block
+    while filling._blocks != NULL:
+        block = filling._blocks
+        filling._blocks = block.next
+        PyMem_RawFree(block)
+    pairs_free(filling._ordered)
+    pairs_free(filling._room)
+    filling._ordered = filling._room = NULL
+    return 0
+
+
+cdef inline FilterRow new_row(Filling filling, Py_ssize_t number, str text, Py_ssize_t size) except NULL:
+    cdef Py_ssize_t bytes_ = <Py_ssize_t>(sizeof(filling_row) + size * sizeof(filling_word))
+    cdef Py_ssize_t most
+    cdef filling_block *block
+    cdef FilterRow row
+    if filling._left < bytes_:
+        most = max(bytes_, <Py_ssize_t>FILLING_BLOCK)
+        block = <filling_block *>PyMem_RawMalloc(sizeof(filling_block) + most)
+        if block == NULL:
+            raise MemoryError()
+        block.next = filling._blocks
+        filling._blocks = block
+        filling._free = block.rows
+        filling._left = most
+    row = <FilterRow>filling._free
+    filling._free += bytes_
+    filling._left -= bytes_
+    row.text = <PyObject *>text
+    row.size = size
+    filling._ordered[number].pair = <PyObject *>row
+    return row
+
+
+cdef inline bint cut(Filling filling, Py_ssize_t number, str filter) except -1:
+    cdef word words[MOST_WORDS]
+    cdef const char *data = FILLING_DATA(filter)
+    cdef Py_ssize_t i, size = words_in_filter(filling._trie._plan, filter, words)
+    cdef FilterRow row
+    if size <= 0 or (filling._share_hash != 0 and words[0].hash == filling._share_hash):
+        return False
+    row = new_row(filling, number, filter, size)
+    for i in range(size):
+        put_word(row, i, words[i].hash, words[i].data - data, words[i].data - data + words[i].length)
+    return True
+
+
+cdef inline void put_word(FilterRow row, Py_ssize_t number, uint64_t hash, Py_ssize_t start, Py_ssize_t end) noexcept:
+    row.words[number].hash = hash
+    row.words[number].start = <uint32_t>start
+    row.words[number].end = <uint32_t>end
+
+
+cdef inline int put_subscriber(FilterRow row, object subscriber, dict options) except -1:
+    row.subscriber = <PyObject *>subscriber
+    row.options = NULL if options is None else <PyObject *>options
+    row.owner_hash = subscriber_hash(subscriber)
+    return 0
+
+
+cdef inline object subscriber_of(FilterRow row):
+    return <object>row.subscriber
+
+
+cdef inline dict options_of(FilterRow row):
+    return None if row.options == NULL else <dict>row.options
+
+
+cdef inline void order(Filling filling, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth) noexcept:
+    cdef Ordered ordered = filling._ordered
+    cdef Py_ssize_t i
+    cdef FilterRow row
+    for i in range(start, end):
+        # Past the last row are those of other branches, and past all of them there is nothing, which is no fault here.
+        prefetch(&(<FilterRow>ordered[i + FILLING_AHEAD].pair).words[depth])
+        row = row_at(ordered, i)
+        ordered[i].hash = row.words[depth].hash
+        if end - start <= FILLING_NEAR:
+            filling_fetch(row)
+    sort_level(ordered + start, filling._room, end - start, 0)
+
+
+cdef inline FilterRow row_at(Ordered ordered, Py_ssize_t number) noexcept:
+    return <FilterRow>ordered[number].pair
+
+
+cdef inline void put_row(Ordered ordered, Py_ssize_t number, FilterRow row) noexcept:
+    ordered[number].pair = <PyObject *>row
+
+
+cdef inline void put_at(Ordered ordered, Py_ssize_t number, Branch branch) noexcept:
+    ordered[number].pair = <PyObject *>branch
+    ordered[number].hash = branch.hash
+
+
+cdef inline bint agree(FilterRow row, FilterRow other, Py_ssize_t size) except -1:
+    # Short words are the same if their hashes are (c/words.h).
+    cdef Py_ssize_t i
+    if row == other:
+        return True
+    for i in range(size):
+        if row.words[i].hash & FILLING_LONG_WORD:
+            return (<str>row.text)[: row.words[size - 1].end] == (<str>other.text)[: other.words[size - 1].end]
+    return True
+
+
+cdef inline int put_key(Branch branch, FilterRow row, Py_ssize_t depth, Py_ssize_t end) except -1:
+    cdef Py_ssize_t start = row.words[depth].start, stop = row.words[end - 1].end
+    text = <str>row.text
+    if FILLING_ASCII(text):
+        return set_characters(branch, FILLING_DATA(text) + start, stop - start)
+    return set_key(branch, text[start:stop])
+
+
+# --------------------------------------------------------------------------------------------------------------- texts
+
+@cython.locals(root=Root, old=INode, main=MainNode, cn=CNode, filling=Filling, filled=INode)
+cpdef Py_ssize_t fill(Matchable trie, list given) except -2
+cdef bint _is_plain(object dialect, object options) except -1
+cdef Entry _entry_of(FilterRow row)
+cdef Py_ssize_t _agree_until(FilterRow row, FilterRow other, Py_ssize_t start, Py_ssize_t end) noexcept
 @cython.locals(filling=Filling)
-cdef Filling new_filling(str separator)
+cdef Filling new_filling(Matchable trie, list given)

@@ -1,8 +1,15 @@
 """Many subscriptions at once into an empty trie: its nodes are made from below, each once, and published by one RDCSS.
 
-The filters are parted by their first words, those with the same first word by the next one, and so on. A branch takes
-along all words that its filters have in common, as far as nobody is subscribed in between: so the levels are those that
-subscribing one by one would have left (I6, branch.py).
+    row        a filter, cut into words, and who subscribes to it
+    ordered    the rows, in the order in which a trie has their words
+
+The rows are brought into the order of their first words. Those with the same one stand next to one another then, and
+are one branch, below which they are brought into the order of their next words, and so on; a row that is alone is a
+branch with all words that it has left. A branch takes along all words that its filters have in common, as far as nobody
+is subscribed in between: so the levels are those that subscribing one by one would have left (I6, branch.py).
+
+Words are compared by their hashes. Where those of two words agree, which nobody can bring about, all is left to be
+subscribed one by one. Compiled rows have no Python object of their own, nor have their words (filling.pxd).
 """
 
 from __future__ import annotations
@@ -18,19 +25,102 @@ from ctrie._bulk import collector_paused
 from subtrie.errors import TopicError
 
 if not cython.compiled:
-    from ctrie._bulk import cnode_of, in_order, let_go
+    from ctrie._bulk import cnode_of, hash_at, in_order
     from ctrie._cnode import CNode, Gen
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
-    from subtrie._trie.branch import Branch, new_branch
+    from subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
     from subtrie._trie.match.questions_interpreted import Matchable, filter_path
+    from subtrie._trie.packed_key import set_key
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
 else:
-    from cython.cimports.ctrie._bulk import cnode_of, in_order, let_go
+    from cython.cimports.ctrie._bulk import cnode_of, hash_at
     from cython.cimports.ctrie._cnode import CNode, Gen
     from cython.cimports.ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
-    from cython.cimports.subtrie._trie.branch import Branch, new_branch
+    from cython.cimports.subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
     from cython.cimports.subtrie._trie.match.questions import Matchable, filter_path
-    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
+    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry
+
+if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C structures
+
+    class Word:
+        """Where a word stands in its filter, and its hash."""
+
+        __slots__ = ("end", "hash", "start")
+
+        def __init__(self, hash: int, start: int, end: int) -> None:
+            self.hash, self.start, self.end = hash, start, end
+
+    class Row:
+        """`text` has the words; `hash` is that of the word by which the row was ordered last."""
+
+        __slots__ = ("hash", "options", "owner_hash", "size", "subscriber", "text", "words")
+        text: str
+        words: list[Word]
+        size: int
+        subscriber: Any
+        owner_hash: int
+        options: dict[str, Any] | None
+        hash: int
+
+    def make_room(filling: Filling) -> None:
+        """Have room for as many rows as are given."""
+        filling._ordered = [None] * len(filling._given)
+
+    def let_go(filling: Filling) -> None:
+        """For the compiled twin, which has to give memory back."""
+
+    def cut(filling: Filling, number: int, filter: str) -> bool:
+        """Make row `number`, if it is plain to see what its words are; tell whether it is."""
+        return False
+
+    def new_row(filling: Filling, number: int, text: str, size: int) -> Row:
+        """Make row `number`, with room for so many words."""
+        row = Row()
+        row.text, row.size, row.words = text, size, []
+        filling._ordered[number] = row
+        return row
+
+    def put_word(row: Row, number: int, hash: int, start: int, end: int) -> None:
+        """Say which word of a new row is where."""
+        row.words.append(Word(hash, start, end))
+
+    def put_subscriber(row: Row, subscriber: Any, options: dict[str, Any] | None) -> None:
+        """Say who subscribes. What is given keeps all that a row leads to."""
+        row.subscriber, row.owner_hash, row.options = subscriber, subscriber_hash(subscriber), options
+
+    def subscriber_of(row: Row) -> Any:
+        """Return who subscribes."""
+        return row.subscriber
+
+    def options_of(row: Row) -> dict[str, Any] | None:
+        """Return the options of a subscription."""
+        return row.options
+
+    def order(filling: Filling, start: int, end: int, depth: int) -> None:
+        """Bring rows number `start` to `end` into the order of their words number `depth`; those with the same one stay
+        in theirs."""
+        rows = filling._ordered[start:end]
+        for row in rows:
+            row.hash = row.words[depth].hash
+        filling._ordered[start:end] = in_order(rows)
+
+    def row_at(ordered: list[Any], number: int) -> Row:
+        """Return the row that stands there now."""
+        return ordered[number]  # type: ignore[no-any-return]
+
+    def put_at(ordered: list[Any], number: int, it: Any) -> None:
+        """Put a row, or a branch that something keeps, in a place."""
+        ordered[number] = it
+
+    put_row = put_at
+
+    def agree(row: Row, other: Row, size: int) -> bool:
+        """Tell whether the first words of two rows, whose hashes agree, are the same."""
+        return row.text[: row.words[size - 1].end] == other.text[: other.words[size - 1].end]
+
+    def put_key(branch: Branch, row: Row, depth: int, end: int) -> None:
+        """Give a new branch the words of a row from number `depth` to `end`."""
+        set_key(branch, row.text[row.words[depth].start : row.words[end - 1].end])
 
 
 def fill(trie: Matchable, given: list[Any]) -> int:
@@ -42,96 +132,137 @@ def fill(trie: Matchable, given: list[Any]) -> int:
     old = rdcss_read_root(root)
     main = gcas_read(root, old)
     cn: CNode = main  # type: ignore[assignment]  # the first level of a trie is never tombed
-    if cn.bitmap != 0:
+    if cn.bitmap != 0 or not given:
         return -1
-    rows: list[Any] = []
+    filling = new_filling(trie, given)
     with collector_paused():
-        for one in given:
-            row = _row_of(trie, one)
-            if row is None:
+        try:
+            make_room(filling)
+            if not filling.read():
                 return -1
-            rows.append(row)
-        if not rows:
+            filled = filling.level(0, len(given), 0)
+        except _OneByOne:
             return -1
-        filling = new_filling(trie._plan.separator)
-        filled = filling.level(rows, 0)
+        finally:
+            let_go(filling)
         # Success: the trie, in which nobody was until then, has all of them. Failure: another thread has subscribed
         # somebody or has taken a snapshot meanwhile.
-        return len(rows) - filling.repeated if rdcss_root(root, old, main, filled) else -1
+        return len(given) - filling.repeated if rdcss_root(root, old, main, filled) else -1
 
 
-def _row_of(trie: Matchable, one: Any) -> tuple[Any, ...] | None:
-    """Return the words of a filter, their hashes, and the entry; None for what is to be looked at one by one."""
-    options: Any = None
-    if type(one) is not tuple or not 2 <= len(one) <= 3 or type(one[0]) is not str:
-        return None
-    dialect = trie._plan.dialect
-    if len(one) == 3 and not _is_plain(dialect, one[2]):
-        return None
-    try:
-        path = filter_path(trie, one[0])
-    except TopicError:
-        return None
-    if dialect.share_prefix is not None and path[0][0] == dialect.share_prefix:
-        return None
-    if len(one) == 3 and one[2]:
-        dialect.check_options(one[2])
-        options = dict(one[2])
-    return path[0], path[1], new_entry(one[1], subscriber_hash(one[1]), options)
-
-
-def _is_plain(dialect: Any, options: Any) -> bool:
-    """Tell whether these are options of a subscription outside of all groups."""
-    if type(options) is not dict or any([type(name) is not str for name in options]):  # noqa: C419 (a cdef function)
-        return False
-    return not dialect.queue_groups or "queue" not in options
+class _OneByOne(Exception):
+    """Something is to be looked at one by one."""
 
 
 class Filling:
     """Levels in the making; `repeated` counts the subscriptions that came again."""
 
-    __slots__ = ("_gen", "_separator", "repeated")
+    __slots__ = ("_gen", "_given", "_kept", "_ordered", "_trie", "repeated")
+    _trie: Matchable
+    _given: list[Any]
+    _kept: list[Any]  # what rows lead to beside what is given
+    _ordered: Any
     _gen: Gen
-    _separator: str
     repeated: int
 
-    def level(self, rows: list[Any], depth: int) -> INode:
-        """Return the level for the words from number `depth` on."""
-        parted: dict[Any, Any] = {}
-        for row in rows:
-            word = row[0][depth]
-            several = parted.get(word)
-            if several is None:
-                parted[word] = [row]
-            else:
-                several.append(row)
-        made: list[Any] = [self._branch(several, depth) for several in parted.values()]
-        ordered = in_order(made)
-        try:
-            cn = cnode_of(ordered, 0, len(made), 0, self._gen, None)
-        finally:
-            let_go(ordered)
-        return new_inode(cn, self._gen)
+    def read(self) -> bool:
+        """Make the rows; False if one has to be looked at by itself."""
+        dialect = self._trie._plan.dialect
+        for number in range(len(self._given)):
+            one = self._given[number]
+            if type(one) is not tuple or not 2 <= len(one) <= 3 or type(one[0]) is not str:
+                return False
+            options: Any = None
+            if len(one) == 3 and one[2] != {}:
+                if not _is_plain(dialect, one[2]):
+                    return False
+                dialect.check_options(one[2])
+                options = dict(one[2])
+                self._kept.append(options)
+            if not cut(self, number, one[0]):
+                self._cut_by_dialect(number, one[0])
+            put_subscriber(row_at(self._ordered, number), one[1], options)
+        return True
 
-    def _branch(self, rows: list[Any], depth: int) -> Branch:
-        """Return the branch to filters that agree in their words up to number `depth`."""
-        words, hashes, entry = rows[0]
-        end = len(words)
-        if len(rows) == 1:
-            return new_branch(words[depth:], self._separator, hashes[depth], entry, None)
-        for row in rows:
-            end = _agree_until(words, row[0], depth + 1, end)
+    def _cut_by_dialect(self, number: int, filter: str) -> None:
+        """`cut`, where the dialect has to say what the words are."""
+        try:
+            words, hashes = filter_path(self._trie, filter)
+        except TopicError:
+            raise _OneByOne from None
+        plan = self._trie._plan
+        if plan.share is not None and words[0] == plan.share:
+            raise _OneByOne
+        text = plan.separator.join(words)
+        self._kept.append(text)
+        row = new_row(self, number, text, len(words))
+        start = 0
+        for place in range(len(words)):
+            end = start + len(words[place])
+            put_word(row, place, hashes[place], start, end)
+            start = end + len(plan.separator)
+
+    def level(self, start: int, end: int, depth: int) -> INode:
+        """Return the level for the words number `depth` of rows number `start` to `end`."""
+        ordered = self._ordered
+        made: list[Any] = []
+        place = start
+        order(self, start, end, depth)
+        while start < end:
+            hash = hash_at(ordered, start)
+            stop = start + 1
+            while stop < end and hash_at(ordered, stop) == hash:
+                stop += 1
+            branch = (
+                self._alone(row_at(ordered, start), depth) if stop == start + 1 else self._branch(start, stop, depth)
+            )
+            made.append(branch)
+            start = stop
+        stop = place
+        for branch in made:
+            put_at(ordered, stop, branch)
+            stop += 1
+        return new_inode(cnode_of(ordered, place, stop, 0, self._gen, None), self._gen)
+
+    def _alone(self, row: Any, depth: int) -> Branch:
+        """Return the branch of a row that is alone from its word number `depth` on."""
+        is_long = row.size > depth + 1
+        if options_of(row) is None and row.owner_hash != 0:
+            branch = lone_branch(is_long, row.words[depth].hash, subscriber_of(row), row.owner_hash)
+        else:
+            entry = _entry_of(row)
+            branch = filled_branch(blank_branch(is_long, entry, None), row.words[depth].hash, entry, None)
+        put_key(branch, row, depth, row.size)
+        return branch
+
+    def _branch(self, start: int, stop: int, depth: int) -> Branch:
+        """Return the branch to rows whose words number `depth` have one hash."""
+        ordered = self._ordered
+        first = row_at(ordered, start)
+        end = first.size
+        for number in range(start + 1, stop):
+            end = _agree_until(first, row_at(ordered, number), depth + 1, end)
         audience: Any = None
-        longer: list[Any] = []
-        for row in rows:
-            if len(row[0]) > end:
-                longer.append(row)
+        longer = start
+        for number in range(start, stop):
+            row = row_at(ordered, number)
+            if not agree(first, row, end):
+                raise _OneByOne
+            if row.size > end:
+                put_row(ordered, longer, row)
+                longer += 1
             else:
-                audience = self._joined(audience, row[2])
-        below = self.level(longer, end) if longer else None
-        return new_branch(words[depth:end], self._separator, hashes[depth], audience, below)
+                audience = self._joined(audience, _entry_of(row))
+        below: INode | None = None
+        if longer > start:
+            below = self.level(start, longer, end)
+        branch = filled_branch(blank_branch(end > depth + 1, audience, below), first.words[depth].hash, audience, below)
+        put_key(branch, first, depth, end)
+        return branch
 
     def _joined(self, audience: Any, entry: Entry) -> Any:
+        if audience is None:
+            return entry
         present = find_entry(audience, entry.subscriber, entry.hash)
         if present is None:
             return with_entry(audience, entry, None)
@@ -142,17 +273,30 @@ class Filling:
         return with_entry(audience, new_entry(present.subscriber, entry.hash, entry.options), present)
 
 
-def _agree_until(words: tuple[str, ...], others: tuple[str, ...], start: int, end: int) -> int:
-    """Return up to which number, `end` at most, two filters have the same words."""
-    end = min(end, len(others))
-    while start < end and words[start] == others[start]:
+def _is_plain(dialect: Any, options: Any) -> bool:
+    """Tell whether these are options of a subscription outside of all groups."""
+    if type(options) is not dict or any([type(name) is not str for name in options]):  # noqa: C419 (a cdef function)
+        return False
+    return not dialect.queue_groups or "queue" not in options
+
+
+def _entry_of(row: Any) -> Entry:
+    return new_entry(subscriber_of(row), row.owner_hash, options_of(row))
+
+
+def _agree_until(row: Any, other: Any, start: int, end: int) -> int:
+    """Return up to which number, `end` at most, the words of two rows have the same hashes."""
+    end = min(end, other.size)
+    while start < end and row.words[start].hash == other.words[start].hash:
         start += 1
     return start
 
 
-def new_filling(separator: str) -> Filling:
+def new_filling(trie: Matchable, given: list[Any]) -> Filling:
     filling: Filling = Filling.__new__(Filling)
+    filling._trie = trie
+    filling._given = given
+    filling._kept = []
     filling._gen = Gen()
-    filling._separator = separator
     filling.repeated = 0
     return filling

@@ -40,6 +40,7 @@ cpdef Entry new_entry(object subscriber, uint64_t hash, dict options)
 cdef SetNode _new_node(uint32_t bitmap, tuple array, Py_ssize_t size)
 cpdef uint64_t subscriber_hash(object subscriber) except? 0
 cdef bint _same(Entry entry, object subscriber, uint64_t hash, Edit edit) except -1
+cpdef bint is_held(object subscriber) except -1
 cpdef Entry living(Entry entry)
 @cython.locals(large=SetNode)
 cpdef Py_ssize_t set_size(object subscribers) except -1

@@ -95,11 +95,16 @@ def _same(entry: Entry, subscriber: object, hash: int, edit: Edit | None) -> boo
     return bool(entry.subscriber == subscriber) if edit is None else edit.agree(entry.subscriber, subscriber, None)
 
 
+def is_held(subscriber: object) -> bool:
+    """Tell whether this is a weak reference in a subscriber's place."""
+    kind = type(subscriber)
+    return kind is Held or kind is HeldMethod
+
+
 def living(entry: Entry) -> Entry | None:
     """Return the entry with its subscriber in the place of a weak reference, if that is what it has; None if the
     subscriber is gone. O(1), wait-free."""
-    kind = type(entry.subscriber)
-    if kind is not Held and kind is not HeldMethod:
+    if not is_held(entry.subscriber):
         return entry
     subscriber = entry.subscriber()
     return None if subscriber is None else new_entry(subscriber, entry.hash, entry.options)

@@ -359,7 +359,8 @@ class Within(Criterion):
         return self.name, self.low, self.high
 
     def identity(self) -> tuple[Any, ...]:
-        return "Within", self.name, self.low, self.high, self.low_open, self.high_open
+        # Bounds that are equal but of another order (a text, and one of a user's own type) ask for other values.
+        return "Within", self.name, self.low, self.high, self.low_open, self.high_open, self.order
 
 
 def _common_order(low: Any, high: Any) -> int:

@@ -21,15 +21,15 @@ from typing import Any, NamedTuple, TypeAlias
 if not cython.compiled:
     from ctrie._arrays import settle
     from ctrie._slot import Slot, compare_and_set, initialise, load
-    from subtrie._trie.subscribers import Entry, subscriber_hash
+    from subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
     from subtrie.fields.index import find_cell
     from subtrie.fields.search import entries_for, subscribers_for
-    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, with_rows
+    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, find_in, with_rows
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
-    from cython.cimports.subtrie._trie.subscribers import Entry, subscriber_hash
+    from cython.cimports.subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
     from cython.cimports.subtrie.fields.index import find_cell
     from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
@@ -39,6 +39,7 @@ else:
         State,
         Subscribed,
         distinct,
+        find_in,
         with_rows,
     )
 
@@ -368,7 +369,8 @@ class FieldMatcher:
     def __contains__(self, subscription: object) -> bool:
         """Tell whether (criteria, subscriber) is there; options do not matter."""
         criteria, subscriber, _ = _parts_of(subscription)
-        return find_in(_state_of(self), self._checked(criteria), subscriber) is not None
+        asked = self._checked(criteria)
+        return find_in(_state_of(self), asked, subscriber, subscriber_hash(subscriber)) is not None
 
     def __len__(self) -> int:
         """The number of subscriptions at one instant. O(1); O(n) where subscribers are weakly held."""
@@ -487,14 +489,6 @@ def _parts_of(subscription: Any) -> tuple[Any, Any, Mapping[str, Any]]:
     return subscription[0], subscription[1], options
 
 
-def find_in(state: State, criteria: frozenset[Criterion], subscriber: Any) -> Subscribed | None:
-    """Return a subscription of a state, or None."""
-    for entry in subscriptions_in(state, subscriber, subscriber_hash(subscriber)):
-        if entry.criteria == criteria:
-            return entry
-    return None
-
-
 def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
     """Return, of a state with rows, how many criteria of each subscription hold, without those that have none."""
     assert state.clues is not None, "hits are counted on a state with rows"
@@ -514,7 +508,7 @@ def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
     deliveries = []
     for entry in found:
         subscriber = entry.subscriber
-        if type(subscriber) is Held:
+        if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:
                 continue
@@ -526,7 +520,7 @@ def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
     """Yield the subscriptions of entries, without those whose subscriber is gone."""
     for entry in entries:
         subscriber = entry.subscriber
-        if type(subscriber) is Held:
+        if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:
                 continue

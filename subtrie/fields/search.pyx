@@ -17,14 +17,13 @@ from ctrie._native cimport CTRIE_IS, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
 from subtrie._trie.subscribers cimport (
-    SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, SetNode, set_size
+    SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, SetNode, is_held, set_size
 )
 from subtrie.fields.criteria cimport Criterion, Within, order_of
 from subtrie.fields.index cimport Cell, Field, Filed, Index
 from subtrie.fields.intervals cimport Ranges, exact_double
 from subtrie.fields.state cimport State
 
-from subtrie._trie.weak_subscribers import Held
 from subtrie.fields.criteria import check_hashable
 
 cdef extern from *:
@@ -88,7 +87,6 @@ cdef enum:
 
 cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
 cdef PyTypeObject *TUPLE = <PyTypeObject *>tuple
-cdef PyTypeObject *HELD = <PyTypeObject *>Held
 
 
 cdef struct Search:
@@ -274,7 +272,7 @@ cdef tuple _tuple_of(buffer *found):
     """Return the subscribers in a tuple, without those that are gone."""
     cdef Py_ssize_t i
     cdef PyObject *subscriber
-    if found.count and CTRIE_IS(<PyObject *>found.items[0], HELD):
+    if found.count and is_held(<object><PyObject *>found.items[0]):
         alive = [(<object><PyObject *>found.items[i])() for i in range(found.count)]
         return tuple([one for one in alive if one is not None])
     cdef tuple answer = PyTuple_New(found.count)

@@ -52,6 +52,8 @@ cpdef State with_rows(State state, State known)
 cdef uint64_t _hash_of(frozenset criteria, uint64_t owner_hash) except? 0
 @cython.locals(shift=int, node=SetNode, flag=uint32_t, subscribed=Subscribed)
 cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
+@cython.locals(owner=Cell)
+cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
 @cython.locals(rarest=Criterion, least=Py_ssize_t, crowd=Py_ssize_t, criterion=Criterion, lead=Criterion)
 cdef Criterion _access(Index index, frozenset criteria)
 @cython.locals(criterion=Criterion)

@@ -29,7 +29,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import popcount, settle
     from ctrie._nodes import mix
-    from subtrie._trie.subscribers import SetNode, find_entry, set_size, with_entry, without_entry
+    from subtrie._trie.subscribers import SetNode, find_entry, is_held, set_size, with_entry, without_entry
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.index import (
         Cell,
@@ -44,7 +44,14 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._arrays import popcount, settle
     from cython.cimports.ctrie._nodes import mix
-    from cython.cimports.subtrie._trie.subscribers import SetNode, find_entry, set_size, with_entry, without_entry
+    from cython.cimports.subtrie._trie.subscribers import (
+        SetNode,
+        find_entry,
+        is_held,
+        set_size,
+        with_entry,
+        without_entry,
+    )
     from cython.cimports.subtrie.fields.criteria import Criterion
     from cython.cimports.subtrie.fields.index import (
         Cell,
@@ -58,7 +65,6 @@ else:
     )
 
 from subtrie._trie.subscribers import changed_entries, check_set, check_shape, iter_entries
-from subtrie._trie.weak_subscribers import Held
 from subtrie.fields.index import all_in_index, check_index, places_of
 
 _BITS = 4  # of a hash, read by each node of a set (subscribers.py)
@@ -202,7 +208,7 @@ def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed 
         among = without_entry(row.value, one) if new is None else with_entry(row.value, new, old)
         if among is None:
             rows = without_entry(rows, row)
-            clues = refiled(clues, criterion, row.clue, None)
+            clues = refiled(clues, row.subscriber, row.clue, None)
         else:
             rows = with_entry(rows, _new_row(row.subscriber, hash_, among, row.clue), row)
     return rows, clues
@@ -272,6 +278,12 @@ def find_subscribed(among: Any, criteria: frozenset[Criterion], hash: int) -> Su
     return None
 
 
+def find_in(state: State, criteria: frozenset[Criterion], subscriber: object, owner_hash: int) -> Subscribed | None:
+    """Return a subscription, or None. O(log n)."""
+    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    return None if owner is None else find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
+
+
 def _access(index: Index, criteria: frozenset[Criterion]) -> Criterion:
     """Return the criterion, of these and what they imply, under which the fewest are filed."""
     rarest: Criterion | None = None
@@ -315,7 +327,7 @@ def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
             seen.add(id(subscriber))
             if len(seen) == seen_before:
                 continue
-        if type(subscriber) is Held:
+        if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:
                 continue

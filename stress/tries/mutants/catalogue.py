@@ -17,7 +17,7 @@ __all__ = ["MUTANTS", "Mutant", "find"]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault, by name. `of` is the part that it is in: "map", "subscriptions", "checker" or "reclaimer". `edits` are
+    """A fault, by name. `of` is the part that it is in: a target of the explorer, "checker" or "reclaimer". `edits` are
     (module or file, text, replacement). `starts` are the starts that it needs, if others would only waste time.
     `shown_by` is a scenario, as start and calls, if a random search takes long to find the fault.
     """
@@ -743,6 +743,80 @@ _OBSERVERS: Final = (
     ),
 )
 
+_CHANGED: Final = "            if changed is state or compare_and_set(self._slot, state, changed):\n"
+_COUNTED: Final = "            if compare_and_set(self._slot, state, known):\n"
+
+
+def _of_fields(name: str, text: str, instead: str, module: str = "matcher", of: str = "fields", **needs: Any) -> Mutant:
+    return Mutant(name, of, ((f"subtrie.fields.{module}", text, instead),), **needs)
+
+
+_FIELDS: Final = (
+    _of_fields(
+        "a change of fields that came too late is taken for made",
+        _CHANGED,
+        _CHANGED.replace("changed):", "changed) or True:"),
+    ),
+    _of_fields(
+        "a change of fields takes the place of whatever is there",
+        _CHANGED,
+        _CHANGED.replace("self._slot, state,", "self._slot, load(self._slot),"),
+    ),
+    _of_fields(
+        "a change of fields that came too late is made of the state that it lost to",
+        "            changed, answer = step(state, *arguments)\n",
+        "            changed, answer = step(state, *arguments)\n            state = load(self._slot)\n",
+    ),
+    _of_fields(
+        "rows of an older state take the place of a newer one",
+        _COUNTED,
+        _COUNTED.replace("self._slot, state,", "self._slot, load(self._slot),"),
+        shown_by=("empty", ((("hits", ("f=1",)),), (("subscribe", ("f=1", "x")),))),
+    ),
+    _of_fields(
+        "what changed while rows were made is not added to them",
+        "            known = with_rows(state, known)\n",
+        "            known = with_rows(state, known) if known is NO_ROWS else known\n",
+        shown_by=("empty", ((("hits", ("f=1",)),), (("subscribe", ("f=1", "x")),))),
+    ),
+    _of_fields(
+        "several messages are matched at several instants",
+        "return [subscribers_for(state, _as_dict(message)) for message in messages]",
+        "return [subscribers_for(load(self._slot), _as_dict(message)) for message in messages]",
+        shown_by=("empty", ((("match_many", ("f=1",)),), (("subscribe", ("f=1", "x")),))),
+    ),
+    _of_fields(
+        "a snapshot of fields is the matcher itself",
+        "        return self if self._readonly else self._with_state(_state_of(self), True)\n",
+        "        return self\n",
+    ),
+    _of_fields(
+        "several subscriptions are made one by one",
+        "        added: int = self._change(with_many, (several,))\n",
+        "        added = sum(self._change(with_subscription, each) for each in several)\n",
+        shown_by=("empty", ((("subscribe_many", ((("f=1", "x"), ("f=1", "z")),)),), (("match", ("f=1",)),))),
+    ),
+    _of_fields(
+        "criteria of one hash are one criterion",
+        "        if subscribed.hash == hash and subscribed.criteria == criteria:\n",
+        "        if True:\n",
+        "state",
+    ),
+    _of_fields(
+        "a range is found after it ends",
+        "        if lasts_to(node.span, value):\n",
+        "        if True:\n",
+        "search",
+    ),
+    _of_fields(
+        "whatever the words before a wildcard lead to matches the topic",
+        "        return access.name is WHOLE\n",
+        "        return True\n",
+        "criteria",
+        of="routes",
+    ),
+)
+
 
 def _of_checker(name: str, module: str, text: str, instead: str) -> Mutant:
     return Mutant(name, "checker", ((f"stress.{module}", text, instead),))
@@ -868,6 +942,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *_APPROACH,
     *_SUBSCRIPTIONS,
     *_OBSERVERS,
+    *_FIELDS,
     *_CHECKER,
     *_RECLAIMER,
 )

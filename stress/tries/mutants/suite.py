@@ -28,7 +28,8 @@ __all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant", "try_rebuilt"]
 _MOST_SECONDS_IN_LOCK: Final = 5.0
 
 CONTROLS: Final = tuple(
-    Mutant("unmutated", of, ()) for of in ("map", "subscriptions", "shares", "topics", "checker", "reclaimer")
+    Mutant("unmutated", of, ())
+    for of in ("map", "subscriptions", "shares", "topics", "fields", "routes", "checker", "reclaimer")
 )
 """Unmutated code, in which no fault may be found."""
 
@@ -107,6 +108,7 @@ def _try_reclaimer(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
 
 _TRIES: Final[dict[str, Callable[[Mutant, int, float], dict[str, Any]]]] = {
     "map": _try_trie, "subscriptions": _try_trie, "shares": _try_trie, "topics": _try_trie,
+    "fields": _try_trie, "routes": _try_trie,
     "checker": _try_checker, "reclaimer": _try_reclaimer,
 }  # fmt: skip
 
