@@ -1,52 +1,34 @@
 # C types for topics_matching.py.
 cimport cython
-
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport CNode, MainNode
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport INode, Root
-from subtrie._trie.branch cimport Branch
+from subtrie._trie.queries.lanes cimport Lane, Walk, Walking
 
+@cython.locals(rounds=int, outcome=int, i=Py_ssize_t)
+cdef int _go_through(Walk *w, Root root) except -1
+@cython.locals(i=Py_ssize_t, outcome=int)
+cdef int _round(Walk *w) noexcept
+cdef void _call(Walk *w, Lane *lane) noexcept
+cdef int _fetch(Lane *lane, Borrowed node) noexcept
+cdef int _enter(Lane *lane, Borrowed level, Py_ssize_t depth) noexcept
+cdef int _step(Walk *w, Lane *lane) noexcept
+@cython.locals(main=Borrowed, bitmap=uint64_t, flag=uint64_t)
+cdef int _look(Walk *w, Lane *lane) noexcept
+@cython.locals(last=Py_ssize_t, i=Py_ssize_t)
+cdef int _visit_all(Walk *w, Lane *lane) noexcept
+@cython.locals(entries=Borrowed, i=Py_ssize_t, last=Borrowed)
+cdef int _visit_others(Walk *w, Lane *lane) noexcept
+cdef bint _takes_any(Walk *w, Py_ssize_t depth) noexcept
+@cython.locals(branch=Borrowed, depth=Py_ssize_t, any=bint)
+cdef int _meet(Walk *w, Lane *lane) noexcept
+@cython.locals(branch=Borrowed, depth=Py_ssize_t, reached=Py_ssize_t, followed=Py_ssize_t, fits=bint)
+cdef int _follow(Walk *w, Lane *lane) noexcept
+@cython.locals(pair=Borrowed, level=Borrowed)
+cdef int _leave(Walk *w, Lane *lane, bint fits, bint goes_on, Py_ssize_t reached) noexcept
 
-cdef enum:
-    GROUP = 16
-
-
-cdef class Walk:
-    cdef Root root
-    cdef list found
-    cdef str separator
-    cdef tuple words
-    cdef tuple hashes
-    cdef Py_ssize_t size
-    cdef Py_ssize_t least
-    cdef bint open
-    cdef bint wordless
-    cdef str reserved
-    cdef list levels
-
-    @cython.locals(group=list, i=Py_ssize_t, depth=Py_ssize_t)
-    cdef object run(self, INode first)
-    @cython.locals(
-        nodes=Borrowed[16], hashes=uint64_t[16], places=Py_ssize_t[16], count=Py_ssize_t, left=Py_ssize_t, i=Py_ssize_t,
-        depth=Py_ssize_t, lev=int
-    )
-    cdef object _warm(self, list group)
-    @cython.locals(hash=uint64_t, inode=INode, lev=int, main=MainNode, cn=CNode, flag=uint64_t)
-    cdef object _own_word(self, INode level, Py_ssize_t depth)
-    cdef object _step_if_own(self, Branch branch, Py_ssize_t depth, uint64_t hash)
-    @cython.locals(inodes=list, inode=INode, main=MainNode, cn=CNode, i=Py_ssize_t)
-    cdef object _any_word(self, INode level, Py_ssize_t depth)
-    cdef object _take_any(self, Branch branch, Py_ssize_t depth)
-    @cython.locals(reached=Py_ssize_t, followed=Py_ssize_t, fits=bint)
-    cdef object _step(self, Branch branch, Py_ssize_t depth)
-    cdef bint _is_no_words(self, Branch branch) except -1
-
-
-@cython.locals(size=Py_ssize_t, i=Py_ssize_t, child=Borrowed)
-cdef object _warm_children(Borrowed cn)
-@cython.locals(walk=Walk)
+@cython.locals(walk=Walk, w=Walking, first=INode, hash=uint64_t)
 cpdef list topics_along(
     Root root, tuple words, tuple hashes, str separator, bint open, Py_ssize_t least, object reserved, bint wordless
 )

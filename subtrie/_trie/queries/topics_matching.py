@@ -2,13 +2,20 @@
 
 All words of what is stored are literal, and the filter has the wildcards: a word of its own leads to one branch of a
 level, `one_word` to all of them, and `many_words` at its end to everything below. The pairs of topic and value stand
-in the branches (topic_edits.py), so an answer takes no text: the walk collects the pairs.
+in the branches (topic_edits.py), so an answer takes no text, and what is no answer makes none.
 
 A filter that has `many_words` before its end (AMQP's `a.#.b`) is walked as far as that word, and what is found is then
 compared as a whole.
 
-In a store of a million topics the walk waits for memory most of its time. So it goes through a few levels at a time,
-and before it looks at their nodes, it has all of them fetched, side by side, as `warm` in ctrie/_descent.py.
+In a store of a million topics a walk along the nodes waits for memory most of its time: ten of them lie on the way to
+an answer, each in a place of its own. So a walk has several *lanes*. In each, one node has been asked for; by the time
+that its turn comes again, it is in the processor's caches, and the next one on its way is asked for. Who waits for a
+lane stands on a stack. What an answer is made of is asked for as well: whoever reads the answers finds it there.
+
+The root is read-only. So the main node of an I-node, once it is seen to be committed, is there for as long as the root
+is (I2 in ctrie/_nodes.py), and so are all nodes below it: they are borrowed without being pinned. A pin is needed only
+from the look at an I-node until its main node is seen to be committed; the walk lets go of its pin now and then, and
+then looks at these I-nodes again.
 """
 
 from __future__ import annotations
@@ -22,208 +29,292 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
-    from ctrie._cnode import CNode, bitmap_of, branch_at, child_at
-    from ctrie._descent import prefetch_child, prefetch_node
-    from ctrie._nodes import INode, Root, branches, gcas_read, hash_of, rdcss_read_root, value_of
+    from ctrie._cnode import CNode, bitmap_of, child_at
+    from ctrie._descent import help_pending, prefetch_child, prefetch_node
+    from ctrie._nodes import INode, LNode, Root, entombed_in, entries_of, hash_of, rdcss_read_root, value_of
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
-    from subtrie._trie.branch import Branch, Chain, is_wanted, next_of
-    from subtrie._trie.packed_key import key_begins, words_followed
-else:
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, branch_at, child_at
-    from cython.cimports.ctrie._descent import prefetch_child, prefetch_node
-    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import INode, Root, branches, gcas_read, hash_of, rdcss_read_root, value_of
-    from cython.cimports.subtrie._trie.branch import Branch, Chain, is_wanted, next_of
-    from cython.cimports.subtrie._trie.packed_key import key_begins, words_followed
-
-
-if not cython.compiled:  # in topics_matching.pxd, a size of C arrays
-    GROUP = 16  # levels that are gone through together: more would not wait less
-
-
-class Walk:
-    """One walk of a read-only root, along the words of a filter (None: any word)."""
-
-    __slots__ = (
-        "found",
-        "hashes",
-        "least",
-        "levels",
-        "open",
-        "reserved",
-        "root",
-        "separator",
-        "size",
-        "wordless",
-        "words",
+    from subtrie._trie.branch import Chain, next_of
+    from subtrie._trie.match.reading import PyErr_CheckSignals
+    from subtrie._trie.match.walk import address, buffer_push, item_of, size_of
+    from subtrie._trie.queries.lanes import (
+        BUSY,
+        CHILDREN,
+        GONE,
+        LANES,
+        MAIN,
+        NO_MEMORY,
+        NODE,
+        PAIR,
+        PENDING,
+        ROUNDS,
+        SLOT,
+        TEXT,
+        Lane,
+        Walk,
+        begin,
+        drop_answers,
+        fetch_children,
+        fetch_pair,
+        fetch_text_apart,
+        followed_in,
+        has_word,
+        is_near,
+        is_no_text,
+        is_reserved,
+        keep,
+        last_lane_to,
+        list_of,
+        next_waiting,
+        wait,
     )
-    root: Root
-    found: list[Any]  # the pairs
-    separator: str
-    words: tuple[str | None, ...]
-    hashes: tuple[int, ...]
-    size: int  # how many words
-    least: int  # how many words a topic has at least
-    open: bool  # it may have more of them
-    reserved: str | None  # topics do not count whose first word begins so
-    wordless: bool  # the empty text is a topic of no words, kept as one empty word
-    levels: list[Any]  # to go through: I-node and depth in turn
-
-    def run(self, first: INode) -> None:
-        """Go through the levels from the first one on."""
-        self.levels = [first, 0]
-        while self.levels:
-            group = self.levels[-2 * GROUP :]
-            del self.levels[-2 * GROUP :]
-            if len(group) > 2:
-                self._warm(group)
-            for i in range(0, len(group), 2):
-                depth = group[i + 1]
-                if depth >= self.size or self.words[depth] is None:
-                    self._any_word(group[i], depth)
-                else:
-                    self._own_word(group[i], depth)
-
-    def _warm(self, group: list[Any]) -> None:
-        """Have fetched what the look at several levels is going to read."""
-        if not cython.compiled:
-            nodes: list[Any] = [None] * GROUP
-            hashes = [0] * GROUP
-            places = [0] * GROUP
-        count = left = len(group) // 2
-        for i in range(count):
-            depth = group[2 * i + 1]
-            nodes[i] = borrow(group[2 * i])
-            if depth >= self.size or self.words[depth] is None:
-                nodes[i] = borrow(None)
-            else:
-                hashes[i] = self.hashes[depth]
-        pin()
-        lev = 0
-        while left:
-            for i in range(count):
-                if nodes[i] is not borrow(None):
-                    nodes[i] = peek(nodes[i])
-                    prefetch_node(nodes[i])
-            for i in range(count):
-                if nodes[i] is not borrow(None):
-                    if is_exactly(nodes[i], CNode) and bitmap_of(nodes[i]) & flag_at(hashes[i], lev):
-                        places[i] = popcount(bitmap_of(nodes[i]) & (flag_at(hashes[i], lev) - 1))
-                        prefetch_child(nodes[i], places[i])
-                    else:
-                        nodes[i] = borrow(None)
-            for i in range(count):
-                if nodes[i] is not borrow(None):
-                    nodes[i] = child_at(nodes[i], places[i])
-                    prefetch_node(nodes[i])
-            left = 0
-            for i in range(count):
-                if nodes[i] is not borrow(None):
-                    if is_exactly(nodes[i], INode):
-                        left += 1
-                    else:
-                        if hash_of(nodes[i]) == hashes[i]:
-                            prefetch_node(next_of(nodes[i]))
-                            prefetch_node(value_of(nodes[i]))
-                        nodes[i] = borrow(None)
-            lev += W
-        unpin()
-
-    def _own_word(self, level: INode, depth: int) -> None:
-        """Go on with the one branch of a level that begins with the filter's next word. As `find_below` in
-        ctrie/_nodes.py."""
-        hash = self.hashes[depth]
-        inode = level
-        lev = 0
-        while True:
-            main = gcas_read(self.root, inode)
-            if not isinstance(main, CNode):
-                break
-            cn: CNode = main
-            flag = flag_at(hash, lev)
-            if not cn.bitmap & flag:
-                return
-            child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
-            if not isinstance(child, INode):
-                self._step_if_own(child, depth, hash)
-                return
-            inode = child
-            lev += W
-        for sn in branches(self.root, inode):
-            self._step_if_own(sn, depth, hash)
-
-    def _step_if_own(self, branch: Branch, depth: int, hash: int) -> None:
-        if branch.hash == hash and key_begins(branch, self.words[depth], self.separator):  # type: ignore[arg-type]
-            self._step(branch, depth)
-
-    def _any_word(self, level: INode, depth: int) -> None:
-        """Go on with every branch of a level."""
-        inodes = [level]
-        while inodes:
-            inode = inodes.pop()
-            main = gcas_read(self.root, inode)
-            if isinstance(main, CNode):
-                cn: CNode = main
-                _warm_children(borrow(cn))
-                for i in range(popcount(cn.bitmap)):
-                    child = branch_at(cn, i)
-                    if isinstance(child, INode):
-                        inodes.append(child)
-                    else:
-                        self._take_any(child, depth)
-            else:
-                for sn in branches(self.root, inode):
-                    self._take_any(sn, depth)
-
-    def _take_any(self, branch: Branch, depth: int) -> None:
-        """Go on with a branch, whatever its first word."""
-        if depth >= self.size and depth > 0:  # all that is below counts
-            if is_wanted(branch):
-                self.found.append(branch.value)
-            if branch.next is not None:
-                self.levels.append(branch.next)
-                self.levels.append(depth)
-        elif depth > 0 or self.reserved is None or not branch.key.startswith(self.reserved):
-            self._step(branch, depth)
-
-    def _step(self, branch: Branch, depth: int) -> None:
-        """Follow a branch, whose first word is one that the filter takes."""
-        reached = depth + 1
-        if isinstance(branch, Chain):
-            followed = words_followed(branch, self.words, depth, self.separator)
-            if followed > 0:
-                reached = depth + followed
-            elif self.open and depth - followed == self.size:
-                reached = self.size + 1  # or more
-            else:
-                return
-        fits = reached >= self.least and (self.open or reached == self.size)
-        if fits and is_wanted(branch) and (depth > 0 or not self._is_no_words(branch)):
-            self.found.append(branch.value)
-        if branch.next is not None and (self.open or reached < self.size):
-            self.levels.append(branch.next)
-            self.levels.append(reached)
-
-    def _is_no_words(self, branch: Branch) -> bool:
-        """Tell whether a branch of the first level is the topic of no words, and the filter wants some."""
-        return self.wordless and self.size > 0 and branch.key == ""
+else:
+    from cython import address
+    from cython.cimports.cpython.exc import PyErr_CheckSignals
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
+    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
+    from cython.cimports.ctrie._descent import help_pending, prefetch_child, prefetch_node
+    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
+    from cython.cimports.ctrie._nodes import (
+        INode,
+        LNode,
+        Root,
+        entombed_in,
+        entries_of,
+        hash_of,
+        rdcss_read_root,
+        value_of,
+    )
+    from cython.cimports.subtrie._trie.branch import Chain, next_of
+    from cython.cimports.subtrie._trie.match.buffer import buffer_push
+    from cython.cimports.subtrie._trie.match.walk import item_of, size_of
+    from cython.cimports.subtrie._trie.queries.lanes import (
+        BUSY,
+        CHILDREN,
+        GONE,
+        LANES,
+        MAIN,
+        NO_MEMORY,
+        NODE,
+        PAIR,
+        PENDING,
+        ROUNDS,
+        SLOT,
+        TEXT,
+        Lane,
+        Walk,
+        begin,
+        drop_answers,
+        fetch_children,
+        fetch_pair,
+        fetch_text_apart,
+        followed_in,
+        has_word,
+        is_near,
+        is_no_text,
+        is_reserved,
+        keep,
+        last_lane_to,
+        list_of,
+        next_waiting,
+        wait,
+    )
 
 
-def _warm_children(cn: Any) -> None:
-    """Have all that a C-node leads to fetched, and where that leads to."""
+def _go_through(w: Walk, root: Root) -> int:
+    """Visit what waits, and what is found to be visited by that. GONE: nothing is left; NO_MEMORY."""
+    rounds = 0
     pin()
-    size = popcount(bitmap_of(cn))
-    for i in range(size):
-        prefetch_node(child_at(cn, i))
-    for i in range(size):
-        child = child_at(cn, i)
-        if is_exactly(child, INode):
-            prefetch_node(peek(child))
+    # Progress: each round takes a step in each lane towards the end of a trie in which nothing changes; what was found
+    # pending is another thread's write, and is decided for good.
+    while True:
+        outcome = _round(w)
+        rounds += 1
+        if outcome == PENDING:
+            help_pending(root, w.lanes[w.held_up].node, w.lanes[w.held_up].main)
+        elif outcome == BUSY:
+            if rounds < ROUNDS:
+                continue
+            unpin()
+            PyErr_CheckSignals()
         else:
-            prefetch_node(value_of(child))
-            prefetch_node(next_of(child))
-    unpin()
+            unpin()
+            return outcome
+        rounds = 0
+        pin()
+        for i in range(w.count):
+            if w.lanes[i].state == MAIN:
+                w.lanes[i].main = peek(w.lanes[i].node)
+
+
+def _round(w: Walk) -> int:
+    """Take a step in each lane, and give free ones to what waits."""
+    while w.count < LANES and w.waiting.count > 0:
+        _call(w, address(w.lanes[w.count]))
+        w.count += 1
+    i = 0
+    while i < w.count:
+        outcome = _step(w, address(w.lanes[i]))
+        if outcome == GONE:
+            if w.waiting.count > 0:
+                _call(w, address(w.lanes[i]))
+            else:
+                last_lane_to(w, i)
+                continue
+        elif outcome != BUSY:
+            w.held_up = i
+            return outcome
+        i += 1
+    return BUSY if w.count > 0 or w.waiting.count > 0 else GONE
+
+
+def _call(w: Walk, lane: Lane) -> None:
+    next_waiting(w, lane)
+    _fetch(lane, lane.node)
+
+
+def _fetch(lane: Lane, node: Any) -> int:
+    """Ask for a node."""
+    lane.node = node
+    lane.state = NODE
+    prefetch_node(node)
+    return BUSY
+
+
+def _enter(lane: Lane, level: Any, depth: int) -> int:
+    """Ask for the first I-node of a level."""
+    lane.depth = depth
+    lane.lev = 0
+    return _fetch(lane, level)
+
+
+def _step(w: Walk, lane: Lane) -> int:
+    """Look at what has been asked for, and ask for what comes next."""
+    state = lane.state
+    if state == NODE:
+        if not is_exactly(lane.node, INode):
+            return _meet(w, lane)
+        lane.main = peek(lane.node)
+        lane.state = MAIN
+        prefetch_node(lane.main)
+        return BUSY
+    if state == MAIN:
+        return _look(w, lane)
+    if state == SLOT:
+        return _fetch(lane, child_at(lane.main, lane.place))
+    if state == CHILDREN:
+        return _visit_all(w, lane)
+    if state == TEXT:
+        return _follow(w, lane)
+    fetch_pair(lane.node)
+    return GONE if keep(address(w.found), lane.node) else NO_MEMORY
+
+
+def _look(w: Walk, lane: Lane) -> int:
+    """At a main node: go on with the one child where the filter's next word may be, or with all of them."""
+    main = lane.main
+    if peek(main) is not borrow(None):
+        return PENDING
+    if not is_exactly(main, CNode):
+        return _visit_others(w, lane)
+    bitmap = bitmap_of(main)
+    if _takes_any(w, lane.depth):
+        if is_near(main, popcount(bitmap) - 1):
+            return _visit_all(w, lane)
+        fetch_children(main, popcount(bitmap))
+        lane.state = CHILDREN
+        return BUSY
+    flag = flag_at(w.hashes.items[lane.depth], lane.lev)
+    if not bitmap & flag:
+        return GONE
+    lane.place = popcount(bitmap & (flag - 1))
+    lane.lev += W
+    if is_near(main, lane.place):
+        return _fetch(lane, child_at(main, lane.place))
+    prefetch_child(main, lane.place)
+    lane.state = SLOT
+    return BUSY
+
+
+def _visit_all(w: Walk, lane: Lane) -> int:
+    """Let the children of a C-node wait, all but the last."""
+    last = popcount(bitmap_of(lane.main)) - 1
+    for i in range(last):
+        if not wait(w, child_at(lane.main, i), lane.depth):
+            return NO_MEMORY
+    return _fetch(lane, child_at(lane.main, last)) if last >= 0 else GONE
+
+
+def _visit_others(w: Walk, lane: Lane) -> int:
+    """Let the branches of an L-node wait, or visit the one that a tomb holds."""
+    if is_exactly(lane.main, LNode):
+        entries = entries_of(lane.main)
+        for i in range(size_of(entries)):
+            if not wait(w, item_of(entries, i), lane.depth):
+                return NO_MEMORY
+        return GONE
+    last = entombed_in(lane.main)
+    return GONE if last is borrow(None) else _fetch(lane, last)
+
+
+def _takes_any(w: Walk, depth: int) -> bool:
+    """Tell whether every word of a level counts."""
+    return depth >= w.size or item_of(w.words, depth) is borrow(None)
+
+
+def _meet(w: Walk, lane: Lane) -> int:
+    """A branch has been reached."""
+    branch = lane.node
+    depth = lane.depth
+    if depth >= w.size and depth > 0:  # all that is below counts
+        return _leave(w, lane, True, True, depth)
+    any = _takes_any(w, depth)
+    if not any and hash_of(branch) != w.hashes.items[depth]:
+        return GONE
+    if (not any or depth == 0 or is_exactly(branch, Chain)) and fetch_text_apart(branch):
+        lane.state = TEXT
+        return BUSY
+    return _follow(w, lane)
+
+
+def _follow(w: Walk, lane: Lane) -> int:
+    """See whether the filter takes a branch, and how far that leads."""
+    branch = lane.node
+    depth = lane.depth
+    if _takes_any(w, depth):
+        if depth == 0 and is_reserved(w, branch):
+            return GONE
+    elif not has_word(w, branch, depth):
+        return GONE
+    reached = depth + 1
+    if is_exactly(branch, Chain):
+        followed = followed_in(w, branch, depth)
+        if followed > 0:
+            reached = depth + followed
+        elif w.open and depth - followed == w.size:
+            reached = w.size + 1  # or more
+        else:
+            return GONE
+    fits = reached >= w.least and (w.open or reached == w.size)
+    if depth == 0 and w.wordless and w.size > 0 and is_no_text(branch):
+        fits = False  # the topic of no words, and the filter wants some
+    return _leave(w, lane, fits, w.open or reached < w.size, reached)
+
+
+def _leave(w: Walk, lane: Lane, fits: bool, goes_on: bool, reached: int) -> int:
+    """Go on from a branch to its value, if it fits, and to the level below, if the filter goes on."""
+    pair = value_of(lane.node)
+    level = next_of(lane.node)
+    fits = fits and pair is not borrow(None)
+    if goes_on and level is not borrow(None):
+        if not fits:
+            return _enter(lane, level, reached)
+        if not wait(w, level, reached):
+            return NO_MEMORY
+    if not fits:
+        return GONE
+    _fetch(lane, pair)
+    lane.state = PAIR
+    return BUSY
 
 
 def topics_along(
@@ -241,16 +332,24 @@ def topics_along(
     They have exactly these words, or, if `open`, more of them; `least` in all. O(levels that the words reach, and what
     is below the last of them).
     """
-    walk: Walk = Walk.__new__(Walk)
-    walk.root = root
-    walk.found = []
-    walk.separator = separator
-    walk.words = words
-    walk.hashes = hashes
-    walk.size = len(words)
-    walk.open = open
-    walk.least = least
-    walk.reserved = reserved
-    walk.wordless = wordless
-    walk.run(rdcss_read_root(root))
-    return walk.found
+    if not cython.compiled:
+        walk = Walk()
+    w = address(walk)
+    begin(w)
+    w.words = borrow(words)
+    w.separator = borrow(separator)
+    w.reserved = borrow(reserved)
+    w.wordless = wordless
+    w.size = len(words)
+    w.least = least
+    w.open = open
+    first = rdcss_read_root(root)
+    try:
+        for hash in hashes:
+            if not buffer_push(address(w.hashes), hash):
+                raise MemoryError
+        if not wait(w, borrow(first), 0) or _go_through(w, root) == NO_MEMORY:
+            raise MemoryError
+        return list_of(address(w.found))
+    finally:
+        drop_answers(w)
