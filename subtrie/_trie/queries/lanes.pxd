@@ -1,17 +1,19 @@
 # The C bodies of lanes.py.
 from cpython.list cimport PyList_New
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
-from ctrie._native cimport Borrowed, Py_None, PyTuple_GET_ITEM_PTR
-from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_start
+from ctrie._native cimport CTRIE_IS, Borrowed, Py_None, PyTuple_GET_ITEM_PTR
+from subtrie._trie.branch cimport Chain
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.walk cimport prefetch, prefetch_to_count
 from subtrie._trie.packed_key cimport characters, packed_characters, packed_is_here, packed_text, text_of
 
 cdef extern from *:
     """
     #define child_place(cn, place) (&CTRIE_CHILD(cn, place))
-    /* Both prefetches of `prefetch_node` (prefetch.h) asked for this line. */
+    /* Whether `prefetch_node` (prefetch.h) asked for that line. */
     #define came_with_head(cn, place) \
         ((uintptr_t)child_place(cn, place) >> 6 <= ((uintptr_t)(cn) + 40) >> 6)
     """
@@ -22,6 +24,7 @@ cdef extern from *:
     void PyList_SET_ITEM_PTR "PyList_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
 cdef extern from "packed_key.h":
+    const Py_ssize_t IN_PLACE
     Py_ssize_t followed_by "packed_followed" (
         const packed_text *text, PyObject *words, Py_ssize_t start, PyObject *separator) nogil
     bint begun_by "packed_begins" (const packed_text *text, PyObject *word, PyObject *separator) nogil
@@ -54,6 +57,12 @@ cdef struct Lane:
     int lev
     int state
 
+cdef struct Aim:
+    uint64_t any
+    uint64_t hash
+    uint64_t text           # of a branch that is this word and has it in place, as far as
+    uint64_t mask           # has its bits; or 0, where that takes a closer look
+
 cdef struct Walk:
     Lane lanes[LANES]
     Py_ssize_t count
@@ -65,8 +74,8 @@ cdef struct Walk:
     Py_ssize_t least
     bint open
     bint wordless
-    buffer hashes
-    buffer waiting
+    buffer aims             # Aim
+    buffer waiting          # node, depth
     buffer found            # pairs, with a reference each
 
 ctypedef Walk *Walking
@@ -74,9 +83,38 @@ ctypedef Walk *Walking
 
 cdef inline void begin(Walk *w) noexcept nogil:
     w.count = 0
-    buffer_start(&w.hashes)
+    buffer_start(&w.aims)
     buffer_start(&w.waiting)
     buffer_start(&w.found)
+
+
+cdef inline bint set_aims(Walk *w, tuple words, tuple hashes) except -1:
+    cdef Py_ssize_t i
+    cdef Aim *aim
+    w.words = <PyObject *>words
+    w.size = len(words)
+    aim = <Aim *>buffer_room_for(&w.aims, sizeof(Aim) // sizeof(uint64_t) * (w.size + 1))
+    if aim == NULL:
+        return False
+    for i in range(w.size):
+        aim[i].any = words[i] is None
+        aim[i].hash = hashes[i]
+        aim[i].text = aim[i].mask = 0
+        if not aim[i].any:
+            _pack(&aim[i], characters_of(PyTuple_GET_ITEM_PTR(w.words, i)))
+    aim[w.size].any = True
+    return True
+
+
+cdef inline void _pack(Aim *aim, characters word) noexcept nogil:
+    if word.kind == 1 and 0 < word.length <= IN_PLACE:
+        (<unsigned char *>&aim.text)[0] = <unsigned char>(word.length << 1 | 1)
+        memcpy(<char *>&aim.text + 1, word.data, word.length)
+        aim.mask = ~<uint64_t>0 >> 8 * (IN_PLACE - word.length)
+
+
+cdef inline const Aim *aim_at(Walk *w, Py_ssize_t depth) noexcept nogil:
+    return <const Aim *>w.aims.items + depth
 
 
 cdef inline bint wait(Walk *w, Borrowed node, Py_ssize_t depth) noexcept nogil:
@@ -95,27 +133,27 @@ cdef inline void last_lane_to(Walk *w, Py_ssize_t i) noexcept nogil:
     w.lanes[i] = w.lanes[w.count]
 
 
-cdef inline bint keep(buffer *found, Borrowed pair) noexcept:
-    if not buffer_push(found, <uint64_t>pair):
+cdef inline bint keep(Walk *w, Borrowed pair) noexcept:
+    if not buffer_push(&w.found, <uint64_t>pair):
         return False
     Py_INCREF_PTR(pair)
     return True
 
 
-cdef inline list list_of(buffer *found):
-    cdef list answers = PyList_New(found.count)
+cdef inline list list_of_found(Walk *w):
+    cdef list answers = PyList_New(w.found.count)
     cdef Py_ssize_t i
-    for i in range(found.count):
-        PyList_SET_ITEM_PTR(answers, i, <PyObject *>found.items[i])
-    found.count = 0
+    for i in range(w.found.count):
+        PyList_SET_ITEM_PTR(answers, i, <PyObject *>w.found.items[i])
+    w.found.count = 0
     return answers
 
 
-cdef inline void drop_answers(Walk *w) noexcept:
+cdef inline void end(Walk *w) noexcept:
     while w.found.count:
         w.found.count -= 1
         Py_DECREF_PTR(<PyObject *>w.found.items[w.found.count])
-    buffer_free(&w.hashes)
+    buffer_free(&w.aims)
     buffer_free(&w.waiting)
     buffer_free(&w.found)
 
@@ -144,6 +182,14 @@ cdef inline bint fetch_text_apart(Borrowed branch) noexcept nogil:
     return True
 
 
+cdef inline bint is_word(const Aim *aim, Borrowed branch) noexcept:
+    return (
+        (<uint64_t *>text_of(branch))[0] & aim.mask == aim.text
+        and aim.mask != 0
+        and not CTRIE_IS(branch, <PyTypeObject *>Chain)
+    )
+
+
 cdef inline bint has_word(Walk *w, Borrowed branch, Py_ssize_t depth) noexcept nogil:
     return begun_by(text_of(branch), PyTuple_GET_ITEM_PTR(w.words, depth), w.separator)
 
@@ -152,12 +198,20 @@ cdef inline Py_ssize_t followed_in(Walk *w, Borrowed branch, Py_ssize_t depth) n
     return followed_by(text_of(branch), w.words, depth, w.separator)
 
 
+cdef inline bint is_plain(Walk *w, Borrowed branch) noexcept nogil:
+    cdef const packed_text *text = text_of(branch)
+    cdef characters own
+    if not packed_is_here(text):
+        return False
+    own = packed_characters(text)
+    return own.length > 0 and (w.reserved == Py_None or own.data[0] != characters_of(w.reserved).data[0])
+
+
 cdef inline bint is_reserved(Walk *w, Borrowed branch) noexcept nogil:
-    cdef characters text
+    cdef characters text = packed_characters(text_of(branch))
     cdef characters prefix
     if w.reserved == Py_None:
         return False
-    text = packed_characters(text_of(branch))
     prefix = characters_of(w.reserved)
     return characters_stand_at(&text, 0, &prefix)
 

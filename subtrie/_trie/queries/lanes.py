@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from subtrie._trie.branch import Chain
 from subtrie._trie.match.walk import Buffer
 from subtrie._trie.packed_key import key_begins, words_followed
 
@@ -38,7 +39,16 @@ class Lane:
     main: Any
     place: int
     lev: int  # how many bits of the hash have led here from the level's first I-node
-    depth: int  # how many words have led to the level
+    depth: int  # how many words have led to the level, and no more than the filter has
+
+
+class Aim:
+    """What counts in the levels at one depth: a word and its hash, or `any` word."""
+
+    __slots__ = ("any", "hash", "word")
+
+    def __init__(self, word: str | None, hash: int) -> None:
+        self.word, self.hash, self.any = word, hash, word is None
 
 
 class Walk:
@@ -48,7 +58,8 @@ class Walk:
         self.lanes = [Lane() for _ in range(LANES)]
         self.count = 0  # of the lanes in use, which are the first ones
         self.held_up = 0  # the lane where something is pending
-        self.waiting, self.found, self.hashes = Buffer(), Buffer(), Buffer()
+        self.waiting, self.found = Buffer(), Buffer()
+        self.aims: list[Aim] = []  # for each of the words, and one for what is below the last of them
         self.words: tuple[str | None, ...] = ()
         self.size = 0  # how many words
         self.least = 0  # how many words a topic has at least
@@ -59,6 +70,19 @@ class Walk:
 
 
 begin = Walk.__init__
+
+
+def set_aims(w: Walk, words: tuple[str | None, ...], hashes: tuple[int, ...]) -> bool:
+    """Note the words, if there is memory for that."""
+    w.words = words
+    w.size = len(words)
+    w.aims = [*map(Aim, words, hashes), Aim(None, 0)]
+    return True
+
+
+def aim_at(w: Walk, depth: int) -> Aim:
+    """Return what counts at a depth."""
+    return w.aims[depth]
 
 
 def wait(w: Walk, node: Any, depth: int) -> bool:
@@ -79,18 +103,18 @@ def last_lane_to(w: Walk, i: int) -> None:
     w.lanes[i], w.lanes[w.count] = w.lanes[w.count], w.lanes[i]
 
 
-def keep(found: Buffer, pair: Any) -> bool:
+def keep(w: Walk, pair: Any) -> bool:
     """Take a reference to an answer, if there is memory for that."""
-    found.items.append(pair)
+    w.found.items.append(pair)
     return True
 
 
-def list_of(found: Buffer) -> list[Any]:
+def list_of_found(w: Walk) -> list[Any]:
     """Hand the answers on, with the references that have been taken."""
-    return found.items
+    return w.found.items
 
 
-def drop_answers(w: Walk) -> None:
+def end(w: Walk) -> None:
     """Give memory back, and references that have not been handed on."""
 
 
@@ -112,6 +136,12 @@ def fetch_text_apart(branch: Any) -> bool:
     return False
 
 
+def is_word(aim: Aim, branch: Any) -> bool:
+    """Tell, of a branch with the word's hash, whether it is that word and nothing more; False also where that takes a
+    closer look, as for the empty word."""
+    return not isinstance(branch, Chain) and branch.key == aim.word != ""
+
+
 def has_word(w: Walk, branch: Any, depth: int) -> bool:
     """Tell whether a branch begins with a word of the filter."""
     return key_begins(branch, w.words[depth], w.separator)  # type: ignore[arg-type]
@@ -120,6 +150,12 @@ def has_word(w: Walk, branch: Any, depth: int) -> bool:
 def followed_in(w: Walk, branch: Any, depth: int) -> int:
     """As `words_followed` in packed_key.py, of the filter's words from `depth` on."""
     return words_followed(branch, w.words, depth, w.separator)
+
+
+def is_plain(w: Walk, branch: Any) -> bool:
+    """Tell whether a branch of the first level is neither out of sight of a filter that begins with a wildcard nor the
+    topic of no words; False also where that takes a closer look."""
+    return branch.key != "" and (w.reserved is None or not branch.key.startswith(w.reserved))
 
 
 def is_reserved(w: Walk, branch: Any) -> bool:

@@ -35,7 +35,7 @@ if not cython.compiled:
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of
     from subtrie._trie.match.reading import PyErr_CheckSignals
-    from subtrie._trie.match.walk import address, buffer_push, item_of, size_of
+    from subtrie._trie.match.walk import address, item_of, size_of
     from subtrie._trie.queries.lanes import (
         BUSY,
         CHILDREN,
@@ -51,8 +51,9 @@ if not cython.compiled:
         TEXT,
         Lane,
         Walk,
+        aim_at,
         begin,
-        drop_answers,
+        end,
         fetch_children,
         fetch_pair,
         fetch_text_apart,
@@ -60,11 +61,14 @@ if not cython.compiled:
         has_word,
         is_near,
         is_no_text,
+        is_plain,
         is_reserved,
+        is_word,
         keep,
         last_lane_to,
-        list_of,
+        list_of_found,
         next_waiting,
+        set_aims,
         wait,
     )
 else:
@@ -85,7 +89,6 @@ else:
         value_of,
     )
     from cython.cimports.subtrie._trie.branch import Chain, next_of
-    from cython.cimports.subtrie._trie.match.buffer import buffer_push
     from cython.cimports.subtrie._trie.match.walk import item_of, size_of
     from cython.cimports.subtrie._trie.queries.lanes import (
         BUSY,
@@ -102,8 +105,9 @@ else:
         TEXT,
         Lane,
         Walk,
+        aim_at,
         begin,
-        drop_answers,
+        end,
         fetch_children,
         fetch_pair,
         fetch_text_apart,
@@ -111,11 +115,14 @@ else:
         has_word,
         is_near,
         is_no_text,
+        is_plain,
         is_reserved,
+        is_word,
         keep,
         last_lane_to,
-        list_of,
+        list_of_found,
         next_waiting,
+        set_aims,
         wait,
     )
 
@@ -180,13 +187,6 @@ def _fetch(lane: Lane, node: Any) -> int:
     return BUSY
 
 
-def _enter(lane: Lane, level: Any, depth: int) -> int:
-    """Ask for the first I-node of a level."""
-    lane.depth = depth
-    lane.lev = 0
-    return _fetch(lane, level)
-
-
 def _step(w: Walk, lane: Lane) -> int:
     """Look at what has been asked for, and ask for what comes next."""
     state = lane.state
@@ -206,7 +206,7 @@ def _step(w: Walk, lane: Lane) -> int:
     if state == TEXT:
         return _follow(w, lane)
     fetch_pair(lane.node)
-    return GONE if keep(address(w.found), lane.node) else NO_MEMORY
+    return GONE if keep(w, lane.node) else NO_MEMORY
 
 
 def _look(w: Walk, lane: Lane) -> int:
@@ -217,13 +217,14 @@ def _look(w: Walk, lane: Lane) -> int:
     if not is_exactly(main, CNode):
         return _visit_others(w, lane)
     bitmap = bitmap_of(main)
-    if _takes_any(w, lane.depth):
+    aim = aim_at(w, lane.depth)
+    if aim.any:
         if is_near(main, popcount(bitmap) - 1):
             return _visit_all(w, lane)
         fetch_children(main, popcount(bitmap))
         lane.state = CHILDREN
         return BUSY
-    flag = flag_at(w.hashes.items[lane.depth], lane.lev)
+    flag = flag_at(aim.hash, lane.lev)
     if not bitmap & flag:
         return GONE
     lane.place = popcount(bitmap & (flag - 1))
@@ -256,34 +257,33 @@ def _visit_others(w: Walk, lane: Lane) -> int:
     return GONE if last is borrow(None) else _fetch(lane, last)
 
 
-def _takes_any(w: Walk, depth: int) -> bool:
-    """Tell whether every word of a level counts."""
-    return depth >= w.size or item_of(w.words, depth) is borrow(None)
-
-
 def _meet(w: Walk, lane: Lane) -> int:
-    """A branch has been reached."""
+    """A branch has been reached: see whether the filter takes it, and how far that leads."""
     branch = lane.node
-    depth = lane.depth
-    if depth >= w.size and depth > 0:  # all that is below counts
-        return _leave(w, lane, True, True, depth)
-    any = _takes_any(w, depth)
-    if not any and hash_of(branch) != w.hashes.items[depth]:
-        return GONE
-    if (not any or depth == 0 or is_exactly(branch, Chain)) and fetch_text_apart(branch):
+    aim = aim_at(w, lane.depth)
+    if not aim.any:
+        if hash_of(branch) != aim.hash:
+            return GONE
+        if is_word(aim, branch):
+            return _leave(w, lane, lane.depth + 1, True)
+    elif lane.depth == w.size and lane.depth > 0:  # all that is below counts
+        return _leave(w, lane, w.size + 1, True)
+    elif not is_exactly(branch, Chain) and (lane.depth > 0 or is_plain(w, branch)):
+        return _leave(w, lane, lane.depth + 1, True)
+    if fetch_text_apart(branch):
         lane.state = TEXT
         return BUSY
     return _follow(w, lane)
 
 
 def _follow(w: Walk, lane: Lane) -> int:
-    """See whether the filter takes a branch, and how far that leads."""
+    """The same, where that takes the text of the branch."""
     branch = lane.node
     depth = lane.depth
-    if _takes_any(w, depth):
-        if depth == 0 and is_reserved(w, branch):
+    if not aim_at(w, depth).any:
+        if not has_word(w, branch, depth):
             return GONE
-    elif not has_word(w, branch, depth):
+    elif depth == 0 and is_reserved(w, branch):
         return GONE
     reached = depth + 1
     if is_exactly(branch, Chain):
@@ -294,27 +294,35 @@ def _follow(w: Walk, lane: Lane) -> int:
             reached = w.size + 1  # or more
         else:
             return GONE
-    fits = reached >= w.least and (w.open or reached == w.size)
-    if depth == 0 and w.wordless and w.size > 0 and is_no_text(branch):
-        fits = False  # the topic of no words, and the filter wants some
-    return _leave(w, lane, fits, w.open or reached < w.size, reached)
+    is_no_words = depth == 0 and w.wordless and w.size > 0 and is_no_text(branch)  # and the filter wants some
+    return _leave(w, lane, reached, not is_no_words)
 
 
-def _leave(w: Walk, lane: Lane, fits: bool, goes_on: bool, reached: int) -> int:
-    """Go on from a branch to its value, if it fits, and to the level below, if the filter goes on."""
-    pair = value_of(lane.node)
+def _leave(w: Walk, lane: Lane, reached: int, counts: bool) -> int:
+    """Go on from a branch, after so many words: to the level below, or, where that is all of the filter, to its value,
+    if that counts."""
     level = next_of(lane.node)
-    fits = fits and pair is not borrow(None)
-    if goes_on and level is not borrow(None):
-        if not fits:
-            return _enter(lane, level, reached)
-        if not wait(w, level, reached):
+    if reached < w.size:
+        return GONE if level is borrow(None) else _enter(lane, level, reached)
+    pair = value_of(lane.node)
+    is_answer = pair is not borrow(None) and counts and reached >= w.least
+    if w.open and level is not borrow(None):
+        if not is_answer:
+            return _enter(lane, level, w.size)
+        if not wait(w, level, w.size):
             return NO_MEMORY
-    if not fits:
+    if not is_answer:
         return GONE
     _fetch(lane, pair)
     lane.state = PAIR
     return BUSY
+
+
+def _enter(lane: Lane, level: Any, depth: int) -> int:
+    """Ask for the first I-node of a level."""
+    lane.depth = depth
+    lane.lev = 0
+    return _fetch(lane, level)
 
 
 def topics_along(
@@ -336,20 +344,15 @@ def topics_along(
         walk = Walk()
     w = address(walk)
     begin(w)
-    w.words = borrow(words)
     w.separator = borrow(separator)
     w.reserved = borrow(reserved)
     w.wordless = wordless
-    w.size = len(words)
     w.least = least
     w.open = open
     first = rdcss_read_root(root)
     try:
-        for hash in hashes:
-            if not buffer_push(address(w.hashes), hash):
-                raise MemoryError
-        if not wait(w, borrow(first), 0) or _go_through(w, root) == NO_MEMORY:
+        if not set_aims(w, words, hashes) or not wait(w, borrow(first), 0) or _go_through(w, root) == NO_MEMORY:
             raise MemoryError
-        return list_of(address(w.found))
+        return list_of_found(w)
     finally:
-        drop_answers(w)
+        end(w)
