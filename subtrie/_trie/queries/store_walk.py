@@ -1,7 +1,7 @@
-"""What a walk through a store goes with (topics_matching.py): its lanes, what waits for one, and what was found.
+"""What a walk through a store goes with (topics_matching.py): what waits, what is looked at now, what was found.
 
-This is the interpreted text. In the compiled twin (`lanes.pxd`) all of it are structs of C, nodes are borrowed, and
-what is said to be asked for is prefetched; here it is there already.
+This is the interpreted text. In the compiled twin (`store_walk.pxd`) all of it are structs of C, nodes are borrowed,
+and what is said to be asked for is prefetched; here it is there already.
 """
 
 from __future__ import annotations
@@ -12,34 +12,7 @@ from subtrie._trie.branch import Chain
 from subtrie._trie.match.walk import Buffer
 from subtrie._trie.packed_key import key_begins, words_followed
 
-LANES = 24  # more would not wait less
-ROUNDS = 4096  # while pinned
-
-# What is on its way in a lane:
-NODE = 0  # `node`: an I-node or a branch
-MAIN = 1  # `main`: what I-node `node` held when it was looked at, perhaps pending
-SLOT = 2  # where `main` has its child number `place`
-CHILDREN = 3  # all places of `main` where it has children
-TEXT = 4  # the text of branch `node`
-PAIR = 5  # `node`: an answer
-
-# How a step leaves its lane, and a round the walk:
-GONE = 0
-BUSY = 1
-PENDING = 2
-NO_MEMORY = 3
-
-
-class Lane:
-    """A node on its way from memory."""
-
-    __slots__ = ("depth", "lev", "main", "node", "place", "state")
-    state: int
-    node: Any
-    main: Any
-    place: int
-    lev: int  # how many bits of the hash have led here from the level's first I-node
-    depth: int  # how many words have led to the level, and no more than the filter has
+GROUP = 96  # nodes that are gone through side by side: more would not wait less
 
 
 class Aim:
@@ -52,13 +25,20 @@ class Aim:
 
 
 class Walk:
-    """One walk along the words of a filter (None: any word). What is to be visited waits as node and depth."""
+    """One walk along the words of a filter (None: any word)."""
 
     def __init__(self) -> None:
-        self.lanes = [Lane() for _ in range(LANES)]
-        self.count = 0  # of the lanes in use, which are the first ones
-        self.held_up = 0  # the lane where something is pending
-        self.waiting, self.found = Buffer(), Buffer()
+        self.waiting = Buffer()  # to be visited: node and depth, which is the number of words before it
+        # The group: nodes of one depth that are visited now.
+        self.nodes: list[Any] = [None] * GROUP
+        self.mains: list[Any] = [None] * GROUP  # what the I-nodes among them hold
+        self.places = [0] * GROUP  # of those, the places of the children to go on with
+        self.count = 0
+        self.depth = 0
+        self.apart: list[Any] = [None] * GROUP  # branches whose texts are on their way
+        self.apart_count = 0
+        self.found = Buffer()  # the pairs
+        self.counted = 0  # of how many of them references have been taken
         self.aims: list[Aim] = []  # for each of the words, and one for what is below the last of them
         self.words: tuple[str | None, ...] = ()
         self.size = 0  # how many words
@@ -86,27 +66,31 @@ def aim_at(w: Walk, depth: int) -> Aim:
 
 
 def wait(w: Walk, node: Any, depth: int) -> bool:
-    """Let a node wait for a lane, if there is memory for that."""
+    """Let a node wait, if there is memory for that."""
     w.waiting.items += (node, depth)
     return True
 
 
-def next_waiting(w: Walk, lane: Lane) -> None:
-    """Give a lane to the node that came last."""
-    lane.depth, lane.lev = w.waiting.items.pop(), 0
-    lane.node = w.waiting.items.pop()
+def last_depth(w: Walk) -> int:
+    """Return the depth of the node that came last of those that wait."""
+    return w.waiting.items[-1]  # type: ignore[no-any-return]
 
 
-def last_lane_to(w: Walk, i: int) -> None:
-    """Let the last lane in use be number `i`, which is not used any more."""
-    w.count -= 1
-    w.lanes[i], w.lanes[w.count] = w.lanes[w.count], w.lanes[i]
+def take_last(w: Walk) -> Any:
+    """Let that node wait no more."""
+    w.waiting.items.pop()
+    return w.waiting.items.pop()
 
 
-def keep(w: Walk, pair: Any) -> bool:
-    """Take a reference to an answer, if there is memory for that."""
+def note_pair(w: Walk, pair: Any) -> bool:
+    """Note an answer, if there is memory for that."""
     w.found.items.append(pair)
     return True
+
+
+def take_references(w: Walk) -> None:
+    """Take references to the answers that have been noted, and ask for their topics and values."""
+    w.counted = w.found.count
 
 
 def list_of_found(w: Walk) -> list[Any]:
@@ -118,17 +102,8 @@ def end(w: Walk) -> None:
     """Give memory back, and references that have not been handed on."""
 
 
-def is_near(main: Any, place: int) -> bool:
-    """Tell whether a child's place has come with the head of its C-node."""
-    return True
-
-
-def fetch_children(main: Any, count: int) -> None:
-    """Ask for the places of a C-node's children, which did not come with its head."""
-
-
-def fetch_pair(pair: Any) -> None:
-    """Ask for a topic and its value."""
+def fetch_children(cn: Any) -> None:
+    """Ask for the places of a C-node's children."""
 
 
 def fetch_text_apart(branch: Any) -> bool:
@@ -160,7 +135,7 @@ def is_plain(w: Walk, branch: Any) -> bool:
 
 def is_reserved(w: Walk, branch: Any) -> bool:
     """Tell whether a branch of the first level is out of sight of a filter that begins with a wildcard."""
-    return w.reserved is not None and branch.key.startswith(w.reserved)  # type: ignore[no-any-return]
+    return w.reserved is not None and branch.key.startswith(w.reserved)
 
 
 def is_no_text(branch: Any) -> bool:

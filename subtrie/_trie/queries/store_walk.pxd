@@ -1,9 +1,11 @@
-# The C bodies of lanes.py.
+# The C bodies of store_walk.py.
 from cpython.list cimport PyList_New
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
+from ctrie._arrays cimport popcount
+from ctrie._cnode cimport bitmap_of
 from ctrie._native cimport CTRIE_IS, Borrowed, Py_None, PyTuple_GET_ITEM_PTR
 from subtrie._trie.branch cimport Chain
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
@@ -13,12 +15,8 @@ from subtrie._trie.packed_key cimport characters, packed_characters, packed_is_h
 cdef extern from *:
     """
     #define child_place(cn, place) (&CTRIE_CHILD(cn, place))
-    /* Whether `prefetch_node` (prefetch.h) asked for that line. */
-    #define came_with_head(cn, place) \
-        ((uintptr_t)child_place(cn, place) >> 6 <= ((uintptr_t)(cn) + 40) >> 6)
     """
     const void *child_place(PyObject *cn, Py_ssize_t place) nogil
-    bint came_with_head(PyObject *cn, Py_ssize_t place) nogil
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     void PyList_SET_ITEM_PTR "PyList_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
@@ -32,30 +30,7 @@ cdef extern from "packed_key.h":
     bint characters_stand_at(const characters *text, Py_ssize_t at, const characters *part) nogil
 
 cdef enum:
-    LANES = 24
-    ROUNDS = 4096
-
-cdef enum:                  # what is on its way in a lane
-    NODE
-    MAIN
-    SLOT
-    CHILDREN
-    TEXT
-    PAIR
-
-cdef enum:                  # how a step leaves its lane, and a round the walk
-    GONE
-    BUSY
-    PENDING
-    NO_MEMORY
-
-cdef struct Lane:
-    PyObject *node
-    PyObject *main
-    Py_ssize_t place
-    Py_ssize_t depth
-    int lev
-    int state
+    GROUP = 96
 
 cdef struct Aim:
     uint64_t any
@@ -64,9 +39,17 @@ cdef struct Aim:
     uint64_t mask           # has its bits; or 0, where that takes a closer look
 
 cdef struct Walk:
-    Lane lanes[LANES]
+    buffer waiting          # node, depth
+    PyObject *nodes[GROUP]
+    PyObject *mains[GROUP]
+    Py_ssize_t places[GROUP]
     Py_ssize_t count
-    Py_ssize_t held_up
+    Py_ssize_t depth
+    PyObject *apart[GROUP]
+    Py_ssize_t apart_count
+    buffer found
+    Py_ssize_t counted
+    buffer aims             # Aim
     PyObject *words         # all borrowed
     PyObject *separator
     PyObject *reserved
@@ -74,15 +57,13 @@ cdef struct Walk:
     Py_ssize_t least
     bint open
     bint wordless
-    buffer aims             # Aim
-    buffer waiting          # node, depth
-    buffer found            # pairs, with a reference each
 
 ctypedef Walk *Walking
+ctypedef const Aim *OneAim
 
 
 cdef inline void begin(Walk *w) noexcept nogil:
-    w.count = 0
+    w.apart_count = w.counted = 0
     buffer_start(&w.aims)
     buffer_start(&w.waiting)
     buffer_start(&w.found)
@@ -121,23 +102,28 @@ cdef inline bint wait(Walk *w, Borrowed node, Py_ssize_t depth) noexcept nogil:
     return buffer_push_pair(&w.waiting, <uint64_t>node, <uint64_t>depth)
 
 
-cdef inline void next_waiting(Walk *w, Lane *lane) noexcept nogil:
+cdef inline Py_ssize_t last_depth(Walk *w) noexcept nogil:
+    return <Py_ssize_t>w.waiting.items[w.waiting.count - 1]
+
+
+cdef inline Borrowed take_last(Walk *w) noexcept nogil:
     w.waiting.count -= 2
-    lane.node = <PyObject *>w.waiting.items[w.waiting.count]
-    lane.depth = <Py_ssize_t>w.waiting.items[w.waiting.count + 1]
-    lane.lev = 0
+    return <PyObject *>w.waiting.items[w.waiting.count]
 
 
-cdef inline void last_lane_to(Walk *w, Py_ssize_t i) noexcept nogil:
-    w.count -= 1
-    w.lanes[i] = w.lanes[w.count]
+cdef inline bint note_pair(Walk *w, Borrowed pair) noexcept nogil:
+    prefetch_to_count(pair)
+    return buffer_push(&w.found, <uint64_t>pair)
 
 
-cdef inline bint keep(Walk *w, Borrowed pair) noexcept:
-    if not buffer_push(&w.found, <uint64_t>pair):
-        return False
-    Py_INCREF_PTR(pair)
-    return True
+cdef inline void take_references(Walk *w) noexcept:
+    cdef PyObject *pair
+    while w.counted < w.found.count:
+        pair = <PyObject *>w.found.items[w.counted]
+        Py_INCREF_PTR(pair)
+        prefetch_to_count(PyTuple_GET_ITEM_PTR(pair, 0))
+        prefetch_to_count(PyTuple_GET_ITEM_PTR(pair, 1))
+        w.counted += 1
 
 
 cdef inline list list_of_found(Walk *w):
@@ -145,34 +131,25 @@ cdef inline list list_of_found(Walk *w):
     cdef Py_ssize_t i
     for i in range(w.found.count):
         PyList_SET_ITEM_PTR(answers, i, <PyObject *>w.found.items[i])
-    w.found.count = 0
+    w.counted = 0
     return answers
 
 
 cdef inline void end(Walk *w) noexcept:
-    while w.found.count:
-        w.found.count -= 1
-        Py_DECREF_PTR(<PyObject *>w.found.items[w.found.count])
+    while w.counted:
+        w.counted -= 1
+        Py_DECREF_PTR(<PyObject *>w.found.items[w.counted])
     buffer_free(&w.aims)
     buffer_free(&w.waiting)
     buffer_free(&w.found)
 
 
-cdef inline bint is_near(Borrowed main, Py_ssize_t place) noexcept nogil:
-    return came_with_head(main, place)
-
-
-cdef inline void fetch_children(Borrowed main, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i = 0
+cdef inline void fetch_children(Borrowed cn) noexcept nogil:
+    cdef Py_ssize_t i = 0, count = popcount(bitmap_of(cn))
     while i < count:
-        prefetch(child_place(main, i))
+        prefetch(child_place(cn, i))
         i += 8              # a line's
-    prefetch(child_place(main, count - 1))
-
-
-cdef inline void fetch_pair(Borrowed pair) noexcept nogil:
-    prefetch_to_count(PyTuple_GET_ITEM_PTR(pair, 0))
-    prefetch_to_count(PyTuple_GET_ITEM_PTR(pair, 1))
+    prefetch(child_place(cn, count - 1))
 
 
 cdef inline bint fetch_text_apart(Borrowed branch) noexcept nogil:
