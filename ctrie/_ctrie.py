@@ -294,7 +294,8 @@ class Ctrie(Rooted):
         """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it was
         so. O(log n), lock-free.
 
-        A value whose `__eq__` changes `key` each time is in its own way: RuntimeError, as in `compute`.
+        A value whose `__eq__` changes `key` each time is in its own way: RuntimeError, as in `compute`; so it is where
+        several threads change each other's keys like that.
 
         >>> m = Ctrie({"a": 1})
         >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
@@ -326,8 +327,12 @@ class Ctrie(Rooted):
 
         Atomic: nobody changes the value between the one that `fn` saw and the one that it returned. `fn` may be called
         again when another thread was faster, so it should have no side effects. What it raises reaches the caller, and
-        nothing is changed. If it changes `key` itself each time, it is in its own way: RuntimeError after ten calls.
-        That is told of changes by the thread that calls it; to wait for another thread that changes `key` is not.
+        nothing is changed.
+
+        Lock-free: it begins again only where `key` has changed meanwhile, so some other change is done. Two things
+        could make it do so for ever, and get a RuntimeError after ten calls: an `fn` that changes `key` itself each
+        time; and `fn` of several threads each of which changes the key of the next one each time. Then one of them gets
+        it, and the others go on. Not seen is what `fn` has another thread do and waits for.
 
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)

@@ -1,33 +1,40 @@
-"""What a thread changes, in users' code that an operation runs, of the very key that the operation is about.
+"""What is changed, in users' code that an operation runs, of the very key that the operation is about.
 
-`compute` and the like begin again when the key has changed meanwhile. Users' code which changes it each time, in the
-thread that runs it, would keep them at it for ever: so its changes are counted. This is not asked for in the first
-round, and writers look whether anybody counts by one look at a variable of their thread.
+`compute` and the like begin again when the key has changed meanwhile. Users' code which changes it each time would keep
+them at it for ever, and so would users' code of two threads each of which changes the key of the other's operation: so
+such changes are counted. This is not asked for in the first round, and writers look whether anybody counts by one look
+at a variable of their thread.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 MOST_CHANGES = 9  # of its own key by one operation, after the first round: "the tenth call" in the docstrings
 
 _innermost: Final[dict[int, Watch]] = {}
 """By thread: the operation in whose callback it is. No slot: each thread has its own place."""
+_judging: Final = threading.Lock()
+"""Held by who looks for a circle of operations, which is to be broken at one place. No key is compared meanwhile."""
 
 
 class Watch:
-    """One operation on one key, which counts in how many rounds its thread has changed that key."""
+    """One operation on one key, which counts in how many rounds its thread has changed that key, and in how many other
+    operations have which it is in the way of itself."""
 
-    __slots__ = ("_above", "_changed", "_hash", "_rounds", "_trie")
+    __slots__ = ("_above", "_changed", "_changed_by", "_circles", "_hash", "_hindered_by", "_rounds", "_trie")
 
     def __init__(self, trie: Any, hash: int) -> None:
         self._trie = trie
         self._hash = hash
-        self._changed: list[Any] = []  # keys of that hash
-        self._rounds = 0
         self._above: Watch | None = None
+        self._changed: list[Any] = []  # keys of that hash, by this thread
+        self._rounds = 0
+        self._changed_by: list[tuple[Any, Watch]] = []  # keys of that hash, by operations of other threads
+        self._hindered_by: frozenset[Watch] = frozenset()  # in the last round: those that have changed its key
+        self._circles = 0  # rounds, one after the other, in which that led back to this one
 
     def begin(self) -> None:
         """Count, in this thread, from now on."""
@@ -46,17 +53,59 @@ class Watch:
             _innermost[me] = self._above
 
     def end_round(self, operation: str, key: Any, equal: Callable[[Any, Any], Any] | None) -> None:
-        """After a round that came to nothing. RuntimeError where that was this thread's own doing too often."""
+        """After a round that came to nothing. RuntimeError where that was users' code's own doing too often."""
         changed, self._changed = self._changed, []
-        for one in changed:
-            if one is key or (one == key if equal is None else equal(one, key)):
-                self._rounds += 1
-                break
+        changed_by, self._changed_by = self._changed_by, []
+        own = any(_is_same(one, key, equal) for one in changed)
+        hindered_by = frozenset(watch for one, watch in changed_by if _is_same(one, key, equal))
+        self._rounds += own
         if self._rounds == MOST_CHANGES:
             raise RuntimeError(
                 f"{operation}: what it called for {key!r} has changed that same key in every one of "
                 f"{MOST_CHANGES + 1} attempts, and would be in its own way for ever"
             )
+        if self._gives_up(hindered_by):
+            raise RuntimeError(
+                f"{operation}: what it called for {key!r} and what operations of other threads called have changed "
+                f"each other's keys in every one of {MOST_CHANGES + 1} attempts, and would be in each other's way for "
+                "ever; the others go on"
+            )
+
+    def _gives_up(self, hindered_by: frozenset[Watch]) -> bool:
+        """Note who was in the way in the round that ended, and tell whether this operation has to break a circle."""
+        if not hindered_by and not self._hindered_by:
+            return False
+        with _judging:
+            self._hindered_by = hindered_by
+            self._circles = self._circles + 1 if self._hinders_itself() else 0
+            if self._circles < MOST_CHANGES:
+                return False
+            self._hindered_by = frozenset()  # which breaks it for the others
+            return True
+
+    def _hinders_itself(self) -> bool:
+        """Tell whether what was in the way was hindered itself, directly or through others, by this operation."""
+        seen: set[Watch] = set()
+        waiting = list(self._hindered_by)
+        while waiting:
+            watch = waiting.pop()
+            if watch is self:
+                return True
+            if watch not in seen:
+                seen.add(watch)
+                waiting.extend(watch._hindered_by)
+        return False
+
+    def and_above(self) -> Iterator[Watch]:
+        """Yield this operation, and those of its thread that it was called in."""
+        watch: Watch | None = self
+        while watch is not None:
+            yield watch
+            watch = watch._above
+
+
+def _is_same(one: Any, key: Any, equal: Callable[[Any, Any], Any] | None) -> bool:
+    return one is key or bool(one == key if equal is None else equal(one, key))
 
 
 def is_watching() -> bool:
@@ -65,9 +114,21 @@ def is_watching() -> bool:
 
 
 def note_change(trie: Any, key: Any, hash: int) -> None:
-    """This thread has changed a key of `trie`: those that it is in a callback of are told."""
-    watch = _innermost.get(threading.get_ident())
-    while watch is not None:
+    """This thread has changed a key of `trie`: those that it is in a callback of are told, and those that are about
+    this key in other threads."""
+    mine = _innermost.get(threading.get_ident())
+    if mine is None:
+        return
+    for watch in mine.and_above():
         if watch._trie is trie and watch._hash == hash:
-            watch._changed.append(key)
-        watch = watch._above
+            if not watch._changed or watch._changed[-1] is not key:
+                watch._changed.append(key)
+    if mine._trie is trie and mine._hash == hash:
+        return  # most likely this is the end of the operation itself
+    for innermost in list(_innermost.values()):
+        if innermost is not mine:
+            for watch in innermost.and_above():
+                if watch._trie is trie and watch._hash == hash:
+                    last = watch._changed_by[-1] if watch._changed_by else None
+                    if last is None or last[0] is not key or last[1] is not mine:
+                        watch._changed_by += [(key, by) for by in reversed([*mine.and_above()])]
