@@ -14,6 +14,7 @@ from typing import Any
 
 from ctrie._bulk import collector_paused
 from ctrie._creation import Creation
+from ctrie._signatures import LazySignature, NoDefault, ctrie
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pair, pairs_of
 
 if not cython.compiled:
@@ -84,7 +85,7 @@ REPLACE_SAME = 3
 REMOVE = 4
 REMOVE_SAME = 5
 
-_ABSENT = object()
+_ABSENT: Any = NoDefault()
 _AT_ONCE = (dict, list, tuple)  # what `update` reads without running users' code, which may look at the trie meanwhile
 _MASK64 = 0xFFFFFFFFFFFFFFFF
 BLOCK = 128  # keys that `get_many` holds at a time: some groups
@@ -159,6 +160,7 @@ class Ctrie(Rooted):
     _creations: Slot  # of get_or_create: None, or the Root of a trie of key -> Creation
 
     __class_getitem__: Any = classmethod(GenericAlias)
+    __signature__: Any = LazySignature(ctrie)
     __hash__ = None  # type: ignore[assignment]
     __reversed__ = None
 
@@ -313,6 +315,7 @@ class Ctrie(Rooted):
         """
         return self._edit_if(REMOVE_SAME, key, old, None)
 
+    @cython.binding(True)  # for its signature, as that default has no text that could be evaluated
     def pop(self, key: Any, default: Any = _ABSENT) -> Any:
         """Remove `key` and return its value; without one return `default`, or raise KeyError. O(log n), lock-free."""
         found = self._edit(REMOVE, key, None, None)

@@ -120,9 +120,8 @@ def note_change(trie: Any, key: Any, hash: int) -> None:
     if mine is None:
         return
     for watch in mine.and_above():
-        if watch._trie is trie and watch._hash == hash:
-            if not watch._changed or watch._changed[-1] is not key:
-                watch._changed.append(key)
+        if watch._trie is trie and watch._hash == hash and (not watch._changed or watch._changed[-1] is not key):
+            watch._changed.append(key)
     if mine._trie is trie and mine._hash == hash:
         return  # most likely this is the end of the operation itself
     for innermost in list(_innermost.values()):

@@ -443,7 +443,7 @@ class TestCompute:
     def test_a_key_that_others_change_and_are_done_with_is_waited_for(self) -> None:
         """Each time, another `compute` changes it and ends: that is a change of theirs, and no circle."""
         trie: Any = Ctrie({"k": 0, "j": 0})
-        calls = []
+        calls: list[int] = []
 
         def change(value: int) -> int:
             trie["k"] = len(calls)

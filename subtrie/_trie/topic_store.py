@@ -34,11 +34,12 @@ else:
     from subtrie._trie.match.questions import word_hash
 
 from ctrie._nodes import check_level
+from ctrie._signatures import LazySignature, NoDefault
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.queries.listing import branch_at, value_changes, walk
-from subtrie._trie.signatures import LazySignature, topic_store
+from subtrie._trie.signatures import topic_store
 
-_ABSENT: Any = object()
+_ABSENT: Any = NoDefault()
 
 
 class TopicStore(Matchable):
@@ -119,6 +120,7 @@ class TopicStore(Matchable):
         found = put_topic(self, words, hashes, (str.__str__(topic), default), True)
         return default if found is None else found[1]
 
+    @cython.binding(True)  # for its signature, as that default has no text that could be evaluated
     def pop(self, topic: str, default: Any = _ABSENT) -> Any:
         """Remove `topic` and return its value; `default`, or KeyError, where there is none. Other errors, cost and
         linearization as `store[topic] = value`.
