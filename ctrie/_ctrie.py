@@ -14,6 +14,7 @@ from typing import Any
 
 from ctrie._bulk import collector_paused
 from ctrie._creation import Creation
+from ctrie._signatures import LazySignature, NoDefault, ctrie
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pair, pairs_of
 
 if not cython.compiled:
@@ -84,7 +85,7 @@ REPLACE_SAME = 3
 REMOVE = 4
 REMOVE_SAME = 5
 
-_ABSENT = object()
+_ABSENT: Any = NoDefault()
 _AT_ONCE = (dict, list, tuple)  # `update` reads these without running users' code, which could read the trie meanwhile
 _MASK64 = 0xFFFFFFFFFFFFFFFF
 BLOCK = 128  # keys that `get_many` copies at a time: several groups
@@ -159,6 +160,7 @@ class Ctrie(Rooted):
     _creations: Slot  # for get_or_create: None, or the Root of a trie of key -> Creation
 
     __class_getitem__: Any = classmethod(GenericAlias)
+    __signature__: Any = LazySignature(ctrie)
     __hash__ = None  # type: ignore[assignment]
     __reversed__ = None
 
@@ -294,7 +296,8 @@ class Ctrie(Rooted):
         """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it
         was. O(log n), lock-free.
 
-        If the value's `__eq__` itself changes `key` at every attempt, this raises RuntimeError, as `compute` does.
+        If the value's `__eq__` changes `key` at every attempt, or the keys of other threads' operations that change
+        `key` in turn, this raises RuntimeError, as `compute` does.
 
         >>> m = Ctrie({"a": 1})
         >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
@@ -312,6 +315,7 @@ class Ctrie(Rooted):
         """
         return self._edit_if(REMOVE_SAME, key, old, None)
 
+    @cython.binding(True)  # for its signature, as that default has no text that could be evaluated
     def pop(self, key: Any, default: Any = _ABSENT) -> Any:
         """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free."""
         found = self._edit(REMOVE, key, None, None)
@@ -326,9 +330,13 @@ class Ctrie(Rooted):
 
         Atomic: the value does not change between the one that `fn` got and the one that it returned. `fn` may be called
         again if another thread was faster, so it should have no side effects. An exception from `fn` reaches the
-        caller, and nothing is changed. If `fn` itself changes `key` in every one of ten calls, this raises
-        RuntimeError. Only changes by the calling thread are counted: do not let `fn` wait for another thread that
-        changes `key`.
+        caller, and nothing is changed.
+
+        Lock-free: a call starts again only if `key` has changed meanwhile, so another change has succeeded. Two kinds of
+        `fn` could make calls repeat for ever; they raise RuntimeError after ten rounds. One changes `key` itself in
+        every round. The other kind is a circle: the `fn` of each thread changes the key of the next thread's call in
+        every round; then one of these calls raises, and the others continue. Do not let `fn` wait for another thread
+        that changes `key`: that is not detected.
 
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)

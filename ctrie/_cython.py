@@ -1,5 +1,6 @@
-"""A replacement for the `cython` module if Cython is not installed, with the two names that our sources use."""
+"""A replacement for the `cython` module if Cython is not installed, with the three names that our sources use."""
 
+from collections.abc import Callable
 from typing import Any
 
 compiled = False
@@ -8,3 +9,8 @@ compiled = False
 def cast(kind: Any, value: Any) -> Any:
     """Return `value`, which is of this type."""
     return value
+
+
+def binding(_: bool) -> Callable[[Any], Any]:
+    """Return a decorator that changes nothing: interpreted methods are Python functions anyway."""
+    return lambda method: method

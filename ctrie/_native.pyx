@@ -6,6 +6,8 @@ from types import GenericAlias
 cimport cython
 from cpython.object cimport PyObject
 
+from ctrie._signatures import LazySignature
+
 cdef extern from "epoch.h" nogil:
     bint slot_compare_and_set(PyObject **slot, PyObject *expected, PyObject *desired)
     void reclaim_pin()
@@ -74,6 +76,7 @@ cdef class AtomicReference:
     cdef object __weakref__
 
     __class_getitem__ = classmethod(GenericAlias)
+    __signature__ = LazySignature(value=None)
 
     def __cinit__(self, value=None):
         self.slot = Slot.__new__(Slot)

@@ -4,10 +4,12 @@ the very map that called them. Exceptions reach the caller, nobody waits who nee
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import textwrap
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,6 +36,19 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "get_or_create": lambda m, k: m.get_or_create(k, lambda: "new"),
     "update": lambda m, k: m.update([(k, "new")]),
 }
+
+
+class Meddling:
+    """A value equal to any other, which calls a function when it is compared."""
+
+    def __init__(self, meddle: Callable[[], None]) -> None:
+        self.meddle = meddle
+
+    def __eq__(self, other: object) -> bool:
+        self.meddle()
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Hooked:
@@ -382,6 +397,63 @@ class TestCompute:
             assert not trie.replace_if("k", -1, -2)
             if len(calls) < 30:
                 run_together([lambda: trie.__setitem__("k", len(calls))])
+            return -value
+
+        assert trie.compute("k", look) == -29
+        trie.check()
+
+    EACH_OTHERS: dict[str, Callable[[Any, Any, Callable[[], None]], object]] = {
+        "compute": lambda m, own, meddle: m.compute(own, lambda value: (meddle(), "done")[1]),
+        "replace_if": lambda m, own, meddle: m.replace_if(own, Meddling(meddle), "done"),
+        "remove_if": lambda m, own, meddle: m.remove_if(own, Meddling(meddle)),
+    }
+
+    @pytest.mark.parametrize("operation", EACH_OTHERS)
+    @pytest.mark.parametrize("threads", [2, 3])
+    def test_of_threads_that_change_one_anothers_keys_each_time_one_is_told(self, operation: str, threads: int) -> None:
+        """In step: all have read, then each changes the key of the next one, then all try to store, in vain."""
+        trie: Any = Ctrie(dict.fromkeys(range(threads), 0))
+        barrier = threading.Barrier(threads)
+        calls = [0] * threads
+        told: list[str] = []
+
+        def work(me: int) -> None:
+            def meddle() -> None:
+                calls[me] += 1
+                if calls[me] > 30:
+                    barrier.abort()
+                    raise AssertionError("nobody has been told")
+                with contextlib.suppress(threading.BrokenBarrierError):  # one has been told, and the others go on
+                    barrier.wait(LIMIT)
+                    trie[(me + 1) % threads] = object()
+                    barrier.wait(LIMIT)
+
+            try:
+                self.EACH_OTHERS[operation](trie, me, meddle)
+            except RuntimeError as error:
+                told.append(str(error))
+                barrier.abort()
+
+        run_together([partial(work, me) for me in range(threads)])
+        assert len(told) == 1
+        assert "have changed each other's keys in every one of 10 attempts" in told[0]
+        assert max(calls) <= 12
+        trie.check()
+
+    def test_a_key_that_others_change_and_are_done_with_is_waited_for(self) -> None:
+        """Each time, another `compute` changes it and ends: that is a change of theirs, and no circle."""
+        trie: Any = Ctrie({"k": 0, "j": 0})
+        calls: list[int] = []
+
+        def change(value: int) -> int:
+            trie["k"] = len(calls)
+            return value + 1
+
+        def look(value: int) -> int:
+            calls.append(value)
+            trie["j"] = 0
+            if len(calls) < 30:
+                run_together([lambda: trie.compute("j", change)])
             return -value
 
         assert trie.compute("k", look) == -29

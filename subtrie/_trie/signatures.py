@@ -1,19 +1,11 @@
-"""The signatures of the compiled classes, which `inspect` cannot read off them.
-
-A default that is an object of ours, such as a dialect, has no text that `inspect` would evaluate. So the signatures are
-those of the functions below, which are never called.
-"""
+"""The signatures of the compiled classes, as functions that are never called (ctrie/_signatures.py)."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from subtrie.dialects import AMQP, Dialect
-
-if TYPE_CHECKING:
-    from inspect import Signature
 
 
 def subscription_trie(
@@ -32,16 +24,5 @@ def topic_store(dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tu
     """That of `TopicStore`."""
 
 
-class LazySignature:
-    """A class attribute that becomes the signature of a function when it is asked for: `inspect` is not loaded before
-    somebody uses it."""
-
-    def __init__(self, function: Callable[..., None]) -> None:
-        self._function = function
-
-    def __get__(self, instance: object, owner: type) -> Signature:
-        if instance is not None or "inspect" not in sys.modules:
-            raise AttributeError("__signature__")
-        from inspect import signature
-
-        return signature(self._function).replace(return_annotation=owner)
+def field_matcher(max_criteria: int = 64, *, max_values: int = 4096, weak: bool = False) -> None:
+    """That of `FieldMatcher`."""

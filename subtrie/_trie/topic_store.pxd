@@ -11,6 +11,7 @@ cdef Plan _UNMADE_PLAN
 cdef class TopicStore(Matchable):
     cdef readonly object dialect
     cdef tuple _suspect
+    cdef Plan _asked_by
     cdef object __weakref__
 
     cdef object _begin(self, object dialect, Root root)

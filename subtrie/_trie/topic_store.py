@@ -19,25 +19,27 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from subtrie._trie.frozen import frozen_root
-    from subtrie._trie.match.questions_interpreted import Matchable, Plan, filter_path
+    from subtrie._trie.match.questions_interpreted import Matchable, Plan, filter_path, path_by
     from subtrie._trie.queries.topics_matching import topics_along
     from subtrie._trie.topic_edits import put_topic, take_topic
-    from subtrie._trie.words import word_hash
+    from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 else:
     from cython.cimports.ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from cython.cimports.subtrie._trie.frozen import frozen_root
-    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path
+    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path, path_by
     from cython.cimports.subtrie._trie.queries.topics_matching import topics_along
     from cython.cimports.subtrie._trie.topic_edits import put_topic, take_topic
+    from cython.cimports.subtrie._trie.words import MANY_WORDS, ONE_WORD
 
     from subtrie._trie.match.questions import word_hash
 
 from ctrie._nodes import check_level
+from ctrie._signatures import LazySignature, NoDefault
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.queries.listing import branch_at, value_changes, walk
-from subtrie._trie.signatures import LazySignature, topic_store
+from subtrie._trie.signatures import topic_store
 
-_ABSENT: Any = object()
+_ABSENT: Any = NoDefault()
 
 
 class TopicStore(Matchable):
@@ -59,23 +61,25 @@ class TopicStore(Matchable):
     [('eur.stock.db', 11.5), ('usd.stock.ge', 98)]
     """
 
-    __slots__ = ("__weakref__", "_suspect", "dialect")
+    __slots__ = ("__weakref__", "_asked_by", "_suspect", "dialect")
     __class_getitem__: Any = classmethod(GenericAlias)
     __signature__: Any = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
     dialect: Dialect
     _suspect: tuple[str, ...]  # the dialect itself has to look at topics with one of these in them
+    _asked_by: Plan  # of the dialect's filters; `_plan` is that of its topics
 
     if cython.compiled:
 
         def __cinit__(self, *_: object, **__: object) -> None:
             self._root, self._plan, self.dialect, self._suspect = _UNMADE, _UNMADE_PLAN, AMQP, ()
+            self._asked_by = _UNMADE_PLAN
     else:
 
         def __new__(cls, *_: object, **__: object) -> TopicStore:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self._home = _UNMADE, _UNMADE_PLAN, None, None
-            self.dialect, self._suspect = AMQP, ()
+            self.dialect, self._suspect, self._asked_by = AMQP, (), _UNMADE_PLAN
             return self
 
     def __init__(self, dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
@@ -87,9 +91,8 @@ class TopicStore(Matchable):
         self.update(topics)
 
     def _begin(self, dialect: Dialect, root: Root) -> None:
-        literal, self._suspect = _literal(dialect)
+        self._plan, self._asked_by, self._suspect = _plans(dialect)
         self.dialect = dialect
-        self._plan = Plan(literal, False)
         self._root = root
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -117,6 +120,7 @@ class TopicStore(Matchable):
         found = put_topic(self, words, hashes, (str.__str__(topic), default), True)
         return default if found is None else found[1]
 
+    @cython.binding(True)  # for its signature, as that default has no text that could be evaluated
     def pop(self, topic: str, default: Any = _ABSENT) -> Any:
         """Remove `topic` and return its value; `default`, or KeyError, where there is none. Other errors, cost and
         linearization as `store[topic] = value`.
@@ -196,22 +200,23 @@ class TopicStore(Matchable):
         (2, [('$SYS/load', 1)])
         """
         dialect = self.dialect
-        words = dialect.unshare(dialect.split_filter(filter))[1]
+        words, hashes = path_by(self._asked_by, filter)
+        if len(words) > 2 and words[0] == dialect.share_prefix:
+            words, hashes = words[2:], hashes[2:]
         root = frozen_root(self)
-        if not words:
+        if dialect.zero_words and words == ("",):
             pair = self._held(root, "")
             return iter(() if pair is None else (pair,))
-        size = words.index(dialect.many_words) if dialect.many_words in words else len(words)
+        size = hashes.index(MANY_WORDS) if MANY_WORDS in hashes else len(hashes)
         open = size < len(words)
-        along = tuple(None if word == dialect.one_word else word for word in words[:size])
         found = topics_along(
             root,
-            along,
-            tuple(0 if word is None else word_hash(word) for word in along),
+            tuple([None if hashes[i] == ONE_WORD else words[i] for i in range(size)]),
+            hashes[:size],
             dialect.separator,
             open,
             size + dialect.many_min if open else size,
-            dialect.reserved_prefix if dialect.is_wild(words[0]) else None,
+            dialect.reserved_prefix if hashes[0] in (ONE_WORD, MANY_WORDS) else None,
             dialect.zero_words,
         )
         if size + 1 >= len(words):
@@ -378,9 +383,10 @@ def _restored(kind: type[TopicStore], dialect: Dialect, items: list[tuple[str, A
 
 
 @cache
-def _literal(dialect: Dialect) -> tuple[Dialect, tuple[str, ...]]:
-    """Return a dialect whose filters are the topics of this one, and the texts with which a topic has to be looked at
-    by this one itself: those that the other takes for a wildcard, or that this one refuses in a topic."""
+def _plans(dialect: Dialect) -> tuple[Plan, Plan, tuple[str, ...]]:
+    """Return the plan of a dialect whose filters are the topics of this one, that of this one, and the texts with which
+    a topic has to be looked at by this one itself: those that the other takes for a wildcard, or that this one refuses
+    in a topic."""
     # What stands for one word there is what no topic has: a character that is refused, at best one of ASCII, since
     # that is split in place; a lone surrogate is refused everywhere.
     mark = next((c for c in dialect.forbidden if c.isascii()), "\ud800")
@@ -398,7 +404,7 @@ def _literal(dialect: Dialect) -> tuple[Dialect, tuple[str, ...]]:
         forbidden=dialect.forbidden.replace(mark, ""),
     )
     wild = () if dialect.wildcards_in_topics else (dialect.one_word, dialect.many_words)
-    return literal, (mark, *(word for word in wild if word is not None))
+    return Plan(literal, False), Plan(dialect, False), (mark, *(word for word in wild if word is not None))
 
 
 def _frozen(store: TopicStore) -> Root:

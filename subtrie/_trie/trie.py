@@ -97,6 +97,7 @@ else:
     from subtrie._trie.match.questions import hash_in_filter, word_hash
 
 from ctrie._nodes import check_level
+from ctrie._signatures import LazySignature
 from ctrie._slot import AtomicReference
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.filling import fill
@@ -123,7 +124,7 @@ from subtrie._trie.queries.listing import (
 )
 from subtrie._trie.queries.literal_first import match_exact_first
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
-from subtrie._trie.signatures import LazySignature, subscription_trie
+from subtrie._trie.signatures import subscription_trie
 from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED

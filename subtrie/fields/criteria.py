@@ -36,6 +36,8 @@ from fractions import Fraction
 from numbers import Number, Real
 from typing import Any
 
+from ctrie._signatures import LazySignature
+
 # Where the index files a criterion, cheapest to check first.
 VALUES, RANGES, ANY, NONE = range(4)
 
@@ -125,6 +127,7 @@ class Criterion:
     """What a subscription asks of the field `name`. Not for users to make: its subclasses are."""
 
     __slots__ = ("name", "place")
+    __signature__: Any = LazySignature()
     name: Any
     place: int
 
@@ -190,6 +193,7 @@ class Equals(Criterion):
     """
 
     __slots__ = ("value",)
+    __signature__: Any = LazySignature("name", "value")
     value: Any
 
     def __init__(self, name: str, value: Hashable) -> None:
@@ -213,6 +217,7 @@ class Present(Criterion):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature("name")
 
     def __init__(self, name: str) -> None:
         self.name = _checked_name(name)
@@ -230,6 +235,7 @@ class Absent(Criterion):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature("name")
 
     def __init__(self, name: str) -> None:
         self.name = _checked_name(name)
@@ -252,6 +258,7 @@ class OneOf(Criterion):
     """
 
     __slots__ = ("values",)
+    __signature__: Any = LazySignature("name", "values")
     values: frozenset[Any]
 
     def __init__(self, name: str, values: Iterable[Hashable]) -> None:
@@ -276,6 +283,7 @@ class NotIn(Criterion):
     """
 
     __slots__ = ("values",)
+    __signature__: Any = LazySignature("name", "values")
     values: frozenset[Any]
 
     def __init__(self, name: str, values: Iterable[Hashable]) -> None:
@@ -315,6 +323,7 @@ class Within(Criterion):
     """
 
     __slots__ = ("high", "high_open", "low", "low_open", "order")
+    __signature__: Any = LazySignature("name", low=None, high=None, low_open=False, high_open=False)
     low: Any
     high: Any
     low_open: bool
@@ -351,6 +360,7 @@ class Within(Criterion):
         return self.order != OTHER
 
     def span(self) -> Within:
+        """Return the range that the index files it by."""
         return self
 
     def arguments(self) -> tuple[Any, ...]:
@@ -378,6 +388,7 @@ class LessThan(Within):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -395,6 +406,7 @@ class AtMost(Within):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -412,6 +424,7 @@ class GreaterThan(Within):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -429,6 +442,7 @@ class AtLeast(Within):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -452,6 +466,7 @@ class Prefix(Criterion):
     """
 
     __slots__ = ("_span", "prefix")
+    __signature__: Any = LazySignature("name", "prefix")
     prefix: Any
     _span: Any
 
@@ -468,6 +483,7 @@ class Prefix(Criterion):
         return isinstance(value, type(self.prefix)) and value.startswith(self.prefix)
 
     def span(self) -> Within:
+        """Return the range of the texts that begin so."""
         span: Within = self._span
         return span
 

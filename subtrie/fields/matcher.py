@@ -43,6 +43,8 @@ else:
         with_rows,
     )
 
+from ctrie._signatures import LazySignature
+from subtrie._trie.signatures import field_matcher
 from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie.fields.overlapping import sharing
@@ -128,6 +130,7 @@ class FieldMatcher:
     """
 
     __slots__ = ("__weakref__", "_home", "_max_criteria", "_max_values", "_readonly", "_slot")
+    __signature__: Any = LazySignature(field_matcher)
     _slot: Slot
     _home: Any  # a weak reference to itself, if subscribers are weakly held
     _readonly: bool

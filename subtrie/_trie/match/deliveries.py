@@ -36,6 +36,7 @@ else:
     from cython.cimports.subtrie._trie.match.trail import text_of
     from cython.cimports.subtrie._trie.subscribers import Entry, new_entry
 
+from ctrie._signatures import LazySignature
 from subtrie._trie.groups import Audience, everybody
 from subtrie._trie.subscribers import iter_entries
 from subtrie.dialects import Dialect
@@ -101,6 +102,7 @@ class Subscription(Told):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS)
 
     def __init__(self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS) -> None:
         _fill(self, new_entry(subscriber, 0, dict(options) or None), 0, None, filter, 0)
@@ -150,6 +152,7 @@ class Delivery(Told):
     """
 
     __slots__ = ()
+    __signature__: Any = LazySignature()
 
     @property
     def group(self) -> str | None:

@@ -33,6 +33,7 @@ cdef class Matchable(Rooted):
 cpdef uint64_t word_hash(str word) except? 0
 cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept
 cpdef tuple filter_path(Matchable trie, object filter)
+cpdef tuple path_by(Plan plan, object filter)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
 cpdef object exact_first(Matchable trie, topic)
 cpdef bint has_match(Matchable trie, topic) except -1

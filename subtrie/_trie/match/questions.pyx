@@ -212,12 +212,16 @@ cpdef tuple filter_path(Matchable trie, object filter):
     """Return the words of a filter, never none (reading.py on the filter of no words), and their hashes; for a trie
     with `exact=True` the whole text as one word, where no more is to be seen to."""
     cdef PyObject *plan = <PyObject *>trie._plan     # borrowed from the trie
-    cdef tuple path = _filter_path_in_place(<Plan>plan, filter)
+    return path_by(<Plan>plan, filter)
+
+
+cpdef tuple path_by(Plan plan, object filter):
+    """The same, by a plan."""
+    cdef tuple path = _filter_path_in_place(plan, filter)
     if path is not None:
         return path
-    dialect = (<Plan>plan).dialect
-    words = dialect.split_filter(filter) or ("",)
-    return words, tuple([hash_in_filter(dialect, w) for w in words])
+    words = plan.dialect.split_filter(filter) or ("",)
+    return words, tuple([hash_in_filter(plan.dialect, w) for w in words])
 
 
 def hash_in_filter(dialect, str w):

@@ -40,6 +40,7 @@ __all__ = [
     "hash_in_filter",
     "match",
     "match_many",
+    "path_by",
 ]
 
 
@@ -75,7 +76,11 @@ def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[in
 
     The compiled body may return the whole text of one for a trie with `exact=True` (exact_layout.py).
     """
-    plan = trie._plan
+    return path_by(trie._plan, filter)
+
+
+def path_by(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The same, by a plan."""
     words = plan.dialect.split_filter(filter) or ("",)
     return words, tuple(hash_in_filter(plan.dialect, word) for word in words)
 

@@ -1,0 +1,197 @@
+# The C bodies of store_walk.py.
+from cpython.list cimport PyList_New
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
+
+from ctrie._arrays cimport popcount
+from ctrie._cnode cimport bitmap_of
+from ctrie._native cimport CTRIE_IS, Borrowed, Py_None, PyTuple_GET_ITEM_PTR
+from subtrie._trie.branch cimport Chain
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
+from subtrie._trie.match.walk cimport prefetch, prefetch_to_count
+from subtrie._trie.packed_key cimport characters, packed_characters, packed_is_here, packed_text, text_of
+
+cdef extern from *:
+    """
+    #define child_place(cn, place) (&CTRIE_CHILD(cn, place))
+    """
+    const void *child_place(PyObject *cn, Py_ssize_t place) nogil
+    void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
+    void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
+    void PyList_SET_ITEM_PTR "PyList_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
+
+cdef extern from "packed_key.h":
+    const Py_ssize_t IN_PLACE
+    Py_ssize_t followed_by "packed_followed" (
+        const packed_text *text, PyObject *words, Py_ssize_t start, PyObject *separator) nogil
+    bint begun_by "packed_begins" (const packed_text *text, PyObject *word, PyObject *separator) nogil
+    characters characters_of(PyObject *string) nogil
+    bint characters_stand_at(const characters *text, Py_ssize_t at, const characters *part) nogil
+
+cdef enum:
+    GROUP = 96
+
+cdef struct Aim:
+    uint64_t any
+    uint64_t hash
+    uint64_t text           # of a branch that is this word and has it in place, as far as
+    uint64_t mask           # has its bits; or 0, where that takes a closer look
+
+cdef struct Walk:
+    buffer waiting          # node, depth
+    PyObject *nodes[GROUP]
+    PyObject *mains[GROUP]
+    Py_ssize_t places[GROUP]
+    Py_ssize_t count
+    Py_ssize_t depth
+    PyObject *apart[GROUP]
+    Py_ssize_t apart_count
+    buffer found
+    Py_ssize_t counted
+    buffer aims             # Aim
+    PyObject *words         # all borrowed
+    PyObject *separator
+    PyObject *reserved
+    Py_ssize_t size
+    Py_ssize_t least
+    bint open
+    bint wordless
+
+ctypedef Walk *Walking
+ctypedef const Aim *OneAim
+
+
+cdef inline void begin(Walk *w) noexcept nogil:
+    w.apart_count = w.counted = 0
+    buffer_start(&w.aims)
+    buffer_start(&w.waiting)
+    buffer_start(&w.found)
+
+
+cdef inline bint set_aims(Walk *w, tuple words, tuple hashes) except -1:
+    cdef Py_ssize_t i
+    cdef Aim *aim
+    w.words = <PyObject *>words
+    w.size = len(words)
+    aim = <Aim *>buffer_room_for(&w.aims, sizeof(Aim) // sizeof(uint64_t) * (w.size + 1))
+    if aim == NULL:
+        return False
+    for i in range(w.size):
+        aim[i].any = words[i] is None
+        aim[i].hash = hashes[i]
+        aim[i].text = aim[i].mask = 0
+        if not aim[i].any:
+            _pack(&aim[i], characters_of(PyTuple_GET_ITEM_PTR(w.words, i)))
+    aim[w.size].any = True
+    return True
+
+
+cdef inline void _pack(Aim *aim, characters word) noexcept nogil:
+    if word.kind == 1 and 0 < word.length <= IN_PLACE:
+        (<unsigned char *>&aim.text)[0] = <unsigned char>(word.length << 1 | 1)
+        memcpy(<char *>&aim.text + 1, word.data, word.length)
+        aim.mask = ~<uint64_t>0 >> 8 * (IN_PLACE - word.length)
+
+
+cdef inline const Aim *aim_at(Walk *w, Py_ssize_t depth) noexcept nogil:
+    return <const Aim *>w.aims.items + depth
+
+
+cdef inline bint wait(Walk *w, Borrowed node, Py_ssize_t depth) noexcept nogil:
+    return buffer_push_pair(&w.waiting, <uint64_t>node, <uint64_t>depth)
+
+
+cdef inline Py_ssize_t last_depth(Walk *w) noexcept nogil:
+    return <Py_ssize_t>w.waiting.items[w.waiting.count - 1]
+
+
+cdef inline Borrowed take_last(Walk *w) noexcept nogil:
+    w.waiting.count -= 2
+    return <PyObject *>w.waiting.items[w.waiting.count]
+
+
+cdef inline bint note_pair(Walk *w, Borrowed pair) noexcept nogil:
+    prefetch_to_count(pair)
+    return buffer_push(&w.found, <uint64_t>pair)
+
+
+cdef inline void take_references(Walk *w) noexcept:
+    cdef PyObject *pair
+    while w.counted < w.found.count:
+        pair = <PyObject *>w.found.items[w.counted]
+        Py_INCREF_PTR(pair)
+        prefetch_to_count(PyTuple_GET_ITEM_PTR(pair, 0))
+        prefetch_to_count(PyTuple_GET_ITEM_PTR(pair, 1))
+        w.counted += 1
+
+
+cdef inline list list_of_found(Walk *w):
+    cdef list answers = PyList_New(w.found.count)
+    cdef Py_ssize_t i
+    for i in range(w.found.count):
+        PyList_SET_ITEM_PTR(answers, i, <PyObject *>w.found.items[i])
+    w.counted = 0
+    return answers
+
+
+cdef inline void end(Walk *w) noexcept:
+    while w.counted:
+        w.counted -= 1
+        Py_DECREF_PTR(<PyObject *>w.found.items[w.counted])
+    buffer_free(&w.aims)
+    buffer_free(&w.waiting)
+    buffer_free(&w.found)
+
+
+cdef inline void fetch_children(Borrowed cn) noexcept nogil:
+    cdef Py_ssize_t i = 0, count = popcount(bitmap_of(cn))
+    while i < count:
+        prefetch(child_place(cn, i))
+        i += 8              # a line's
+    prefetch(child_place(cn, count - 1))
+
+
+cdef inline bint fetch_text_apart(Borrowed branch) noexcept nogil:
+    if packed_is_here(text_of(branch)):
+        return False
+    prefetch((<const void **>text_of(branch))[0])
+    return True
+
+
+cdef inline bint is_word(const Aim *aim, Borrowed branch) noexcept:
+    return (
+        (<uint64_t *>text_of(branch))[0] & aim.mask == aim.text
+        and aim.mask != 0
+        and not CTRIE_IS(branch, <PyTypeObject *>Chain)
+    )
+
+
+cdef inline bint has_word(Walk *w, Borrowed branch, Py_ssize_t depth) noexcept nogil:
+    return begun_by(text_of(branch), PyTuple_GET_ITEM_PTR(w.words, depth), w.separator)
+
+
+cdef inline Py_ssize_t followed_in(Walk *w, Borrowed branch, Py_ssize_t depth) noexcept nogil:
+    return followed_by(text_of(branch), w.words, depth, w.separator)
+
+
+cdef inline bint is_plain(Walk *w, Borrowed branch) noexcept nogil:
+    cdef const packed_text *text = text_of(branch)
+    cdef characters own
+    if not packed_is_here(text):
+        return False
+    own = packed_characters(text)
+    return own.length > 0 and (w.reserved == Py_None or own.data[0] != characters_of(w.reserved).data[0])
+
+
+cdef inline bint is_reserved(Walk *w, Borrowed branch) noexcept nogil:
+    cdef characters text = packed_characters(text_of(branch))
+    cdef characters prefix
+    if w.reserved == Py_None:
+        return False
+    prefix = characters_of(w.reserved)
+    return characters_stand_at(&text, 0, &prefix)
+
+
+cdef inline bint is_no_text(Borrowed branch) noexcept nogil:
+    return packed_characters(text_of(branch)).length == 0
