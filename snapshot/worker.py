@@ -19,7 +19,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
-from snapshot.columns import sums
+from snapshot.columns import BATCH_ROWS, sums
 from subtrie import Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 JOINED = ("filter", "subscriber", "options")
 """The columns of the set that a matched message gets."""
 
-ANSWER_ROWS = 16 * 1024
-"""Joined rows that are sent to Spark at a time. More are read back from memory, and not from the processor's cache: with
-four times as many, the rows alone took a third more time."""
-
 PORTION_BYTES = 64 * 1024 * 1024
 """What the rows joined at a time take up in memory; one row may take more. A string column ends at 2 GiB."""
 
@@ -46,7 +42,7 @@ MOST_PARTS = 16
 """Parts of a set, one for each time it was brought up to date, before the small ones are made one."""
 
 FIRST_TOPICS, MOST_TOPICS = 256, 16_384
-"""How many topics are matched at a time: so many first, then as many as give about `ANSWER_ROWS` matches."""
+"""How many topics are matched at a time: so many first, then as many as give about `BATCH_ROWS` matches."""
 
 
 class Part(NamedTuple):
@@ -284,7 +280,7 @@ def _batches(columns: list[Any], rows: int, errors: list[str] | None, job: Job) 
         columns.append(pa.nulls(rows, pa.string()) if errors is None else pa.array(errors, pa.string()))
     if job.version is not None:
         columns.append(pa.repeat(pa.scalar(job.version, pa.int64()), rows))
-    yield from pa.table(columns, names=job.names).to_batches(max_chunksize=ANSWER_ROWS)
+    yield from pa.table(columns, names=job.names).to_batches(max_chunksize=BATCH_ROWS)
 
 
 def _marked(messages: pa.RecordBatch, bad: list[tuple[int, str]], job: Job) -> pa.RecordBatch:
@@ -313,7 +309,7 @@ def _text(value: bytes | None) -> str | bytes | None:
 
 
 class _Matcher:
-    """Matches topics, as many at a time as give about `ANSWER_ROWS` matches, and keeps what is wrong with the others."""
+    """Matches topics, as many at a time as give about `BATCH_ROWS` matches, and keeps what is wrong with the others."""
 
     def __init__(self, rows: SubscriptionTrie, mode: str) -> None:
         self._rows = rows
@@ -331,7 +327,7 @@ class _Matcher:
             if len(rows):
                 yield np.repeat(np.arange(start, start + len(some)), np.diff(offsets)), rows
             start += len(some)
-            self._step = min(MOST_TOPICS, max(1, int(ANSWER_ROWS * len(some) / max(1, len(rows)))))
+            self._step = min(MOST_TOPICS, max(1, int(BATCH_ROWS * len(some) / max(1, len(rows)))))
 
     def _found(self, topics: list[Any], start: int) -> tuple[Any, Any]:
         """Where the rows of each topic begin, and the rows."""
