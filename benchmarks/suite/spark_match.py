@@ -179,8 +179,8 @@ BENCHMARKS = [
         groups=_groups,
         repeats=3,
         x_label="subscriptions",
-        note="Warm: the workers have the set. Each answer has as many matches as `entries` names. Rows without matching are "
-        "the floor of the trie: Python workers give back as many rows, the same ones again and again.",
+        note="Warm: the workers have the set. Each answer has as many matches as `entries` names. Rows without "
+        "matching are the floor of the trie: Python workers give back as many rows, the same ones again and again.",
     ),
     Benchmark(
         name="spark-match-large",
