@@ -133,7 +133,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.driver.extraJavaOptions": SHORT_LIVED,
         "spark.driver.host": "127.0.0.1",
         "spark.log.level": "ERROR",
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",  # a job for each shuffle of a few rows
+        "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(ROOT / "build" / "spark-warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -332,8 +332,8 @@ class Ctrie(Rooted):
         again if another thread was faster, so it should have no side effects. An exception from `fn` reaches the
         caller, and nothing is changed.
 
-        Lock-free: a call starts again only if `key` has changed meanwhile, so another change has succeeded. Two kinds of
-        `fn` could make calls repeat for ever; they raise RuntimeError after ten rounds. One changes `key` itself in
+        Lock-free: a call starts again only if `key` has changed meanwhile, so another change has succeeded. Two kinds
+        of `fn` could make calls repeat for ever; they raise RuntimeError after ten rounds. One changes `key` itself in
         every round. The other kind is a circle: the `fn` of each thread changes the key of the next thread's call in
         every round; then one of these calls raises, and the others continue. Do not let `fn` wait for another thread
         that changes `key`: that is not detected.

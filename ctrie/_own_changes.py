@@ -115,8 +115,8 @@ def is_watching() -> bool:
 
 
 def note_change(trie: Any, key: Any, hash: int) -> None:
-    """Tell the operations whose callbacks this thread is running that it has changed a key of `trie`, and the operations
-    of other threads on that key."""
+    """Tell the operations whose callbacks this thread is running, and the operations of other threads on that key, that
+    it has changed a key of `trie`."""
     mine = _innermost.get(threading.get_ident())
     if mine is None:
         return

@@ -6,13 +6,15 @@ validated, and every error names the row, counted from 0.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctrie._bulk import collector_paused
 from snapshot._extras import extra
+from snapshot.columns import BATCH_ROWS
+from snapshot.option_maps import OptionReader
+from snapshot.text_columns import distinct_in, expanded, strings_in, text_column
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
-from subtrie.columns import RowError, build, strings
+from subtrie.columns import RowError, build
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
 
 USED = ("filter", "subscriber", "options", "group", "dialect")
 """The columns of which a trie is built."""
-
-MOST_SHARED = 4096
-"""Different options that subscriptions share. Most sets have few, and options of one's own take 200 bytes."""
 
 KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 """The dialects that their names stand for."""
@@ -132,9 +131,8 @@ class Building:
     ) -> None:
         self._dialect = dialect
         self._meaning = meaning or _meaning_of_texts(dialect)
-        self._own = own
+        self._option_reader = OptionReader(self._meaning.json_options, own=own)
         self._bulk = build(dialect, exact=exact)
-        self._shared: dict[tuple[str | None, ...], dict[str, Any]] = {}  # options by their names and texts
 
     @property
     def rows(self) -> int:
@@ -147,18 +145,18 @@ class Building:
         :raises ValueError: of which TopicError is one; see `from_arrow`
         """
         with collector_paused():
-            self._add(batch)
+            for start in range(0, len(batch), BATCH_ROWS):
+                self._add(batch.slice(start, BATCH_ROWS))
 
     def _add(self, batch: pa.RecordBatch) -> None:
         first = self.rows
-        filters = strings_of(batch, "filter", first)
-        subscribers: list[Any] = strings_of(batch, "subscriber", first)
+        filters = strings_in(text_column(batch, "filter", first))
+        subscribers, rows = distinct_in(text_column(batch, "subscriber", first))
         options = self._options(batch, first)
         self._check_dialect(batch, first)
         self._check_groups(batch, filters, options, first)
-        if self._meaning.integer_subscribers:
-            subscribers = _integers(subscribers, first)
-        self._bulk.add(filters, subscribers, options)
+        known: list[Any] = _integers(subscribers, rows, first) if self._meaning.integer_subscribers else subscribers
+        self._bulk.add(filters, expanded(known, rows), options)
 
     def finished(self) -> SubscriptionTrie:
         """The trie."""
@@ -168,51 +166,7 @@ class Building:
     def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:
         if "options" not in batch.schema.names:
             return [None] * len(batch)
-        column = batch.column("options")
-        if self._own and column.null_count:
-            raise RowError(first + _first_null(column), "options are null")
-        names, texts, ends = _pairs(column)
-        if len(names) == 0:
-            return [None] * len(batch)
-        values = self._values(names, texts, ends, first)
-        options: list[dict[str, Any] | None] = []
-        shared = self._shared
-        start = ends[0]
-        for end in ends[1:]:
-            key = (*names[start:end], *texts[start:end])
-            held = shared.get(key)
-            if held is None and end > start:
-                held = dict(zip(names[start:end], values[start:end], strict=True))
-                if len(held) < end - start:
-                    raise RowError(first + len(options), f"an option occurs twice among {names[start:end]}")
-                if len(shared) < MOST_SHARED:
-                    shared[key] = held
-            options.append(held)
-            start = end
-        return options
-
-    def _values(self, names: list[str], texts: list[str | None], ends: list[int], first: int) -> list[Any]:
-        """What the texts of options stand for."""
-        read = self._meaning.json_options
-        if not read or read.isdisjoint(names):
-            return texts
-        known: dict[str, Any] = {}  # what numbers and truths came before
-        values: list[Any] = []
-        for name, text in zip(names, texts, strict=True):
-            if text is None or name not in read:
-                values.append(text)
-                continue
-            value = known.get(text)
-            if value is None:
-                try:
-                    value = json.loads(text)
-                except (ValueError, RecursionError) as error:
-                    row = sum(end <= len(values) for end in ends) - 1
-                    raise RowError(first + row, f"option {name!r} is not JSON: {error}") from error
-                if isinstance(value, int | float | str):
-                    known[text] = value
-            values.append(value)
-        return values
+        return self._option_reader.read(batch.column("options"), first)
 
     def _check_dialect(self, batch: pa.RecordBatch, first: int) -> None:
         if "dialect" not in batch.schema.names:
@@ -244,84 +198,14 @@ class Building:
                 raise RowError(first + row, f"it is in the group {group!r}, and its filter or options name {named!r}")
 
 
-def strings_of(batch: pa.RecordBatch, name: str, first: int = 0) -> list[str]:
-    """The texts of a column without nulls, of any type of text that Arrow has.
-
-    :raises ValueError: there is no such column, or a null in it
-    """
-    if name not in batch.schema.names:
-        raise ValueError(f"there is no column {name!r}, only {batch.schema.names}")
-    column = batch.column(name)
-    if column.null_count:
-        raise RowError(first + _first_null(column), f"{name} is null")
-    return _strings(_as_text(column, name))
-
-
-def _as_text(column: pa.Array, name: str) -> pa.Array:
-    pa = extra("pyarrow")
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-        raise ValueError(f"column {name!r} must hold text, not {column.type}")
-    return column if pa.types.is_string(column.type) else column.cast(pa.string())
-
-
-def _strings(texts: pa.Array) -> list[str]:
-    _, offsets, text = texts.buffers()
-    if len(texts) == 0:
-        return []
-    ends = memoryview(offsets).cast("B")[4 * texts.offset : 4 * (texts.offset + len(texts) + 1)]
-    return strings(ends, memoryview(b"" if text is None else text).cast("B"))
-
-
-def _first_null(column: pa.Array) -> int:
-    pc = extra("pyarrow.compute")
-    return int(pc.index(column.is_null(), True).as_py())
-
-
-def _pairs(column: pa.Array) -> tuple[list[str], list[str | None], list[int]]:
-    """The names and values of all maps, one after another, and where each begins; a null is empty.
-
-    :raises ValueError: the column holds no maps of text
-    """
-    pa = extra("pyarrow")
-    kind = column.type
-    if pa.types.is_map(kind):
-        names, values = column.keys, column.items
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
-            raise ValueError(f"column 'options' must hold maps of text to text, not {kind}")
-        names, values = column.values.field(0), column.values.field(1)
-    else:
-        raise ValueError(f"column 'options' must hold maps of text to text, not {kind}")
-    if column.null_count:  # of which there may be something behind
-        return _pairs_with_nulls(column)
-    ends = column.offsets.to_pylist()
-    texts: list[str | None] = list(_strings(_as_text(values, "options").fill_null("")))
-    if values.null_count:
-        texts = [text if there else None for text, there in zip(texts, values.is_valid().to_pylist(), strict=True)]
-    return _strings(_as_text(names, "options")), texts, ends
-
-
-def _pairs_with_nulls(column: pa.Array) -> tuple[list[str], list[str | None], list[int]]:
-    names: list[str] = []
-    texts: list[str | None] = []
-    ends = [0]
-    for pairs in column.to_pylist():
-        for pair in pairs or ():
-            name, text = pair.values() if isinstance(pair, dict) else pair
-            names.append(name)
-            texts.append(text)
-        ends.append(len(names))
-    return names, texts, ends
-
-
-def _integers(texts: list[str], first: int) -> list[int]:
+def _integers(texts: list[str], rows: list[int], first: int) -> list[int]:
+    """The integers that the different texts of a column are; ``rows`` has the numbers of each row's text."""
     try:
         return list(map(int, texts))
     except ValueError:
-        for row, text in enumerate(texts):
+        for number, text in enumerate(texts):
             try:
                 int(text)
             except ValueError as error:
-                raise RowError(first + row, str(error)) from error
+                raise RowError(first + rows.index(number), str(error)) from error
         raise

@@ -11,15 +11,17 @@ set before it stays as it was, for tasks that still match against it.
 from __future__ import annotations
 
 import zlib
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, sums
 from subtrie import Dialect, SubscriptionTrie, TopicError
+from subtrie.columns import row_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -315,25 +317,25 @@ class _Matcher:
         self._step = FIRST_TOPICS
         self.bad: list[tuple[int, str]] = []
 
-    def matches(self, topics: Sequence[Any]) -> Iterator[tuple[Numbers, Numbers]]:
+    def matches(self, topics: list[Any]) -> Iterator[tuple[Numbers, Numbers]]:
         """Positions of messages with the rows of the subscriptions that match them."""
         np = extra("numpy")
         start = 0
         while start < len(topics):
-            found = self._found(topics[start : start + self._step], start)
-            lengths = np.fromiter(map(len, found), np.int64, len(found))
-            total = int(lengths.sum())
-            if total:
-                numbers = np.fromiter(chain.from_iterable(found), np.int64, total)
-                yield np.repeat(np.arange(start, start + len(found)), lengths), numbers
-            start += len(found)
-            self._step = min(MOST_TOPICS, max(1, int(BATCH_ROWS * len(found) / max(1, total))))
+            some = topics[start : start + self._step]
+            offsets, rows = (np.frombuffer(column, np.int64) for column in self._found(some, start))
+            if len(rows):
+                yield np.repeat(np.arange(start, start + len(some)), np.diff(offsets)), rows
+            start += len(some)
+            self._step = min(MOST_TOPICS, max(1, int(BATCH_ROWS * len(some) / max(1, len(rows)))))
 
-    def _found(self, topics: Sequence[Any], start: int) -> list[tuple[int, ...]]:
+    def _found(self, topics: list[Any], start: int) -> tuple[Any, Any]:
+        """Where the rows of each topic begin, and the rows."""
         try:
-            return self._rows.match_many(topics)
+            return row_numbers(self._rows, topics)
         except (TopicError, TypeError):
-            return [self._one(topic, position) for position, topic in enumerate(topics, start)]
+            found = [self._one(topic, position) for position, topic in enumerate(topics, start)]
+            return array("q", accumulate(map(len, found), initial=0)), array("q", chain.from_iterable(found))
 
     def _one(self, topic: Any, position: int) -> tuple[int, ...]:
         if topic is None:

@@ -54,6 +54,7 @@ __all__ = [
     "Texts",
     "build",
     "changed",
+    "row_numbers",
     "strings",
     "walk",
 ]
@@ -181,6 +182,25 @@ def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Itera
     for filter, group, before, after in trie._changed(older):
         subscriber = (before if after is None else after).subscriber
         yield Changed(filter, group, subscriber, _options(before), _options(after))
+
+
+def row_numbers(rows: SubscriptionTrie[int], topics: list[str]) -> tuple[bytes, bytes]:
+    """`match_columns` of a trie whose subscribers are the numbers of rows: offsets and numbers, 64-bit integers.
+
+    `rows` is a trie without groups and without weak subscribers, in which each number, none below zero, is on one filter.
+    No Python object is made of an answer. Errors, cost and progress as `SubscriptionTrie.match_many`.
+
+    >>> from subtrie import SubscriptionTrie
+    >>> t = SubscriptionTrie()
+    >>> t.subscribe_many([("a.*", 0), ("a.b", 7)])
+    2
+    >>> offsets, numbers = row_numbers(t, ["a.b", "x", "a.c"])
+    >>> list(memoryview(offsets).cast("q")), sorted(memoryview(numbers).cast("q"))
+    ([0, 2, 2, 3], [0, 0, 7])
+    """
+    trie: Any = rows
+    found: tuple[bytes, bytes] = trie._match_numbers(topics)
+    return found
 
 
 def _options(entry: Any) -> Mapping[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
+from snapshot import build as build_module
 from snapshot import columns
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie import columns as plain
@@ -265,6 +267,48 @@ class TestFromArrow:
             table = self.TABLE.append_column("options", pa.array(rows, kind))
             found = [options for _, _, options in held_by(snapshot.from_arrow(table, AMQP))]
             assert found == [dict([("qos", "1"), ("n", None)]) if row else {} for row in rows]
+
+    def test_reads_options_as_they_are_however_alike(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(build_module, "BATCH_ROWS", 7)
+        chance = random.Random(9)
+        kinds: list[list[tuple[str, str | None]]] = [
+            [],
+            [("a", "1")],
+            [("a", "2")],
+            [("a", "1"), ("b", "1")],
+            [("b", "1"), ("a", "1")],
+            [("a", None)],
+            [("a", ""), ("b", None)],
+            [(f"n{number}", str(number)) for number in range(20)],
+            [(f"n{number}", str(number % 19)) for number in range(20)],
+        ]
+        rows: list[Any] = [chance.choice([*kinds, None]) for _ in range(100)]
+        column = pa.array([None, *rows], pa.map_(pa.string(), pa.string()))[1:]
+        table = pa.table({"filter": [str(n) for n in range(100)], "subscriber": ["s"] * 100, "options": column})
+        found = {int(filter): options for filter, _, options in held_by(snapshot.from_arrow(table, AMQP))}
+        assert found == {number: dict(row or ()) for number, row in enumerate(rows)}
+
+    @pytest.mark.parametrize(
+        ("pairs", "problem"),
+        [
+            ([{"key": "x", "value": "1"}, {"key": None, "value": "2"}], "row 2: an option has no name"),
+            ([None], "row 2: an option has no name"),
+            ([{"key": "x", "value": "1"}] * 2, "row 2: an option occurs twice among"),
+            ([{"key": "qos", "value": "{"}], "row 2: option 'qos' is not JSON"),
+        ],
+    )
+    def test_names_the_row_whose_options_are_none(self, pairs: Any, problem: str) -> None:
+        kind = pa.list_(pa.struct({"key": pa.string(), "value": pa.string()}))
+        fine = [{"key": "y", "value": "3"}]
+        table = pa.table(
+            {
+                "filter": ["a", "b", "c", "d"],
+                "subscriber": ["s"] * 4,
+                "options": pa.array([fine, fine, pairs, pairs], kind),
+            }
+        )
+        with pytest.raises(ValueError, match=problem):
+            snapshot.from_arrow(table, MQTT)
 
     def test_takes_slices(self) -> None:
         rows = [(f"a.{number}", f"s{number}", {"n": str(number)} if number % 3 else {}) for number in range(10)]

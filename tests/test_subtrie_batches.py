@@ -7,7 +7,8 @@ from array import array
 
 import pytest
 
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+from subtrie.columns import row_numbers
 from tests.threads import meanwhile
 
 SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is no small trie (match/questions.pyx)
@@ -49,6 +50,41 @@ def test_the_same_answers_as_one_by_one(dialect: Dialect, exact: bool, size: int
         answers = [numbers[start:end] for start, end in zip(offsets, offsets[1:], strict=False)]
         assert [sorted(subscribers[n] for n in found) for found in answers] == expected
         assert memoryview(offsets).format == memoryview(numbers).format == array("q").typecode
+    trie.check()
+
+
+def numbered(trie: SubscriptionTrie, topics: list[str]) -> list[list[int]]:
+    """The answers by `row_numbers`."""
+    offsets, numbers = (memoryview(column).cast("q") for column in row_numbers(trie, topics))
+    return [sorted(numbers[start:end]) for start, end in zip(offsets, offsets[1:], strict=False)]
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["by words", "exact"])
+@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+def test_numbers_of_rows_are_those_that_match_names(dialect: Dialect, exact: bool) -> None:
+    rng = random.Random(3)
+    trie = SubscriptionTrie(dialect, exact=exact)
+    for n in range(400):
+        text = [rng.choice(WORDS[:12]) for _ in range(rng.randrange(1, 4))]
+        text[rng.randrange(len(text))] = dialect.one_word if n % 3 == 0 else text[0]
+        trie.subscribe(dialect.join(text), n)
+    for n in range(400, 500):  # a large set on one filter, and numbers of any size
+        trie.subscribe(dialect.join(["seven-1", "w1"]), n << 50)
+    topics = [dialect.join([rng.choice([*WORDS[:12], "\xe9"]) for _ in range(rng.randrange(1, 4))]) for _ in range(600)]
+    topics += [dialect.join(["seven-1", "w1"]), dialect.join(["a"] * 70)]
+    for some in (topics, [], topics[:1], topics[:300] * 2, ["x", "y"] * 300):
+        assert numbered(trie, some) == [sorted(trie.match(topic)) for topic in some]
+    trie.check()
+
+
+def test_numbers_of_rows_are_refused_for_what_is_no_topic() -> None:
+    trie = SubscriptionTrie()
+    trie.subscribe("#", 0)
+    wrong: list[tuple[object, type[Exception]]] = [("a\0", TopicError), (None, TypeError), ([], TypeError)]
+    for topic, error in wrong:
+        for topics in (["a", topic], [*["a"] * 300, topic]):
+            with pytest.raises(error):
+                row_numbers(trie, topics)  # type: ignore[arg-type]
     trie.check()
 
 

@@ -48,6 +48,7 @@ if not cython.compiled:
         hash_in_filter,
         match,
         match_many,
+        match_numbers,
     )
     from subtrie._trie.reverse_index import Index, new_index
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
@@ -90,6 +91,7 @@ else:
         has_match,
         match,
         match_many,
+        match_numbers,
     )
     from cython.cimports.subtrie._trie.reverse_index import Index, new_index
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
@@ -410,6 +412,9 @@ class SubscriptionTrie(Matchable):
         if isinstance(topics, str):
             raise TypeError("match_columns() takes several topics; match() takes one")
         return columns_of(self.match_many, topics)
+
+    def _match_numbers(self, topics: list[str]) -> tuple[bytes, bytes]:
+        return match_numbers(self, topics)
 
     def has_match(self, topic: str, /) -> bool:
         """Return whether a message on `topic` would reach anybody. Stops at the first, except with `weak=True`. Errors,

@@ -38,6 +38,7 @@ cpdef tuple match(Matchable trie, topic, bint take_turns=*)
 cpdef object exact_first(Matchable trie, topic)
 cpdef bint has_match(Matchable trie, topic) except -1
 cpdef list match_many(Matchable trie, topics)
+cpdef tuple match_numbers(Matchable trie, list topics)
 cpdef tuple deliveries(Matchable trie, topic)
 cpdef list deliveries_many(Matchable trie, topics)
 cpdef tuple all_held(Matchable trie, topic)

@@ -86,6 +86,13 @@ cdef extern from *:
         return object == Py_None ? NULL : Py_NewRef(object);
     #endif
     }
+    /* What `mix` (ctrie/_nodes.py) has made this of: its steps, undone. */
+    static inline uint64_t unmixed(uint64_t h)
+    {
+        h = (h ^ h >> 31 ^ h >> 62) * 0x319642b2d24d8ec3u;
+        h = (h ^ h >> 27 ^ h >> 54) * 0x96de1b173f119089u;
+        return h ^ h >> 30 ^ h >> 60;
+    }
     static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
     #include <time.h>
     static inline uint64_t nanoseconds(void)
@@ -116,6 +123,7 @@ cdef extern from *:
     object PyTuple_New(Py_ssize_t size)
     object PyMethod_New(object function, object owner)
     bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
+    uint64_t unmixed(uint64_t h)
     bint may_be_in_cycle(PyObject *o)
     uint64_t nanoseconds()
     bint enter_match() nogil
@@ -298,6 +306,7 @@ cdef struct Scratch:
     bint seen_taken
     bint shared             # some filter has groups: among the subscribers taken are Shared ones
     bint weak               # references to subscribers are in their places
+    bint only_hashes        # subscribers are noted for their hashes, and not taken
     buffer stack            # of large sets
     buffer subscribers      # subscriber (counted), hash; where trails are wanted, an Entry may stand for one, with 0
 
@@ -314,6 +323,8 @@ cdef bint _take_found(Scratch *s) noexcept:
     if not (_note_found(s) if s.walk.trails == NULL else _note_entries_found(s)):
         s.subscribers.count = 0
         return False
+    if s.only_hashes:
+        return True
     noted = s.subscribers.items
     end = noted + s.subscribers.count
     while noted != end:
@@ -661,7 +672,7 @@ cdef int _begin(Scratch *s, bint only_first) except -1:
         raise RecursionError("a match asks the trie again, and that match again, and so on")
     s.walk.only_first = only_first
     s.walk.trails = NULL
-    s.keep_seen = s.seen_taken = s.shared = s.weak = False
+    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = False
     buffer_start(&s.walk.seen)
     buffer_start(&s.walk.found)
     buffer_start(&s.stack)
@@ -992,6 +1003,93 @@ cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answe
         if is_text and not by_turns:
             answered[topic] = answer
     return repeated * WORTH >= len(block)
+
+
+cpdef tuple match_numbers(Matchable trie, list topics):
+    """Return the answers to many topics, of a trie whose subscribers are integers, none below zero and each on one filter
+    outside of all groups: where each answer begins, and the end, and the subscribers, as columns of 64-bit integers. An
+    integer is read from its mixed hash, since to look at the object itself would be to wait for memory."""
+    cdef Py_ssize_t at, i, known, repeated
+    cdef dict answered = None
+    cdef list block
+    cdef buffer offsets, numbers
+    cdef Scratch s
+    cdef Warming w
+    buffer_start(&offsets)
+    buffer_start(&numbers)
+    _begin(&s, False)
+    _begin_warming(&w)
+    try:
+        _push(&offsets, 0)
+        for at in range(0, len(topics), TRIAL):
+            block = topics[at:at + TRIAL]
+            if at == 0 and _come_again(block):
+                answered = {}
+            repeated = 0
+            for i in range(len(block)):
+                if answered is not None:
+                    known = answered.setdefault(block[i], at + i)
+                    if known < at + i:
+                        repeated += 1
+                        _repeat(&offsets, &numbers, known)
+                        continue
+                elif i % GROUP == 0:
+                    _warm_next(&w, trie, block, i)
+                _add_numbers(&s, trie, block[i], &numbers)
+                _push(&offsets, numbers.count)
+            if repeated * WORTH < len(block):
+                answered = None
+        return _bytes_of(&offsets), _bytes_of(&numbers)
+    finally:
+        _end_warming(&w)
+        _release(&s)
+        buffer_free(&offsets)
+        buffer_free(&numbers)
+
+
+cdef int _add_numbers(Scratch *s, Matchable trie, topic, buffer *numbers) except -1:
+    """Add the numbers that the subscribers of one topic are."""
+    cdef Py_ssize_t i, count
+    cdef uint64_t *room
+    cdef Query query = _prepare(s, trie, topic)
+    if s.walk.size == 0:
+        for number in distinct_subscribers(read_matches(trie._root, query), False):
+            _push(numbers, number)
+        return 0
+    s.only_hashes = True
+    _read_at_last(s, <PyObject *>trie._root)
+    count = s.subscribers.count // 2
+    s.subscribers.count = 0
+    if s.shared:
+        raise ValueError("a group among the subscribers, which has no number")
+    room = buffer_room_for(numbers, count)
+    if room == NULL:
+        raise MemoryError()
+    for i in range(count):
+        room[i] = unmixed(s.subscribers.items[2 * i + 1])
+    numbers.count += count
+    return 0
+
+
+cdef int _repeat(buffer *offsets, buffer *numbers, Py_ssize_t answer) except -1:
+    """Add an answer again."""
+    cdef Py_ssize_t start = offsets.items[answer], count = offsets.items[answer + 1] - start
+    cdef uint64_t *room = buffer_room_for(numbers, count)
+    if room == NULL:
+        raise MemoryError()
+    memcpy(room, numbers.items + start, count * sizeof(uint64_t))
+    numbers.count += count
+    return _push(offsets, numbers.count)
+
+
+cdef inline int _push(buffer *b, uint64_t item) except -1:
+    if not buffer_push(b, item):
+        raise MemoryError()
+    return 0
+
+
+cdef inline bytes _bytes_of(buffer *b):
+    return PyBytes_FromStringAndSize(<const char *>b.items, b.count * sizeof(uint64_t))
 
 
 cpdef list deliveries_many(Matchable trie, topics):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from ctrie._nodes import Root, Rooted, freeze_root
@@ -40,6 +42,7 @@ __all__ = [
     "hash_in_filter",
     "match",
     "match_many",
+    "match_numbers",
     "path_by",
 ]
 
@@ -207,6 +210,14 @@ def deliveries(trie: Matchable, topic: str) -> tuple[Told, ...]:
     """Return who gets a message on `topic`, at one instant."""
     dialect = trie._plan.dialect
     return _answer(trie, topic, DELIVERIES, lambda found: delivered(found_by(found, dialect, True), dialect, True))[0]
+
+
+def match_numbers(trie: Matchable, topics: list[str]) -> tuple[bytes, bytes]:
+    """Return the answers to many topics, of a trie whose subscribers are integers, none below zero and each on one filter
+    outside of all groups: where each answer begins, and the end, and the subscribers, as columns of 64-bit integers."""
+    answers = match_many(trie, topics)
+    offsets = array("q", accumulate(map(len, answers), initial=0))
+    return offsets.tobytes(), array("q", chain.from_iterable(answers)).tobytes()
 
 
 def deliveries_many(trie: Matchable, topics: Iterable[str]) -> list[tuple[Told, ...]]:

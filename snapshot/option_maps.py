@@ -1,0 +1,165 @@
+"""Options read back from a column of maps of text to text.
+
+Most rows of a set have one of few maps. So rows are compared as columns first, by numbers for their names and values,
+and Python objects are made of each map that is different, once.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snapshot._extras import extra
+from snapshot.text_columns import as_text, first_null, integers_in, strings_in
+from subtrie.columns import RowError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_SHARED = 4096
+"""Different maps that the rows of different batches share. Most sets have few, and a map of one's own takes 200 bytes."""
+
+MOST_COMPARED = 16
+"""Options of a row up to which it is compared with others. A row with more has a map of its own."""
+
+Options = dict[str, Any]
+
+
+class OptionReader:
+    """Reads the options of one batch after another.
+
+    :param json_options: names of the options whose texts are JSON; all other values are strings
+    :param own: the rows are those of an export, in which options are never null
+    """
+
+    def __init__(self, json_options: frozenset[str], *, own: bool = False) -> None:
+        self._json_options = json_options
+        self._own = own
+        self._shared: dict[tuple[str | None, ...], Options] = {}  # by names and texts
+
+    def read(self, column: pa.Array, first: int) -> list[Options | None]:
+        """The options of each row, None for no options. Rows with equal ones may share them.
+
+        :param first: the number of the first row, for errors
+        :raises ValueError: the column holds no maps of text; or, with the row, a null where there may be none, an
+            option without a name or twice in a row, or a text that is not JSON
+        """
+        if self._own and column.null_count:
+            raise RowError(first + first_null(column), "options are null")
+        pairs = _pairs_of(column)
+        if len(pairs.names) == 0:
+            return [None] * len(column)
+        maps = _Maps(pairs)
+        if pairs.names.null_count:
+            raise RowError(first + maps.row_of(first_null(pairs.names)), "an option has no name")
+        kinds = maps.kinds()
+        first_rows = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
+        held = {kind: self._of_row(maps, row, first) for kind, row in sorted(first_rows.items(), key=_by_row)}
+        return list(map(held.__getitem__, kinds))
+
+    def _of_row(self, maps: _Maps, row: int, first: int) -> Options | None:
+        names, texts = maps.row(row)
+        if not names:
+            return None
+        key = (*names, *texts)
+        held = self._shared.get(key)
+        if held is None:
+            try:
+                held = dict(zip(names, starmap(self._value, zip(names, texts, strict=True)), strict=True))
+            except ValueError as error:
+                raise RowError(first + row, str(error)) from error
+            if len(held) < len(names):
+                raise RowError(first + row, f"an option occurs twice among {names}")
+            if len(self._shared) < MOST_SHARED:
+                self._shared[key] = held
+        return held
+
+    def _value(self, name: str, text: str | None) -> Any:
+        """What the text of an option stands for."""
+        if text is None or name not in self._json_options:
+            return text
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"option {name!r} is not JSON: {error}") from error
+
+
+def _by_row(kind: tuple[int, int]) -> int:
+    return kind[1]
+
+
+class _Pairs(NamedTuple):
+    """The names and values of all maps, one after another; where the pairs of each row begin, and how many it has."""
+
+    names: pa.Array
+    values: pa.Array
+    starts: pa.Array
+    lengths: pa.Array
+
+
+def _pairs_of(column: pa.Array) -> _Pairs:
+    """The pairs of the maps, of which a null has none.
+
+    :raises ValueError: the column holds no maps of text
+    """
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    kind = column.type
+    if pa.types.is_map(kind):
+        names, values = column.keys, column.items
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
+            raise ValueError(f"column 'options' must hold maps of text to text, not {kind}")
+        names, values = column.values.flatten()
+    else:
+        raise ValueError(f"column 'options' must hold maps of text to text, not {kind}")
+    offsets = column.offsets.cast(pa.int64())
+    start, end = offsets[0].as_py(), offsets[-1].as_py()
+    lengths = pc.subtract(offsets[1:], offsets[:-1])
+    if column.null_count:  # there may be something behind them
+        lengths = pc.if_else(column.is_valid(), lengths, 0)
+    starts = pc.subtract(offsets[:-1], start)
+    return _Pairs(as_text(names[start:end], "options"), as_text(values[start:end], "options"), starts, lengths)
+
+
+class _Maps:
+    """The maps of a batch, of which names and values are numbers."""
+
+    def __init__(self, pairs: _Pairs) -> None:
+        self._pairs = pairs
+        self._names = pairs.names.dictionary_encode()
+        self._values = pairs.values.dictionary_encode()  # nulls stay nulls, without a number
+        self._name_texts = strings_in(self._names.dictionary)
+        self._value_texts: list[str | None] = [*strings_in(self._values.dictionary), None]
+        no_value = len(self._value_texts) - 1
+        self._value_numbers = self._values.indices.fill_null(no_value)
+        self._name_at = integers_in(self._names.indices)
+        self._value_at = integers_in(self._value_numbers)
+
+    def kinds(self) -> list[int]:
+        """A number for each row: the same for the same names and values in the same order."""
+        pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+        starts, lengths = self._pairs.starts, self._pairs.lengths
+        names = self._names.indices.cast(pa.int64())
+        pairs = pc.add(pc.multiply(names, len(self._value_texts)), self._value_numbers)
+        pairs = pairs.dictionary_encode()
+        different, numbers = len(pairs.dictionary), pairs.indices.cast(pa.int64())
+        rows = pa.array(range(1, len(lengths) + 1), pa.int64())
+        kinds = pc.if_else(pc.greater(lengths, MOST_COMPARED), rows, 0)
+        for place in range(min(MOST_COMPARED, pc.max(lengths).as_py())):
+            at = pc.if_else(pc.greater(lengths, place), pc.add(starts, place), None)
+            here = pc.fill_null(numbers.take(at), different)
+            kinds = pc.add(pc.multiply(kinds, different + 1), here).dictionary_encode().indices.cast(pa.int64())
+        return integers_in(kinds.cast(pa.int32())).tolist()
+
+    def row(self, row: int) -> tuple[list[str], list[str | None]]:
+        """The names and the texts of a row's options."""
+        start, length = self._pairs.starts[row].as_py(), self._pairs.lengths[row].as_py()
+        names = [self._name_texts[number] for number in self._name_at[start : start + length]]
+        return names, [self._value_texts[number] for number in self._value_at[start : start + length]]
+
+    def row_of(self, pair: int) -> int:
+        """The row that has this pair."""
+        pc = extra("pyarrow.compute")
+        ends = pc.add(self._pairs.starts, self._pairs.lengths)
+        return int(pc.index(pc.greater(ends, pair), True).as_py())
