@@ -191,7 +191,7 @@ sanitize-free-threaded: .venv-t/built
 define sanitize
 @echo "== Sanitizing: $$($(2) -VV)"
 @rm -rf $(call SANITIZED,$(1)) && mkdir -p $(call SANITIZED,$(1))/build
-@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py ctrie subtrie snapshot stress tests examples $(call SANITIZED,$(1))
+@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py ctrie subtrie snapshot stress tests examples docs $(call SANITIZED,$(1))
 @find $(call SANITIZED,$(1)) -name '*.so' -delete
 @$(MAKE) --no-print-directory -C $(call SANITIZED,$(1)) .venv/installed PYTHON="$$(realpath -s $$(command -v $(2)))" EXTRAS=stress,test
 @cp -R build/cython.$(call soabi,$(3)/bin/python) $(call SANITIZED,$(1))/build/cython.$(call soabi,$(2))

@@ -22,11 +22,19 @@ from stress import (
     Verdict,
     check,
 )
+from stress.reports import faults, window
 from stress.reports import html as report_html
 from stress.reports import text as report_text
 from stress.reports.report import Report, report_on
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
+
+
+@pytest.fixture(autouse=True)
+def _there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that is busy, the seconds that an explanation may take are soon gone, and it says less."""
+    for module in (faults, window):
+        monkeypatch.setattr(module, "_SECONDS", 1_000.0)
 
 
 def report(spec: Spec, *rows: tuple[Any, ...]) -> Report:

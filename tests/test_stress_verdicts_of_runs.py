@@ -366,6 +366,7 @@ class TestDamagedFiles:
         (tmp_path / "it.edn").write_text(f"{{:process 0, :type :invoke, :f :write, :value {DEEP}}}\n")
         ran = command("check", "--spec", "register", str(tmp_path / "it.edn"))
         assert ran.returncode == 2
+        assert "nested more than 100 levels deep" in ran.stdout + ran.stderr
         assert "Traceback" not in ran.stderr
 
     def test_memory_is_bounded_by_default(self) -> None:

@@ -86,8 +86,9 @@ def _exchange(
 
 
 def _owners() -> list[Any]:
-    """All classes, and all functions with default arguments. The collector cannot be asked for them: it forgets tuples
-    and dictionaries that hold nothing that it follows, and it does not follow the classes of extension modules.
+    """All classes, and all functions with default arguments. The collector cannot be asked who holds them: it forgets
+    tuples and dictionaries in which it follows nothing, such as classes of extension modules. Nor does it always know
+    functions: on free-threaded 3.13 it forgets those that there are when the first thread starts.
     """
     classes: dict[int, Any] = {}
     waiting: list[Any] = [object]
@@ -96,8 +97,9 @@ def _owners() -> list[Any]:
             if id(each) not in classes:
                 classes[id(each)] = each
                 waiting.append(each)
-    functions = [each for each in gc.get_objects() if type(each) is FunctionType]
-    return [*classes.values(), *[each for each in functions if each.__defaults__ or each.__kwdefaults__]]
+    named = (value for names in (*_modules(), *map(vars, classes.values())) for value in list(names.values()))
+    functions = {id(each): each for each in (*gc.get_objects(), *named) if type(each) is FunctionType}
+    return [*classes.values(), *[each for each in functions.values() if each.__defaults__ or each.__kwdefaults__]]
 
 
 def _knows(owner: Any, by_id: Mapping[int, Any]) -> bool:

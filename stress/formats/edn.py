@@ -2,7 +2,8 @@
 
 Values become immutable Python values: vectors and lists become tuples, sets frozen sets, maps `EdnMap`, keywords
 `Keyword`, symbols `Symbol`, nil None. A tag is ignored and its value kept, except for jepsen's keyed pairs, which
-become `KeyedPair`. `#_` drops a form. Nothing here recurses, so any depth is safe.
+become `KeyedPair`. `#_` drops a form. Nothing here recurses; values that are nested deeper than JSON Lines may be are
+refused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
+from stress.formats.jsonl import DEEPEST
 from stress.history import HistoryError
 
 __all__ = ["EdnMap", "KeyedPair", "Keyword", "Symbol", "Unreadable", "read_edn", "read_edn_value"]
@@ -166,6 +168,8 @@ def read_edn(text: str, source: str = "<text>", *, lenient: bool = False) -> Ite
         token, position = match[kind], match.start(kind)
         if kind == "open" or kind == "keyed":
             around.append(top)
+            if len(around) > DEEPEST:  # whatever looks at the value may recurse
+                raise place.error(f"a value is nested more than {DEEPEST} levels deep", position)
             top = _Open(_KEYED if kind == "keyed" else token, position)
             continue
         if kind in _NO_VALUES:
