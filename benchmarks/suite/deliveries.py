@@ -89,6 +89,7 @@ def _batches(quick: bool) -> Iterator[Group]:
             "match one by one, all answers kept": partial(_kept, trie.match, topics),
             "match_many": partial(trie.match_many, topics),
             "deliveries one by one": partial(call_each, trie.deliveries, topics),
+            "deliveries one by one, all answers kept": partial(_kept, trie.deliveries, topics),
             "deliveries_many": partial(trie.deliveries_many, topics),
         }
         yield [Contender(name, partial(timed, work), len(topics), size) for name, work in ways.items()]
