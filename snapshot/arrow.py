@@ -54,8 +54,8 @@ def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordB
     :raises TypeError: ``source`` is no subscription trie
 
     The call is O(1) and the linearization point: the rows are those of its instant, whenever they are read. The reader
-    raises what `to_arrow` raises for a subscriber or an option. It takes memory for one batch of 65,536 rows, and for one
-    entry a distinct subscriber if there is a ``key``.
+    raises what `to_arrow` raises for a subscriber or an option. It takes memory for one batch of 65,536 rows, and for
+    one entry a distinct subscriber if there is a ``key``.
 
     >>> from subtrie import SubscriptionTrie
     >>> trie = SubscriptionTrie()

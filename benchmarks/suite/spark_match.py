@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import snapshot
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from snapshot import sets, worker
+from snapshot.matching import Plan
 from subtrie import SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ WORDS = (20, 50, 50, 40, 20)
 
 CHANGES = 1_000
 
+PLANS: tuple[Plan, ...] = ("trie", "join")
 HOT = "w0.w0.w0.w0.w0"
 HOT_MESSAGES = 20
 
@@ -102,14 +104,15 @@ def _group(what: str, trie: SubscriptionTrie, messages: DataFrame, subscriptions
     topics = messages.groupBy("topic").count().collect()
     matches = sum(row["count"] * sum(1 for _ in trie.entries(row["topic"])) for row in topics)
     group: Group = []
-    for plan in ("trie", "join"):
-        matched: Any = snapshot.match_spark(messages, trie, plan=plan)
+    by_plan: dict[str, Any] = {plan: snapshot.match_spark(messages, trie, plan=plan) for plan in PLANS}
+    for plan, matched in by_plan.items():
         summed = matched.selectExpr("count(*)", "sum(hash(id, filter, subscriber))")
         group.append(
             Contender(f"{what}: {plan}", partial(_run, summed, matches), messages.count(), float(subscriptions))
         )
-    sample = matched.limit(SAMPLE).toArrow().combine_chunks().to_batches()
-    alone = messages.mapInArrow(partial(_same_rows, sample=sample[0], times=matches / messages.count()), matched.schema)
+    rows = by_plan["trie"]
+    (sample,) = rows.limit(SAMPLE).toArrow().combine_chunks().to_batches()
+    alone = messages.mapInArrow(partial(_same_rows, sample=sample, times=matches / messages.count()), rows.schema)
     summed = alone.selectExpr("count(*)", "sum(hash(id, filter, subscriber))")
     floor = partial(_run, summed, matches, tolerance=2 + matches // 1_000)
     return [*group, Contender(f"{what}: rows without matching", floor, messages.count(), float(subscriptions))]
