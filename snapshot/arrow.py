@@ -44,8 +44,8 @@ def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
 def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordBatchReader:
     """All subscriptions of one instant as a stream of Arrow record batches, each made when it is asked for.
 
-    Whatever reads Arrow streams reads it: ``polars.from_arrow(reader)``, ``duckdb.from_arrow(reader)``,
-    ``reader.read_pandas()``, ``pyarrow.parquet``, ``pyarrow.dataset.write_dataset``. One thread at a time.
+    Everything that takes an Arrow stream can read it: ``polars.from_arrow(reader)``, ``duckdb.from_arrow(reader)``,
+    ``reader.read_pandas()``, ``pyarrow.dataset.write_dataset(reader, ...)``. Only one thread may read at a time.
 
     :param source: a subscription trie, or a snapshot of one
     :param key: as for `to_arrow`
@@ -53,9 +53,9 @@ def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordB
     :raises ImportError: pyarrow is not installed
     :raises TypeError: ``source`` is no subscription trie
 
-    The call is O(1), and the linearization point; the rows are of its instant, whenever they are read. What `to_arrow`
-    raises of a subscriber is raised by the reader. Memory for one batch of 65,536 rows, and one entry a distinct
-    subscriber if there is a ``key``.
+    The call is O(1) and the linearization point: the rows are those of its instant, whenever they are read. The reader
+    raises what `to_arrow` raises for a subscriber or an option. It takes memory for one batch of 65,536 rows, and for
+    one entry a distinct subscriber if there is a ``key``.
 
     >>> from subtrie import SubscriptionTrie
     >>> trie = SubscriptionTrie()

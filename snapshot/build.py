@@ -31,19 +31,19 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     """Build a subscription trie from columns.
 
     :param data: a ``pyarrow`` table, record batch or reader of batches, or anything that hands out an Arrow stream: a
-        Polars or DuckDB frame, say. Columns ``filter`` and ``subscriber``, text without nulls; perhaps ``options``, a
-        map of text to text; ``group``, text; ``dialect``, text. All others are left alone, those of an export too
+        Polars or DuckDB frame, say. It needs the columns ``filter`` and ``subscriber``, text without nulls. It may have
+        ``options``, a map of text to text; ``group``, text; and ``dialect``, text. Other columns are not looked at
     :param dialect: the dialect; without it, the one that the column ``dialect`` names, of AMQP, MQTT and NATS
     :param exact: as for `SubscriptionTrie`
-    :returns: a new, writable trie; all subscribers are strings, and so are options, but for those that the dialect
-        knows to be others
+    :returns: a new, writable trie. All subscribers are strings. Options are strings, too, except where the dialect says
+        that they are something else
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``data`` is nothing of that kind
+    :raises TypeError: ``data`` is none of these
     :raises TopicError: a filter is not one of the dialect; the row is named, as in all that follow
     :raises ValueError: a column is missing or of another type; a null; a subscription that occurs twice; a row of
         another dialect, or in a group that its filter does not name
 
-    O(n); memory for the trie and one batch.
+    O(n). It takes memory for the trie and, beside the data, for 65,536 rows.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"filter": ["a.*", "b"], "subscriber": ["alice", "bob"]})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_SHARED = 4096
-"""Different maps that the rows of different batches share. Most sets have few, and a map of one's own takes 200 bytes."""
+"""Different maps that batches share. Most sets have few, and a map of one's own takes 200 bytes."""
 
 MOST_COMPARED = 16
 """Options of a row up to which it is compared with others. A row with more has a map of its own."""

@@ -187,7 +187,7 @@ def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Itera
 def row_numbers(rows: SubscriptionTrie[int], topics: list[str]) -> tuple[bytes, bytes]:
     """`match_columns` of a trie whose subscribers are the numbers of rows: offsets and numbers, 64-bit integers.
 
-    `rows` is a trie without groups and without weak subscribers, in which each number, none below zero, is on one filter.
+    `rows` is a trie without groups and without weak subscribers. Each number is on one filter, and none is below zero.
     No Python object is made of an answer. Errors, cost and progress as `SubscriptionTrie.match_many`.
 
     >>> from subtrie import SubscriptionTrie

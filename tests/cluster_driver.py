@@ -42,7 +42,7 @@ def say(**found: Any) -> None:
 
 
 def connect() -> None:
-    """Match over Connect in each way that there is."""
+    """Match over Connect in each way that there is, and ask questions."""
     from pyspark.sql import SparkSession
 
     trie = SubscriptionTrie()
@@ -60,6 +60,8 @@ def connect() -> None:
             published_trie=rows_of(snapshot.match_spark(messages, where, plan="trie")),
             refusal=refusal(messages, trie),
             rows=snapshot.to_spark(trie, spark).count(),
+            growth=[list(row) for row in snapshot.growth(where, spark).drop("time").collect()],
+            overlaps=sorted(list(row) for row in snapshot.overlaps(where, spark).collect()),
         )
     spark.stop()
 

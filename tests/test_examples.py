@@ -32,7 +32,7 @@ SAYS = {
     "identity_map.py": "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n",
 }
 ELSEWHERE = {"amqtt_on_a_trie.py", "mqtt_broker.py"}  # in tests of their own
-NOT_HERE = {"subscriptions_in_spark.py"}  # takes a Spark session of its own, and too long for the tests
+IN_SPARK = {"subscriptions_in_spark.py"}  # takes a Spark session of its own
 
 
 @pytest.mark.slow  # all of them together
@@ -48,8 +48,20 @@ def test_runs_and_says_what_the_manual_shows(example: str) -> None:
     assert (done.stderr, done.stdout) == ("", SAYS[example])
 
 
+@pytest.mark.cluster
+@pytest.mark.parametrize("example", sorted(IN_SPARK))
+def test_asks_questions_and_draws_the_answers(example: str, tmp_path: Path) -> None:
+    picture = tmp_path / "answers.png"
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / example, picture], cwd=EXAMPLES.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert re.search(r"^plan: (trie|join), since .*\n(.*\n)*\d+ filters match none of the messages", done.stdout, re.M)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_all_examples_are_run() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == SAYS.keys() | ELSEWHERE | NOT_HERE
+    assert {path.name for path in EXAMPLES.glob("*.py")} == SAYS.keys() | ELSEWHERE | IN_SPARK
 
 
 class Counting(Company):

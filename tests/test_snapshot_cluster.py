@@ -53,7 +53,7 @@ def test_rows_are_complete_and_equal_after_a_loss(what: str, tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(any(map(lacks, CONNECT)), reason="needs pyspark[connect]: grpcio, grpcio-status, zstandard")
-def test_spark_connect_matches() -> None:
+def test_spark_connect_matches_and_answers() -> None:
     (found,) = driven("connect")
     assert found["session"] == "pyspark.sql.connect.session"
     wanted = [["a.b", "#", "bob"], ["a.b", "a.*", "alice"], ["c", "#", "bob"]]
@@ -61,3 +61,5 @@ def test_spark_connect_matches() -> None:
         assert found[way] == wanted, way
     assert "a Spark Connect session cannot send a trie to the workers: publish it" in found["refusal"]
     assert found["rows"] == 2
+    assert found["growth"] == [[1, 2, 0, 0, 0]]
+    assert found["overlaps"] == [["#", "a.*", "covers"], ["a.*", "#", "is covered by"]]

@@ -202,7 +202,7 @@ class TestWorker:
         first.rows.check()
 
     def test_hands_out_rows_in_bounded_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "ANSWER_ROWS", 4)
+        monkeypatch.setattr(worker, "BATCH_ROWS", 4)
         monkeypatch.setattr(worker, "FIRST_TOPICS", 4)
         held = held_of(trie_of(*(("a", f"s{n}") for n in range(3)), ("b", "s"), *(("d", f"s{n}") for n in range(10))))
         portions = list(worker._Matcher(held.rows, "FAILFAST").matches(["a", None, "b", "c", "d", "d"]))
@@ -211,7 +211,7 @@ class TestWorker:
         held.rows.check()
 
     def test_cuts_the_matches_of_one_message_into_bounded_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "ANSWER_ROWS", 4)
+        monkeypatch.setattr(worker, "BATCH_ROWS", 4)
         held = held_of(trie_of(*(("#", f"s{number}") for number in range(10))))
         batches = joined(pa.record_batch({"topic": ["a"]}), held)
         assert [batch.num_rows for batch in batches] == [4, 4, 2]

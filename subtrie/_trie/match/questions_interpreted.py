@@ -213,8 +213,8 @@ def deliveries(trie: Matchable, topic: str) -> tuple[Told, ...]:
 
 
 def match_numbers(trie: Matchable, topics: list[str]) -> tuple[bytes, bytes]:
-    """Return the answers to many topics, of a trie whose subscribers are integers, none below zero and each on one filter
-    outside of all groups: where each answer begins, and the end, and the subscribers, as columns of 64-bit integers."""
+    """Return the answers to many topics as columns of 64-bit integers: where each answer begins, and the end; and the
+    subscribers, which are integers, none below zero, each on one filter outside of all groups."""
     answers = match_many(trie, topics)
     offsets = array("q", accumulate(map(len, answers), initial=0))
     return offsets.tobytes(), array("q", chain.from_iterable(answers)).tobytes()
