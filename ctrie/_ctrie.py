@@ -315,7 +315,7 @@ class Ctrie(Rooted):
         """
         return self._edit_if(REMOVE_SAME, key, old, None)
 
-    @cython.binding(True)  # for its signature, as that default has no text that could be evaluated
+    @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
     def pop(self, key: Any, default: Any = _ABSENT) -> Any:
         """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free."""
         found = self._edit(REMOVE, key, None, None)

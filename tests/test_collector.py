@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie, drain
-from subtrie import SubscriptionTrie
+from subtrie import SubscriptionTrie, TopicStore
 from tests.threads import run_together
 
 pytestmark = pytest.mark.compiled
@@ -242,3 +242,34 @@ class TestOnFreeThreadedBuilds:
         assert kept
         trie.check()
         routes.check()
+
+
+def questions() -> dict[str, Callable[[], object]]:
+    trie, store, pairs = SubscriptionTrie(), TopicStore(topics={"a.b": 1}), Ctrie({1: 2})
+    trie.subscribe("a.b", 1, qos=1)
+    trie.subscribe("a.*", 2)
+    return {
+        "match": lambda: trie.match("a.b"),
+        "match_iter": lambda: list(trie.match_iter("a.b")),
+        "match_many": lambda: trie.match_many(["a.b"]),
+        "has_match": lambda: trie.has_match("a.b"),
+        "count": lambda: trie.count("a.b"),
+        "entries": lambda: list(trie.entries("a.b")),
+        "deliveries": lambda: trie.deliveries("a.b", merge="best"),
+        "subscribe": lambda: (trie.subscribe("c.d", 3), trie.unsubscribe("c.d", 3)),
+        "matching": lambda: list(store.matching("a.*")),
+        "topic": lambda: (store.get("a.b"), store.setdefault("a.b", 2), "c" in store),
+        "get": lambda: (pairs.get(1), pairs.get_many([1]), 1 in pairs, pairs.setdefault(1, 3), pairs.replace(1, 2)),
+    }
+
+
+@pytest.mark.skipif(not GIL, reason="types are not counted there")
+@pytest.mark.parametrize("name", questions())
+def test_what_is_asked_often_makes_no_generator(name: str) -> None:
+    """Each one, in a compiled module, takes its time and leaves a reference on its type."""
+    ask = questions()[name]
+    before = {kind: sys.getrefcount(kind) for kind in gc.get_objects() if isinstance(kind, type)}
+    for _ in range(100):
+        ask()
+    more = {kind.__qualname__: sys.getrefcount(kind) - count for kind, count in before.items()}
+    assert [name for name, count in more.items() if count >= 100] == []

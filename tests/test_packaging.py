@@ -18,6 +18,7 @@ from types import ModuleType
 import pytest
 
 import ctrie
+from tests.scripts import run_script
 
 ROOT = Path(__file__).parent.parent
 
@@ -234,3 +235,27 @@ class TestBuild:
         done = self.build(tree, CC="false", CTRIE_NO_EXTENSIONS="1")
         assert done.returncode == 0, done.stderr
         assert not outdated.exists()
+
+
+IN_A_SUBINTERPRETER = """
+import sys
+import ctrie
+
+interpreters = __import__("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+interpreter = interpreters.create()
+script = '''
+try:
+    import ctrie
+except ImportError as refusal:
+    print(type(refusal).__name__)
+'''
+interpreters.run_string(interpreter, script)
+interpreters.destroy(interpreter)
+print(ctrie.Ctrie({1: 2}))
+"""
+
+
+@pytest.mark.compiled
+def test_a_subinterpreter_is_told_and_the_main_one_goes_on() -> None:
+    script = "import warnings; warnings.simplefilter('ignore')\n" + IN_A_SUBINTERPRETER
+    assert run_script(script) == (0, "ImportError\nCtrie({1: 2})\n", "")

@@ -96,9 +96,9 @@ def stubs(module: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     opened = importlib.import_module(module)
     tree = ast.parse(Path(str(opened.__file__)).with_suffix(".pyi").read_text())
     for kind in tree.body:
-        for method in kind.body if isinstance(kind, ast.ClassDef) and hasattr(opened, kind.name) else ():
-            if isinstance(method, ast.FunctionDef) and not method.decorator_list and not method.name.startswith("_"):
-                yield f"{kind.name}.{method.name}", method
+        if isinstance(kind, ast.ClassDef) and hasattr(opened, kind.name):
+            methods = [part for part in kind.body if isinstance(part, ast.FunctionDef) and not part.decorator_list]
+            yield from ((f"{kind.name}.{each.name}", each) for each in methods if not each.name.startswith("_"))
 
 
 def parameters_in(function: ast.FunctionDef) -> list[str]:
@@ -115,7 +115,8 @@ def parameters_in(function: ast.FunctionDef) -> list[str]:
 def parameters_of(thing: Any) -> list[str]:
     shown = []
     for each in inspect.signature(thing).parameters.values():
-        before = {each.VAR_POSITIONAL: "*", each.KEYWORD_ONLY: "*, ", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        kinds: dict[Any, str] = {each.VAR_POSITIONAL: "*", each.KEYWORD_ONLY: "*, ", each.VAR_KEYWORD: "**"}
+        before = kinds.get(each.kind, "")
         shown.append(f"{before}{each.name}{'' if each.default is each.empty else '=...'}")
     return shown
 

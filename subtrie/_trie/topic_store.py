@@ -120,7 +120,7 @@ class TopicStore(Matchable):
         found = put_topic(self, words, hashes, (str.__str__(topic), default), True)
         return default if found is None else found[1]
 
-    @cython.binding(True)  # for its signature, as that default has no text that could be evaluated
+    @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
     def pop(self, topic: str, default: Any = _ABSENT) -> Any:
         """Remove `topic` and return its value; `default`, or KeyError, where there is none. Other errors, cost and
         linearization as `store[topic] = value`.

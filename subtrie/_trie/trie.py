@@ -370,9 +370,10 @@ class SubscriptionTrie(Matchable):
         """Iterate over what `match` returns, subscribers to this very topic, without a wildcard, first.
 
         All of it is of one instant, fixed by the call. The first ones are found before anything is matched: the first
-        costs O(words), however many filters there are. All of them cost two to three times a `match`; after a change,
-        a snapshot besides. A topic that is somebody's filter is not validated again; any other bad topic raises
-        TopicError, at the call. Lock-free. Linearizes at the read of one main node, or as `snapshot`.
+        costs O(words), however many filters there are. To read all of them takes about twice a `match`, to make a list
+        of them more; after a change, a snapshot besides. A topic that is somebody's filter is not validated again; any
+        other bad topic raises TopicError, at the call. Lock-free. Linearizes at the read of one main node, or as
+        `snapshot`.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")
