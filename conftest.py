@@ -32,7 +32,7 @@ os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 # free-threaded interpreters, and what stands in for a compiled-only module needs interpreted ones around it.
 collect_ignore_glob = [
     *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
-    *([] if INTERPRETED else ["*/*_interpreted.py", "*/match/walk.py"]),
+    *([] if INTERPRETED else ["*/*_interpreted.py", "*/match/walk.py", "*/queries/store_walk.py"]),
 ]
 
 # Spark's Python workers must run in this environment, not in whichever python3 comes first.

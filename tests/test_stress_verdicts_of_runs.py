@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -160,7 +161,7 @@ class TestDeath:
             running.send_signal(signal.SIGINT)
             out, _ = running.communicate(timeout=100)
         assert running.returncode == 1
-        assert "unfinished: it was interrupted; 1 of 6 were tried" in out
+        assert re.search(r"unfinished: it was interrupted; 1 of \d+ were tried", out)
 
     def test_through_the_library(self) -> None:
         class Dying(LockedCounter):
