@@ -47,6 +47,15 @@ def matching(dialect: Dialect, model: dict[str, Any], filter: str) -> list[tuple
     )
 
 
+def test_a_reserved_prefix_counts_in_the_first_word_only() -> None:
+    """`#` has no word of its own, so the walk was at its end in each level, the first of which is not like the others."""
+    store = TopicStore(MQTT, {"a": 0, "a/$x": 1, "a/$x/$y": 2, "$x": 3, "$x/a": 4, "b/$x/a": 5})
+    assert sorted(value for _, value in store.matching("#")) == [0, 1, 2, 5]
+    assert sorted(value for _, value in store.matching("+/#")) == [0, 1, 2, 5]
+    assert sorted(value for _, value in store.matching("$x/#")) == [3, 4]
+    store.check()
+
+
 class TestModel:
     @BY_NAME
     @given(data=st.data())

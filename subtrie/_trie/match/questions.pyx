@@ -316,7 +316,7 @@ cdef inline bint _note_subscriber(buffer *subscribers, PyObject *subscriber, uin
     return buffer_push_pair(subscribers, <uint64_t>subscriber, hash)
 
 
-cdef bint _take_found(Scratch *s) noexcept:
+cdef inline bint _take_found(Scratch *s) noexcept:
     """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
     cdef const uint64_t *noted
     cdef const uint64_t *end
@@ -333,7 +333,7 @@ cdef bint _take_found(Scratch *s) noexcept:
     return True
 
 
-cdef bint _note_found(Scratch *s) noexcept:
+cdef inline bint _note_found(Scratch *s) noexcept:
     cdef Py_ssize_t i
     cdef PyObject *branch
     cdef PyObject *value
@@ -571,7 +571,7 @@ cdef int _keep_living(buffer *subscribers) except -1:
     return 0
 
 
-cdef tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
+cdef inline tuple _answer(Scratch *s, PyObject *plan, bint take_turns):
     """Return the subscribers taken, each once."""
     cdef Py_ssize_t i
     cdef bint in_cycles

@@ -36,8 +36,9 @@ cdef int _whole(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcep
 cdef int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
 @cython.locals(bitmap=uint64_t, outcome=int)
 cdef int first_of_exact_but_whole(Traversal *t, Ends *ends, Borrowed main) noexcept
-@cython.locals(bitmap=uint64_t, outcome=int)
 cdef int wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
+@cython.locals(bitmap=uint64_t, outcome=int)
+cdef inline int _wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
 cdef inline Borrowed _wild(Borrowed cn, uint64_t bitmap, uint64_t group) noexcept
 cdef inline int _entombed_wildcard(Traversal *t, Ends *ends, Borrowed last, uint64_t positions) noexcept
 @cython.locals(i=int, j=int, reached=uint64_t, others=uint64_t, outcome=int)

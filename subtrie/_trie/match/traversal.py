@@ -207,7 +207,7 @@ def _level(t: Traversal, ends: Ends, level: Any, main: Any, positions: int, is_f
     if is_first and t.exact:
         return _first_of_exact(t, ends, level, main) if t.size else _whole(t, ends, level, main)
     if not (is_first and t.reserved):
-        outcome = wildcards(t, ends, main, positions)
+        outcome = _wildcards(t, ends, main, positions)
         if outcome != THROUGH:
             return outcome
     return _literals(t, ends, level, main, positions & (t.full >> 1))  # positions with a word after them
@@ -239,13 +239,18 @@ def _first_of_exact(t: Traversal, ends: Ends, level: Any, main: Any) -> int:
 def first_of_exact_but_whole(t: Traversal, ends: Ends, main: Any) -> int:
     """The same, but for the topic as a whole."""
     bitmap = bitmap_of(main)
-    outcome = THROUGH if t.reserved else wildcards(t, ends, main, 1)
+    outcome = THROUGH if t.reserved else _wildcards(t, ends, main, 1)
     if outcome != THROUGH or not bitmap >> MARKED & 1:
         return outcome
     return _visit(t, ends, _wild(main, bitmap, MARKED), 0, 1)
 
 
 def wildcards(t: Traversal, ends: Ends, main: Any, positions: int) -> int:
+    """Visit the wildcards of a level, given its main node."""
+    return _wildcards(t, ends, main, positions)
+
+
+def _wildcards(t: Traversal, ends: Ends, main: Any, positions: int) -> int:
     if not is_exactly(main, CNode):
         return _entombed_wildcard(t, ends, entombed_in(main), positions)
     bitmap = bitmap_of(main)

@@ -74,7 +74,7 @@ cdef inline bint set_aims(Walk *w, tuple words, tuple hashes) except -1:
     cdef Aim *aim
     w.words = <PyObject *>words
     w.size = len(words)
-    aim = <Aim *>buffer_room_for(&w.aims, sizeof(Aim) // sizeof(uint64_t) * (w.size + 1))
+    aim = <Aim *>buffer_room_for(&w.aims, sizeof(Aim) // sizeof(uint64_t) * (w.size + 2))
     if aim == NULL:
         return False
     for i in range(w.size):
@@ -83,7 +83,7 @@ cdef inline bint set_aims(Walk *w, tuple words, tuple hashes) except -1:
         aim[i].text = aim[i].mask = 0
         if not aim[i].any:
             _pack(&aim[i], characters_of(PyTuple_GET_ITEM_PTR(w.words, i)))
-    aim[w.size].any = True
+    aim[w.size].any = aim[w.size + 1].any = True
     return True
 
 

@@ -56,7 +56,7 @@ def set_aims(w: Walk, words: tuple[str | None, ...], hashes: tuple[int, ...]) ->
     """Note the words, if there is memory for that."""
     w.words = words
     w.size = len(words)
-    w.aims = [*map(Aim, words, hashes), Aim(None, 0)]
+    w.aims = [*map(Aim, words, hashes), Aim(None, 0), Aim(None, 0)]
     return True
 
 

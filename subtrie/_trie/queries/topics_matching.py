@@ -224,7 +224,7 @@ def _meet(w: Walk, branch: Any) -> bool:
     if not aim.any:
         if is_word(aim, branch):
             return _leave(w, branch, w.depth + 1, True)
-    elif w.depth == w.size and w.depth > 0:  # all that is below counts
+    elif w.depth >= w.size and w.depth > 0:  # all that is below counts
         return _leave(w, branch, w.size + 1, True)
     elif not is_exactly(branch, Chain) and (w.depth > 0 or is_plain(w, branch)):
         return _leave(w, branch, w.depth + 1, True)
@@ -241,7 +241,7 @@ def _follow(w: Walk, branch: Any) -> bool:
     if not aim.any:
         if hash_of(branch) != aim.hash or not has_word(w, branch, w.depth):
             return True
-    elif w.depth == w.size and w.depth > 0:
+    elif w.depth >= w.size and w.depth > 0:
         return _leave(w, branch, w.size + 1, True)
     elif w.depth == 0 and is_reserved(w, branch):
         return True
@@ -267,7 +267,8 @@ def _leave(w: Walk, branch: Any, reached: int, counts: bool) -> bool:
     pair = value_of(branch)
     if pair is not borrow(None) and counts and reached >= w.least and not note_pair(w, pair):
         return False
-    return not w.open or level is borrow(None) or wait(w, level, w.size)
+    # A filter of no words, as #, has its own depth below the first level: only there may words be reserved.
+    return not w.open or level is borrow(None) or wait(w, level, w.size if w.size > 0 else 1)
 
 
 def topics_along(
