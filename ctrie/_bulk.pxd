@@ -11,6 +11,8 @@ cdef extern from "sort.h":
     ctypedef struct hashed_pair:
         uint64_t hash
         PyObject *pair
+    enum:
+        SORT_AHEAD      # places that `pairs_new` allocates beyond `count`, so that a loop may look so far ahead
     hashed_pair *pairs_new(Py_ssize_t count)
     void pairs_free(hashed_pair *pairs)
     bint pairs_sort(hashed_pair *pairs, Py_ssize_t count)

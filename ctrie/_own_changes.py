@@ -129,6 +129,6 @@ def note_change(trie: Any, key: Any, hash: int) -> None:
         if innermost is not mine:
             for watch in innermost.and_above():
                 if watch._trie is trie and watch._hash == hash:
-                    last = watch._changed_by[-1] if watch._changed_by else None
-                    if last is None or last[0] is not key or last[1] is not mine:
-                        watch._changed_by += [(key, by) for by in reversed([*mine.and_above()])]
+                    noted = watch._changed_by  # read once: its thread begins another list after each round
+                    if not noted or noted[-1][0] is not key or noted[-1][1] is not mine:
+                        noted.extend([(key, by) for by in reversed([*mine.and_above()])])

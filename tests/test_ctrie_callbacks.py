@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+import ctrie._own_changes as own_changes
 from ctrie import Ctrie
+from ctrie._own_changes import Watch, note_change
 from tests.scripts import run_script
 from tests.threads import LIMIT, finish, meanwhile, run_together, start
 
@@ -439,6 +441,24 @@ class TestCompute:
         assert "have changed each other's keys in every one of 10 attempts" in told[0]
         assert max(calls) <= 12
         trie.check()
+
+    def test_a_round_may_end_while_another_thread_notes_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The operation begins another list after each round: whoever notes a change reads the list once."""
+        trie, mine = object(), Watch(object(), 1)
+        noted: list[Any] = [("other key", Watch(object(), 1))]
+        lists = [noted, [], []]
+
+        class Ending(Watch):
+            _changed_by = property(lambda _: lists.pop(0), lambda _, new: None)  # type: ignore[assignment]
+
+        mine.begin()
+        try:
+            monkeypatch.setitem(own_changes._innermost, -1, Ending(trie, 2))
+            note_change(trie, "key", 2)
+        finally:
+            mine.end()
+        assert [by for _, by in noted[1:]] == [mine]
+        assert len(lists) == 2
 
     def test_a_key_that_others_change_and_are_done_with_is_waited_for(self) -> None:
         """Each time, another `compute` changes it and ends: that is a change of theirs, and no circle."""

@@ -78,7 +78,8 @@ static void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, 
     }
 }
 
-/* Allocate space for `count` pairs, to be freed by `pairs_free`. Return NULL if there is no memory. */
+/* Allocate space for `count` pairs, and SORT_AHEAD empty places behind them, to be freed by `pairs_free`. Return NULL if
+ * there is no memory. */
 static inline hashed_pair *pairs_new(Py_ssize_t count)
 {
     return (hashed_pair *)PyMem_RawCalloc((size_t)(count + SORT_AHEAD), sizeof(hashed_pair));
@@ -97,8 +98,7 @@ static inline int pairs_sort(hashed_pair *pairs, Py_ssize_t count)
     return 1;
 }
 
-/* Return a sorted pair, whose reference is about to be counted. Prefetch a later one, since pairs lie anywhere in memory.
- * */
+/* Return a sorted pair, whose reference is about to be counted. Prefetch a later one: pairs lie anywhere in memory. */
 static inline PyObject *pair_in(const hashed_pair *pairs, Py_ssize_t i)
 {
     __builtin_prefetch(pairs[i + SORT_AHEAD].pair, 1);

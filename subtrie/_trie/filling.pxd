@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from ctrie._bulk cimport Ordered, pairs_free, pairs_new, sort_level
+from ctrie._bulk cimport SORT_AHEAD, Ordered, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._nodes cimport INode, Root
 from subtrie._trie.branch cimport Branch
@@ -36,7 +36,7 @@ cdef extern from *:
         struct filling_block *next;
         char rows[];
     } filling_block;
-    enum { FILLING_BLOCK = 1 << 20, FILLING_NEAR = 1024, FILLING_AHEAD = 16 };
+    enum { FILLING_BLOCK = 1 << 20, FILLING_NEAR = 1024 };
     #define FILLING_LONG_WORD ((uint64_t)1 << 63)
     /* Ask for what a branch is going to be made of. */
     static inline void filling_fetch(const filling_row *row)
@@ -67,7 +67,6 @@ cdef extern from *:
     enum:
         FILLING_BLOCK       # bytes of rows that are asked for at a time, at least
         FILLING_NEAR        # rows that fit into a cache with all that they lead to
-        FILLING_AHEAD
     uint64_t FILLING_LONG_WORD
     void filling_fetch(const filling_row *row) noexcept
     bint FILLING_ASCII(object text)
@@ -192,8 +191,8 @@ cdef inline void order(Filling filling, Py_ssize_t start, Py_ssize_t end, Py_ssi
     cdef Py_ssize_t i
     cdef FilterRow row
     for i in range(start, end):
-        # Past the last row are those of other branches, and past all of them there is nothing, which is no fault here.
-        prefetch(&(<FilterRow>ordered[i + FILLING_AHEAD].pair).words[depth])
+        # `pairs_new` allocates SORT_AHEAD places more. They hold NULL, and prefetching from NULL is no fault.
+        prefetch(&(<FilterRow>ordered[i + SORT_AHEAD].pair).words[depth])
         row = row_at(ordered, i)
         ordered[i].hash = row.words[depth].hash
         if end - start <= FILLING_NEAR:
