@@ -349,21 +349,25 @@ class Ctrie(Rooted):
         watch = None
         # Progress: a round that does not return found that another thread has changed this key, or that users' code in
         # this thread has. The watch limits the number of the latter.
-        while True:
+        try:
+            while True:
+                if watch is not None:
+                    watch_more(1)
+                try:
+                    if watch is not None:
+                        watch.begin()
+                    sn = find(self, key, hash, self._equal)
+                    value = fn(default if sn is None else sn.value)
+                    if self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
+                        return value
+                finally:
+                    if watch is not None:
+                        watch_more(-1)
+                        watch.end()
+                watch = self._watch_on(watch, "compute", key, hash)
+        finally:
             if watch is not None:
-                watch_more(1)
-            try:
-                if watch is not None:
-                    watch.begin()
-                sn = find(self, key, hash, self._equal)
-                value = fn(default if sn is None else sn.value)
-                if self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
-                    return value
-            finally:
-                if watch is not None:
-                    watch_more(-1)
-                    watch.end()
-            watch = self._watch_on(watch, "compute", key, hash)
+                watch.forget()
 
     def get_or_create(self, key: Any, factory: Callable[[], Any]) -> Any:
         """Return the value of `key`, calling `factory()` to make it if there is none; at most once per key.
@@ -680,22 +684,26 @@ class Ctrie(Rooted):
         hash = self._hash_of(key)
         watch = None
         # Progress: as in `compute`.
-        while True:
+        try:
+            while True:
+                if watch is not None:
+                    watch_more(1)
+                try:
+                    if watch is not None:
+                        watch.begin()
+                    sn = find(self, key, hash, self._equal)
+                    if sn is None or not (sn.value is old or sn.value == old):
+                        return False
+                    if self._edit_hashed(mode, key, hash, new, sn) is sn:
+                        return True
+                finally:
+                    if watch is not None:
+                        watch_more(-1)
+                        watch.end()
+                watch = self._watch_on(watch, "replace_if" if mode == REPLACE_SAME else "remove_if", key, hash)
+        finally:
             if watch is not None:
-                watch_more(1)
-            try:
-                if watch is not None:
-                    watch.begin()
-                sn = find(self, key, hash, self._equal)
-                if sn is None or not (sn.value is old or sn.value == old):
-                    return False
-                if self._edit_hashed(mode, key, hash, new, sn) is sn:
-                    return True
-            finally:
-                if watch is not None:
-                    watch_more(-1)
-                    watch.end()
-            watch = self._watch_on(watch, "replace_if" if mode == REPLACE_SAME else "remove_if", key, hash)
+                watch.forget()
 
     def _watch_on(self, watch: Any, operation: str, key: Any, hash: int) -> Any:
         """Return the watch for the next round, after a round that failed."""

@@ -53,6 +53,10 @@ class Watch:
         else:
             _innermost[me] = self._above
 
+    def forget(self) -> None:
+        """Drop the other operations when this one is over. Otherwise each would keep the ones before it alive."""
+        self._changed_by, self._hindered_by = [], frozenset()
+
     def end_round(self, operation: str, key: Any, equal: Callable[[Any, Any], Any] | None) -> None:
         """End a round that failed. Raises RuntimeError if users' code itself has made too many rounds fail."""
         changed, self._changed = self._changed, []
