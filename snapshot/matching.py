@@ -20,10 +20,11 @@ from snapshot import catalyst, signatures, worker
 from snapshot._extras import extra
 from snapshot.environment import is_remote, lack_of_workers, require_workers
 from snapshot.messages import TOPIC_ERROR, Messages, messages_of
+from snapshot.option_numbers import OptionMap, looked_up
 from snapshot.sets import SentSet, SetSource, source_of
 from snapshot.signatures import Signature
 from snapshot.texts import Key
-from snapshot.worker import JOINED, Job
+from snapshot.worker import JOINED, NUMBER, Job
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ SAMPLE = 5_000
 """Subscriptions that are looked at to choose a plan."""
 
 # Microseconds of two cores together, for messages of five words with three matches each. They follow what the benchmark
-# spark-match measures at 100,000 and 1,000,000 subscriptions, but for JOIN_PER_LOOPED_KEY, which is an estimate: with
-# more than a hundred signatures, what is measured is mostly the many rows that come of them.
-TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 15.0
+# spark-match and spark-match-large measure at 100,000 and 1,000,000 subscriptions, but for JOIN_PER_LOOPED_KEY, which is
+# an estimate: with more than a hundred signatures, most of what is measured is the many rows that come of them.
+TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 8.0
 JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.2, 0.2, 1.5, 25.0
 
 
@@ -87,7 +88,7 @@ def match_spark(
     chosen = _choice(spark, messages, held, plan)
     if chosen.plan == "trie":
         require_workers(spark)
-        return by_trie(spark, messages, held.sent(spark))
+        return by_trie(spark, messages, held.sent(spark), held.options())
     return _by_join(spark, messages, held)
 
 
@@ -177,11 +178,17 @@ def _cheaper(spark: SparkSession, held: SetSource) -> _Choice:
 # By tries on the workers ----------------------------------------------------------------------------------------------
 
 
-def by_trie(spark: SparkSession, messages: Messages, sent: SentSet | Callable[[], tuple[SentSet, int]]) -> DataFrame:
+def by_trie(
+    spark: SparkSession,
+    messages: Messages,
+    sent: SentSet | Callable[[], tuple[SentSet, int]],
+    options: tuple[OptionMap, ...] = (),
+) -> DataFrame:
     """The joined rows.
 
     :param sent: the set; or what a worker calls for each task to learn the set and its version, which the last column
         of the result then is
+    :param options: maps that many of the subscriptions have as their options. Rows with these cost less
     """
     types = extra("pyspark.sql.types")
     fields = messages.frame.schema.fields[: len(messages.names)]
@@ -190,14 +197,21 @@ def by_trie(spark: SparkSession, messages: Messages, sent: SentSet | Callable[[]
     if not isinstance(sent, SentSet):
         kinds = [*kinds, types.StructField("version", types.LongType(), False)]
         names = [*names, "version"]
+    if options:
+        kinds = [*kinds, types.StructField(NUMBER, types.IntegerType())]
+    plain = [f"c{number}" for number in range(len(fields))] + [kind.name for kind in kinds]
     schema = types.StructType(
         [
             types.StructField(name, field.dataType, field.nullable, field.metadata)
-            for name, field in zip(names, [*fields, *kinds], strict=True)
+            for name, field in zip(plain, [*fields, *kinds], strict=True)
         ]
     )
-    job = Job(messages.topic, messages.key, len(messages.names), names, messages.mode)
-    return messages.frame.mapInArrow(partial(_on_worker, job=job, sent=sent), schema)
+    job = Job(messages.topic, messages.key, len(messages.names), plain, messages.mode, options=options)
+    joined = messages.frame.mapInArrow(partial(_on_worker, job=job, sent=sent), schema)
+    if options:
+        column = f"coalesce({looked_up(NUMBER, options)}, options) as options"
+        joined = joined.selectExpr(*(column if name == "options" else name for name in plain[:-1]))
+    return joined.toDF(*names)
 
 
 def _on_worker(

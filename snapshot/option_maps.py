@@ -85,6 +85,16 @@ class OptionReader:
             raise ValueError(f"option {name!r} is not JSON: {error}") from error
 
 
+def maps_of(column: pa.Array, most: int) -> tuple[list[int], list[tuple[list[str], list[str | None]]]]:
+    """For each row a number, the same for the same options in the same order, and what the first ``most`` numbers stand
+    for: names and texts. No option lacks a name.
+    """
+    maps = _Maps(_pairs_of(column))
+    numbers: dict[int, int] = {}
+    rows = [numbers.setdefault(kind, len(numbers)) for kind in maps.kinds()]
+    return rows, [maps.row(rows.index(number)) for number in range(min(most, len(numbers)))]
+
+
 def _by_row(kind: tuple[int, int]) -> int:
     return kind[1]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from snapshot import signatures, worker
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
+from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, NotPublishedError, Version, open_directory
 from snapshot.signatures import Signature
 from snapshot.sql import read_published
@@ -29,6 +30,9 @@ MOST_COLLECTED = 250_000
 
 MOST_IN_DRIVER = 10_000
 """Subscriptions of which Spark may make keys in its driver, by one thread and all of them at once."""
+
+OPTIONS_SEEN = 64 * 1024
+"""Rows of which the driver looks at the options."""
 
 
 class SentSet(ABC):
@@ -53,6 +57,10 @@ class SetSource(ABC):
     @abstractmethod
     def sent(self, spark: SparkSession) -> SentSet:
         """What the workers are sent."""
+
+    @abstractmethod
+    def options(self) -> tuple[OptionMap, ...]:
+        """Different options that subscriptions have: all of them, or those of the first `OPTIONS_SEEN` rows."""
 
     @abstractmethod
     def sample(self, spark: SparkSession, size: int) -> DataFrame:
@@ -123,6 +131,9 @@ class _TrieSet(SetSource):
         content = _to_ipc(self._table)
         digest = hashlib.blake2b(content + repr(self.dialect).encode(), digest_size=16).hexdigest()
         return _BroadcastSet(digest, self.dialect, spark.sparkContext.broadcast(content))
+
+    def options(self) -> tuple[OptionMap, ...]:
+        return numbered(self._table.column("options").slice(0, OPTIONS_SEEN).combine_chunks(), ())[1]
 
     def sample(self, spark: SparkSession, size: int) -> DataFrame:
         filters = self._table.select(["filter"])
@@ -216,6 +227,14 @@ class _PublishedSet(SetSource):
 
     def sent(self, spark: SparkSession) -> SentSet:
         return PublishedVersion(self._directory.store.place, self._version.version)
+
+    def options(self) -> tuple[OptionMap, ...]:
+        full = self._directory.parts(self._version).full.full
+        assert full is not None
+        with self._directory.store.open(full.path) as opened:
+            file = extra("pyarrow.parquet").ParquetFile(opened)
+            batch = next(file.iter_batches(OPTIONS_SEEN, columns=["options"]), None)
+        return () if batch is None else numbered(batch.column("options"), ())[1]
 
     def sample(self, spark: SparkSession, size: int) -> DataFrame:
         return self.rows(spark).select("filter").limit(size)

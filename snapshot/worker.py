@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, sums
+from snapshot.option_numbers import OptionMap, numbered, renumbered
 from subtrie import Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 JOINED = ("filter", "subscriber", "options")
 """The columns of the set that a matched message gets."""
+
+NUMBER = "_option"
+"""The column of numbers of options."""
 
 PORTION_BYTES = 64 * 1024 * 1024
 """What the rows joined at a time take up in memory; one row may take more. A string column ends at 2 GiB."""
@@ -46,19 +50,20 @@ FIRST_TOPICS, MOST_TOPICS = 256, 16_384
 
 
 class Part(NamedTuple):
-    """Rows of a set, numbered from ``start``."""
+    """Rows of a set, numbered from ``start``: the columns `JOINED`, and the numbers that options have."""
 
     start: int
     rows: pa.RecordBatch
 
 
 class HeldSet(NamedTuple):
-    """A set: rows of which some are not in it any more, how many bytes the texts of each have, and a trie whose
-    subscribers are the numbers of those that are."""
+    """A set: rows of which some are not in it any more, how many bytes the texts of each have, what the numbers of
+    options stand for, and a trie whose subscribers are the numbers of the rows that are in the set."""
 
     dialect: Dialect
     parts: tuple[Part, ...]
     sizes: Numbers
+    options: tuple[OptionMap, ...]
     rows: SubscriptionTrie
 
     @property
@@ -100,9 +105,8 @@ def built(batches: Iterable[pa.RecordBatch], dialect: Dialect) -> HeldSet:
     """The set of these rows, whose columns are `JOINED`."""
     pa, np = extra("pyarrow"), extra("numpy")
     table = pa.Table.from_batches(batches, _schema()).combine_chunks()
-    empty = HeldSet(
-        dialect, (), np.zeros(0, np.int64), SubscriptionTrie(replace(dialect, share_prefix=None, queue_groups=False))
-    )
+    rows = SubscriptionTrie(replace(dialect, share_prefix=None, queue_groups=False))
+    empty = HeldSet(dialect, (), np.zeros(0, np.int64), (), rows)
     return _appended(empty, table.to_batches())
 
 
@@ -134,15 +138,16 @@ def _strings(values: Sequence[str]) -> pa.Array:
 
 def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
     np = extra("numpy")
-    parts, sizes, end = list(held.parts), [held.sizes], held.end
+    parts, sizes, options, end = list(held.parts), [held.sizes], held.options, held.end
     for batch in batches:
         if batch.num_rows:
             filters = (behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
             held.rows.subscribe_many(zip(filters, range(end, end + batch.num_rows), strict=False))
-            parts.append(Part(end, batch))
+            numbers, options = numbered(batch.column("options"), options)
+            parts.append(Part(end, batch.append_column(NUMBER, numbers)))
             sizes.append(_sizes(batch).to_numpy())
             end += batch.num_rows
-    return held._replace(parts=_merged(parts), sizes=np.concatenate(sizes))
+    return held._replace(parts=_merged(parts), sizes=np.concatenate(sizes), options=options)
 
 
 def _merged(parts: list[Part]) -> tuple[Part, ...]:
@@ -209,11 +214,19 @@ def behind_group(filter: str, dialect: Dialect) -> str:
 def _taken(held: HeldSet, rows: Numbers) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
     """The rows of these numbers, in ascending order of parts: the numbers in a part, and their rows."""
     pa = extra("pyarrow")
+    for part, numbers in _by_part(held, rows):
+        yield numbers, part.rows.take(pa.array(numbers - part.start))
+
+
+def _by_part(held: HeldSet, rows: Numbers) -> Iterator[tuple[Part, Numbers]]:
+    """The parts that have rows of these ascending numbers, with the numbers. A single part has all, in any order."""
+    if len(held.parts) == 1:
+        yield held.parts[0], rows
+        return
     for part in held.parts:
         first, end = rows.searchsorted([part.start, part.start + part.rows.num_rows])
         if end > first:
-            numbers = rows[first:end]
-            yield numbers, part.rows.take(pa.array(numbers - part.start))
+            yield part, rows[first:end]
 
 
 # The join -------------------------------------------------------------------------------------------------------------
@@ -227,7 +240,9 @@ class Job(NamedTuple):
     :param keep: so many columns of the messages go into the result
     :param names: the names of the result's columns
     :param mode: what becomes of a bad topic, as Spark has it: FAILFAST, PERMISSIVE or DROPMALFORMED
-    :param version: what the result's last column says, or None for no such column
+    :param version: what a further column says, or None for no such column
+    :param options: what numbers of options stand for, in a last column; empty for no such column. Where a row has a
+        number, its ``options`` are null
     """
 
     topic: int
@@ -236,6 +251,7 @@ class Job(NamedTuple):
     names: list[str]
     mode: str
     version: int | None = None
+    options: tuple[OptionMap, ...] = ()
 
 
 def join(batches: Iterable[pa.RecordBatch], job: Job, held: HeldSet) -> Iterator[pa.RecordBatch]:
@@ -261,25 +277,37 @@ def _joined(
         order = np.argsort(rows, kind="stable")
         positions, rows = positions[order], rows[order]
     done = 0
-    for numbers, subscriptions in _taken(held, rows) if len(held.parts) > 1 else _all_of(held, rows):
+    for part, numbers in _by_part(held, rows):
         some = positions[done : done + len(numbers)]
         done += len(numbers)
-        columns = [*messages.take(pa.array(some)).columns, *subscriptions.columns]
-        yield from _batches(columns, len(some), None, job)
+        *subscriptions, options = _subscriptions(part.rows, pa.array(numbers - part.start), job, held)
+        columns = [*messages.take(pa.array(some)).columns, *subscriptions]
+        yield from _batches(columns, len(some), None, options, job)
 
 
-def _all_of(held: HeldSet, rows: Numbers) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
-    """As `_taken`, of a set in one part, in any order."""
-    for part in held.parts:
-        yield rows, part.rows.take(extra("pyarrow").array(rows))
+def _subscriptions(rows: pa.RecordBatch, places: pa.Array, job: Job, held: HeldSet) -> Iterator[pa.Array]:
+    """The columns `JOINED` and the numbers of options, of the rows at these places."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    yield from rows.select(["filter", "subscriber"]).take(places).columns
+    numbers = renumbered(held.options, job.options).take(rows.column(NUMBER).take(places))
+    options = rows.column("options")
+    if numbers.null_count == 0:
+        yield pa.nulls(len(places), options.type)
+    else:
+        yield options.take(pc.if_else(numbers.is_null(), places, None))
+    yield numbers
 
 
-def _batches(columns: list[Any], rows: int, errors: list[str] | None, job: Job) -> Iterator[pa.RecordBatch]:
+def _batches(
+    columns: list[Any], rows: int, errors: list[str] | None, options: pa.Array, job: Job
+) -> Iterator[pa.RecordBatch]:
     pa = extra("pyarrow")
     if job.mode == "PERMISSIVE":
         columns.append(pa.nulls(rows, pa.string()) if errors is None else pa.array(errors, pa.string()))
     if job.version is not None:
         columns.append(pa.repeat(pa.scalar(job.version, pa.int64()), rows))
+    if job.options:
+        columns.append(options)
     yield from pa.table(columns, names=job.names).to_batches(max_chunksize=BATCH_ROWS)
 
 
@@ -288,7 +316,7 @@ def _marked(messages: pa.RecordBatch, bad: list[tuple[int, str]], job: Job) -> p
     pa = extra("pyarrow")
     positions, errors = [position for position, _ in bad], [error for _, error in bad]
     columns = [*messages.take(pa.array(positions)).columns, *(pa.nulls(len(bad), kind) for kind in _schema().types)]
-    return next(_batches(columns, len(bad), errors, job))
+    return next(_batches(columns, len(bad), errors, pa.nulls(len(bad), pa.int32()), job))
 
 
 def _topics(column: pa.Array) -> list[Any]:

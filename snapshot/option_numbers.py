@@ -1,0 +1,72 @@
+"""Options as numbers: joined rows need not carry a map each, where the plan knows what each number stands for.
+
+Spark copies a map of text to text row by row, which takes longer than everything else about a joined row. Most sets
+have few different options. So the driver looks at some rows of the set and puts the different maps into the plan, as a
+constant array. A worker gives back a place in that array. A row whose options are not there carries its own map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from snapshot._extras import extra
+from snapshot.catalyst import text
+from snapshot.option_maps import maps_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OptionMap = tuple[tuple[str, str | None], ...]
+"""Options as Spark has them: names with their texts, in order."""
+
+MOST = 256
+"""Different maps that have numbers."""
+
+LONGEST = 1_024
+"""Characters of the longest map that has a number, so that a plan stays small."""
+
+MOST_LOOKED_AT = 1_024
+"""Different maps of one batch that are looked at."""
+
+
+def numbered(column: pa.MapArray, known: Sequence[OptionMap]) -> tuple[pa.Int32Array, tuple[OptionMap, ...]]:
+    """The number of each row's options, null where they have none, and what the numbers stand for.
+
+    :param known: what the first numbers stand for; others follow, until there are `MOST`
+    """
+    pa = extra("pyarrow")
+    if len(column) == 0 or column.null_count:  # such rows come from no export
+        return pa.nulls(len(column), pa.int32()), tuple(known)
+    kinds, different = maps_of(column, MOST_LOOKED_AT)
+    numbers = {options: number for number, options in enumerate(known)}
+    of_kind: list[int | None] = []
+    for names, texts in different:
+        options = tuple(zip(names, texts, strict=True))
+        if options not in numbers and len(numbers) < MOST and _is_short(options):
+            numbers[options] = len(numbers)
+        of_kind.append(numbers.get(options))
+    of_kind.extend([None] * (max(kinds) + 1 - len(of_kind)))
+    return pa.array(of_kind, pa.int32()).take(pa.array(kinds, pa.int64())), tuple(numbers)
+
+
+def _is_short(options: OptionMap) -> bool:
+    return sum(len(name) + len(text or "") for name, text in options) <= LONGEST
+
+
+def renumbered(here: Sequence[OptionMap], plan: Sequence[OptionMap]) -> pa.Int32Array:
+    """For each number of a worker the number in the plan, null where there is none."""
+    pa = extra("pyarrow")
+    places = {options: place for place, options in enumerate(plan)}
+    return pa.array([places.get(options) for options in here], pa.int32())
+
+
+def looked_up(number: str, plan: Sequence[OptionMap]) -> str:
+    """The options that a number stands for, as an expression of Spark; null for null."""
+    # Not element_at, which under spark.sql.ansi.enabled takes a null for the first place of an array without nulls.
+    return f"get(array({', '.join(map(_constant, plan))}), {number})"
+
+
+def _constant(options: OptionMap) -> str:
+    pairs = [item for name, value in options for item in (text(name), "null" if value is None else text(value))]
+    return f"cast(map({', '.join(pairs)}) as map<string, string>)"
