@@ -39,9 +39,9 @@ Source = SubscriptionTrie | str | os.PathLike[str]
 SAMPLE = 5_000
 """Subscriptions that are looked at to choose a plan."""
 
-# Microseconds of two cores together, for messages of five words with three matches each. They follow what the benchmark
-# spark-match and spark-match-large measure at 100,000 and 1,000,000 subscriptions, but for JOIN_PER_LOOPED_KEY, which is
-# an estimate: with more than a hundred signatures, most of what is measured is the many rows that come of them.
+# Microseconds of two cores together, for messages of five words with three matches each. They follow what the
+# benchmarks spark-match and spark-match-large measure at 100,000 and 1,000,000 subscriptions. JOIN_PER_LOOPED_KEY is an
+# estimate: with more than a hundred signatures, most of what is measured is the many rows that come of them.
 TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 8.0
 JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.2, 0.2, 1.5, 25.0
 

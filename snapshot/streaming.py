@@ -19,7 +19,7 @@ from snapshot.matching import by_trie
 from snapshot.messages import messages_of
 from snapshot.published import NotPublishedError, open_directory
 from snapshot.published.store import Store, store_of
-from snapshot.sets import PublishedVersion, SentSet
+from snapshot.sets import PublishedVersion, SentSet, source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -62,7 +62,7 @@ def match_stream(
     """
     extra("pyspark.sql")
     directory = open_directory(where)
-    directory.version_at(None)  # there is one
+    newest = source_of(where, None, None)
     seen = messages_of(messages, topic, mode, groups)
     if VERSION in map(str.lower, seen.names):
         raise ValueError("the result would have two columns 'version', rename that of the messages")
@@ -76,7 +76,7 @@ def match_stream(
     kept = store_of(directory.store.locate("_matched") if record is None else record)
     kept.prepare(("",))
     batch = uuid.uuid4().hex
-    return by_trie(spark, seen, _Recorded(directory.store.place, kept.place, batch))
+    return by_trie(spark, seen, _Recorded(directory.store.place, kept.place, batch), newest.options())
 
 
 class _Task(NamedTuple):
