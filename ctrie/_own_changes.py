@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 MOST_CHANGES = 9  # rounds with such a change, after the first round: "the tenth call" in the docstrings
+MOST_NOTED = 1_000
+"""Changes that one round notes. One is enough; the others are of different keys with the same hash. A long callback,
+whose key others change all the time, does not fill the memory."""
 
 _innermost: Final[dict[int, Watch]] = {}
 """Thread -> the innermost operation whose callback it is running. Not a slot: each thread has its own entry."""
@@ -125,8 +128,10 @@ def note_change(trie: Any, key: Any, hash: int) -> None:
     if mine is None:
         return
     for watch in mine.and_above():
-        if watch._trie is trie and watch._hash == hash and (not watch._changed or watch._changed[-1] is not key):
-            watch._changed.append(key)
+        if watch._trie is trie and watch._hash == hash:
+            changed = watch._changed
+            if len(changed) < MOST_NOTED and (not changed or changed[-1] is not key):
+                changed.append(key)
     if mine._trie is trie and mine._hash == hash:
         return  # most likely the final change of the operation itself
     for innermost in list(_innermost.values()):
@@ -134,5 +139,5 @@ def note_change(trie: Any, key: Any, hash: int) -> None:
             for watch in innermost.and_above():
                 if watch._trie is trie and watch._hash == hash:
                     noted = watch._changed_by  # read once: its thread begins another list after each round
-                    if not noted or noted[-1][0] is not key or noted[-1][1] is not mine:
+                    if len(noted) < MOST_NOTED and (not noted or noted[-1][0] is not key or noted[-1][1] is not mine):
                         noted.extend([(key, by) for by in reversed([*mine.and_above()])])

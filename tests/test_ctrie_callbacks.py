@@ -526,6 +526,28 @@ class TestCompute:
         assert trie.compute(1, lambda value: value is None) is True
 
 
+def test_a_round_notes_no_more_than_some_changes() -> None:
+    trie: Any = Ctrie()
+    disturbed, mine = Watch(trie, 1), Watch(trie, 2)
+
+    def disturb() -> None:
+        with contextlib.ExitStack() as noting:
+            mine.begin()
+            noting.callback(mine.end)
+            for _ in range(3 * own_changes.MOST_NOTED):
+                note_change(trie, object(), 1)
+                note_change(trie, object(), 2)
+
+    disturbed.begin()
+    try:
+        run_together([disturb])
+    finally:
+        disturbed.end()
+    assert len(disturbed._changed_by) == len(mine._changed) == own_changes.MOST_NOTED
+    assert not own_changes._innermost
+    trie.check()
+
+
 class TestGetOrCreate:
     def test_one_value_for_each_key_made_once_and_returned_to_all(self) -> None:
         trie: Any = Ctrie()
