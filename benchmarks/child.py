@@ -1,4 +1,4 @@
-"""Work in a process of its own, where nothing else has left its traces in the memory."""
+"""Work in a process of its own, so that nothing else has used its memory before."""
 
 from __future__ import annotations
 

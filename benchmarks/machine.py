@@ -1,4 +1,4 @@
-"""What was measured on: enough to judge the figures, nothing that names the machine."""
+"""A description of the machine: enough to judge the figures, and nothing that identifies it."""
 
 from __future__ import annotations
 

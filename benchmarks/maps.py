@@ -1,4 +1,4 @@
-"""Who competes with the Ctrie as a map: one adapter each, all with `get`, `[key]`, `[key] = value` and `del [key]`."""
+"""The contenders of the Ctrie as a map: one adapter each, all with `get`, `[key]`, `[key] = value` and `del [key]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who competes in matching topics: one adapter each, all with the methods of `subtrie.matcher.Matcher`."""
+"""The contenders in matching topics: one adapter each, all with the methods of `subtrie.matcher.Matcher`."""
 
 from __future__ import annotations
 

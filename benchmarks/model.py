@@ -1,4 +1,4 @@
-"""What a benchmark is: groups of contenders that are measured in turn."""
+"""The parts of a benchmark: groups of contenders that are measured in turn."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The figures in the README: the published table with our own figures, one for each interpreter, and two pictures.
 
-What the README says between two marks is replaced by what the raw results of a folder say.
+The text between two marks in the README is replaced by figures from the raw results of a folder.
 """
 
 from __future__ import annotations

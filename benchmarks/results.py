@@ -1,4 +1,4 @@
-"""Raw results as JSON: what was measured, every repeat, and on what."""
+"""Raw results as JSON: the benchmark, every repeat, and the machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Drivers of Spark that are no session of the tests' own: each scenario is a process that prints what it found.
+"""Drivers of Spark sessions apart from the tests' own. Each scenario is a process that prints what it found.
 
 `python -m tests.cluster_driver connect`                     a session of Spark Connect, with a server of its own
-`python -m tests.cluster_driver lost (worker|executor) DIR`  a cluster of two executors, and what kills a part of it
+`python -m tests.cluster_driver lost (worker|executor) DIR`  a cluster of two executors, one part of which is killed
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A publisher to be killed: what it publishes can be told from the step that it had come to."""
+"""A publisher that is killed. The set at each step is known, so the tests can tell which step was published."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Subscription tries for tests: what every operation may answer, words on exact paths, and all schedules of a case.
+"""Support for tests of subscription tries: the allowed answers of every operation, words on exact paths, all schedules.
 
-The specification of an operation is a line of dict. `explore` runs a case, an operation that is held while others run,
-under every schedule that can make a difference, on a private copy of the interpreted twin (see schedule.py), and
-holds the answers and what is left to what some order of the operations gives by the specification.
+The specification of an operation is one line about a dict. `explore` runs a case, which is one operation held while
+others run, under every schedule that can make a difference, on a private copy of the interpreted twin (see
+schedule.py). The answers and the final content must be those of some order of the operations by the specification.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A terminal for tests: what a program draws on it."""
+"""A terminal for tests: it holds what a program draws on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adopted broker (examples/amqtt_on_a_trie.py): deliveries are amqtt's, and what the page about it says holds."""
+"""The adopted broker (examples/amqtt_on_a_trie.py): its deliveries equal amqtt's, and the claims of its page hold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One conformance suite for every body of the atomic slot that this interpreter has: native, and portable.
+"""One conformance suite for every implementation of the atomic slot that this interpreter has: native and portable.
 
-Values are fresh objects throughout: constants are immortal on free-threaded interpreters and would hide a reference
-that was dropped too early, too late or twice. `Tracked` objects report their own end, each by its number.
+All values are fresh objects: constants are immortal on free-threaded interpreters, and would hide a reference that was
+dropped too early, too late or twice. `Tracked` objects report their own end, each by its number.
 """
 
 from __future__ import annotations

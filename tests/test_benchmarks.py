@@ -1,5 +1,4 @@
-"""The benchmarks: their workloads are what they are said to be, they measure what they say, and all of them
-run."""
+"""The benchmarks: their workloads have the stated properties, they measure what they say, and all of them run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bitmaps of either engine, by the same cases, and the numbering of subscriptions."""
+"""Bitmaps of both engines, by the same cases, and the numbering of subscriptions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Real brokers against our matchers: the same subscriptions and messages, and who gets what.
+"""Real brokers against our matchers: the same subscriptions and messages must reach the same subscribers.
 
-`make test-brokers` installs the servers and runs this; without them it is skipped, with a word. A failure names its
-seed in the name of the test.
+`make test-brokers` installs the servers and runs this. Without the servers it is skipped, with a message. The name of a
+failed test contains its seed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: what it writes, what it reports, and how it ends."""
+"""The command line: its output, its messages, and its exit status."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What the garbage collector knows of the nodes of both tries: of those that could be part of a cycle, and of no others
-(ctrie/c/untracked.h)."""
+"""The garbage collector sees exactly those nodes of both tries that could be part of a cycle (ctrie/c/untracked.h)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Users' code inside the map: `__eq__`, `__hash__`, `hash=`, `equal=`, functions and factories that raise, wait, or use
-the very map that called them. Exceptions reach the caller, nobody waits who need not, and the structure stays sound.
-"""
+the map that called them. Exceptions reach the caller, no thread waits unnecessarily, and the structure stays sound."""
 
 from __future__ import annotations
 

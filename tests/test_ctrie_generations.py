@@ -1,11 +1,11 @@
-"""Generations: no acknowledged write is lost because a snapshot was taken somewhere in the past.
+"""Generations: no acknowledged write is lost because a snapshot was taken in the past.
 
-The published algorithm loses some. A C-node may lead to an I-node X of the present generation and to an older one Y;
-whoever goes down to Y replaces *all* I-nodes of that C-node by copies, X too, while a writer may be inside X. Its
-write is acknowledged, and gone. Whatever looks at the whole map starts a new generation, so `len` is enough for this.
+The published algorithm loses some. A C-node may lead to an I-node X of the present generation and to an older one Y. A
+thread that descends to Y replaces *all* I-nodes of that C-node by copies, even X, while a writer may be inside X. Its
+write is acknowledged, and lost. Every operation on the whole map starts a new generation, so `len` is enough for this.
 
-The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. That they would notice
-is shown on a copy in which renewal replaces all I-nodes, as published.
+The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. A copy in which renewal
+replaces all I-nodes, as published, shows that they would notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Every pair of Ctrie operations, on every start that matters, with a thread switch at every access.
 
-One operation is held before its k-th access of a slot, for every k that there is, while another thread runs an operation
-to its end, or up to a change after which it stops for ever; some are held at two accesses. What all of them return, and
-what the trie then holds, must be what some order of the operations gives by the specification, which is a line of dict
-for each. Afterwards the trie must pass `check()`, have no more nodes than if its keys had just been put in, and share
-nothing with its snapshots.
+One operation is held before its k-th access of a slot, for every k, while another thread runs an operation to its end,
+or up to a change after which it stops for ever. Some operations are held at two accesses. All answers, and the final
+content, must be those of some order of the operations by the specification, which is one line about a dict for each.
+Afterwards the trie must pass `check()`, have no more nodes than if its keys had just been inserted, and share nothing
+with its snapshots.
 
-The last section puts the known faults of other implementations back, one at a time: each must be noticed.
+The last section restores known faults of other implementations, one at a time. Each must be noticed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Ctrie` as a mapping, from one thread: what it shares with dict, and where it decides otherwise."""
+"""`Ctrie` as a mapping, on one thread: what it shares with dict, and where it differs."""
 
 from __future__ import annotations
 

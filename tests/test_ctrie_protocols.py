@@ -1,8 +1,8 @@
-"""GCAS, RDCSS and tombs, one promise at a time, on the interpreted nodes under a schedule of the tests' choosing.
+"""GCAS, RDCSS and tombs, one promise at a time, on the interpreted nodes under chosen schedules.
 
-What pairs of operations may return is the matter of test_ctrie_interleavings.py. This file says what they do on the way:
-what is put back, how often something is tried, what is changed, and how deep the stack gets. Each promise that some
-implementation has broken is tested once more with that fault put back: the last test.
+test_ctrie_interleavings.py tests what pairs of operations may return. This file tests what they do on the way: what
+they restore, how often they try, what they change, and how deep the stack gets. The last test repeats each promise that
+some implementation has broken, with that fault restored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`CtrieSet`: a set as MutableSet has it, with the snapshots of a Ctrie."""
+"""`CtrieSet`: a MutableSet with the snapshots of a Ctrie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots, and what is built on them: isolation both ways, read-only ones, differences, parts, copies and pickles."""
+"""Snapshots and what is built on them: isolation both ways, read-only ones, differences, parts, copies and pickles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any sequence of operations on a Ctrie and on snapshots and forks of it, against a dict for each."""
+"""Any sequence of operations on a Ctrie, its snapshots and its forks, compared with a dict for each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Real threads on one Ctrie: nothing is lost, nothing comes back, and whoever looks at all of it sees one instant.
+"""Real threads on one Ctrie: nothing is lost, nothing comes back, and an operation on the whole map sees one instant.
 
-Each test runs a fixed amount of work, small enough for every test run; `slow` marks the same for longer. The long runs
-with recorded histories are the business of the `stress` package.
+Each test runs a fixed amount of work, small enough for every test run; `slow` marks longer versions. The `stress`
+package has the long runs with recorded histories.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The shape of the trie: where keys lie, how deep, what collisions become, and that nothing is left after removals."""
+"""The shape of the trie: where keys are, how deep, what collisions become, and that nothing is left after removals."""
 
 from __future__ import annotations
 

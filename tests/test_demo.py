@@ -1,4 +1,4 @@
-"""The demonstration: its workload, what a cut must look like, and that faults and failures show."""
+"""The demonstration: its workload, the shape of a consistent cut, and that it shows faults and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a demonstration shows while it runs, and the page that it leaves: no Spark, the numbers are made up."""
+"""What a demonstration shows while it runs, and the page that it leaves; without Spark, with made-up numbers."""
 
 from __future__ import annotations
 

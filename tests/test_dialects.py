@@ -1,5 +1,4 @@
-"""What topics and filters are, and mean, in each dialect: published cases, limits, relations by brute
-force."""
+"""Topics and filters in each dialect, and what they mean: published cases, limits, relations by brute force."""
 
 from __future__ import annotations
 

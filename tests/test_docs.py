@@ -1,4 +1,4 @@
-"""The manual: its snippets run and say what it shows, its links lead somewhere, its command lines are understood."""
+"""The manual: its snippets run and print what it shows, its links lead somewhere, its command lines are understood."""
 
 from __future__ import annotations
 

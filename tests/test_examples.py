@@ -1,4 +1,4 @@
-"""The examples: each of them runs, and does what it says."""
+"""The examples: each runs, and does what it says."""
 
 from __future__ import annotations
 

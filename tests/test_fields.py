@@ -1,5 +1,4 @@
-"""Matching by fields: the worked examples, and anything against a comparison of every criterion with every
-field."""
+"""Matching by fields: worked examples, and random cases against a comparison of every criterion with every field."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What has one hash is not one thing: subscribers, values, criteria, words and keys whose hashes agree, or that are equal
-without being alike, against plain dicts and lists.
+"""Equal hashes do not mean equal objects: subscribers, values, criteria, words and keys whose hashes agree, or that are
+equal but of different kinds, against plain dicts and lists.
 
-Everything here is drawn from things of few hashes. Some have that by nature: 0, "", b"", False and 2**61 - 1 have the hash
+Everything here has one of few hashes. Some objects have these by nature: 0, "", b"", False and 2**61 - 1 have the hash
 0, -1 and -2 the hash -2, "a" and b"a" the same one; 1, True, 1.0 and Decimal(1) are even equal. Others have a type that
-says so.
+defines it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""One suite for all matchers: the published cases, any sequence of operations against the naive one,
-threads."""
+"""One suite for all matchers: published cases, any sequence of operations against the naive matcher, and threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example broker (examples/mqtt_broker.py): real clients talk to it, and get what a real Mosquitto gives them."""
+"""The example broker (examples/mqtt_broker.py): real clients use it, and get what a real Mosquitto gives them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One allocation fails, whichever: the call raises MemoryError and has changed nothing, or it succeeds.
+"""One allocation fails, whichever it is: the call raises MemoryError and has changed nothing, or it succeeds.
 
-Where a removal has been made already and only a tomb was to be cleared away, that is left to the next change there. Of
-the interpreted twin all this would be a test of the interpreter.
+If a removal has been made and only a tomb was still to be cleared, the next change there clears it. There is no such
+test of the interpreted twin, since it would test the interpreter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Published directories: what publishers write, what comes back, and what each of them refuses."""
+"""Published directories: what publishers write, what is restored, and what each of them refuses."""
 
 from __future__ import annotations
 

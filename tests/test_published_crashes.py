@@ -1,4 +1,4 @@
-"""Publishing that ends in the middle: killed processes, full disks, bad disks, interrupts."""
+"""Publishing that is interrupted: killed processes, full disks, faulty disks, interrupts."""
 
 from __future__ import annotations
 

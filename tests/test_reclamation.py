@@ -1,7 +1,7 @@
-"""What the tries and the slots hold on to, and for how long: nothing that nobody can reach, and no longer than needed.
+"""What the tries and the slots keep alive, and how long: nothing unreachable, and nothing longer than needed.
 
-References are dropped by counting alone: the collector is off in these tests but where cycles are the subject. On
-free-threaded interpreters `drain` ends the wait for readers that might still be there.
+References are dropped by counting alone: the collector is off in these tests, except where cycles are the subject. On
+free-threaded interpreters, `drain` ends the wait for readers that might still exist.
 """
 
 from __future__ import annotations

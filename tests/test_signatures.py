@@ -1,4 +1,4 @@
-"""What `inspect.signature` and `help` say of the public names: on both twins what the source says, and what the stubs say."""
+"""`inspect.signature` and `help` of the public names agree with the source and the stubs, on both twins."""
 
 from __future__ import annotations
 

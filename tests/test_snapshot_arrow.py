@@ -1,4 +1,4 @@
-"""The exported columns: what each of them says of a subscription, and what cannot be exported."""
+"""The exported columns: what each says about a subscription, and what cannot be exported."""
 
 from __future__ import annotations
 

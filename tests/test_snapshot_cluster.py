@@ -1,4 +1,4 @@
-"""Spark as it is deployed: several executors, of which one is lost, and Spark Connect.
+"""Spark as it is deployed: several executors, one of which is lost, and Spark Connect.
 
 Each session takes a minute and some gigabytes, so `make stress` runs these, and `make test` does not.
 """

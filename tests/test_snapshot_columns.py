@@ -1,4 +1,4 @@
-"""Columns and back: any trie becomes columns that say what it holds, and a trie again, in both twins."""
+"""Columns and back: any trie becomes columns that describe it, and these become an equal trie, in both twins."""
 
 from __future__ import annotations
 

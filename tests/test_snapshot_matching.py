@@ -1,4 +1,4 @@
-"""Messages matched by Spark: the same answers as the trie's own, whatever the messages look like."""
+"""Messages matched by Spark: the same answers as the trie's, for all kinds of messages."""
 
 from __future__ import annotations
 

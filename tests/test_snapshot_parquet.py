@@ -1,4 +1,4 @@
-"""Subscription sets as Parquet files: what comes back from them, and what they refuse."""
+"""Subscription sets as Parquet files: what is loaded from them, and what they refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two plans of matching: each is held to the dialect, and both to one answer."""
+"""The two plans of matching: each agrees with the dialect, and both give the same answer."""
 
 from __future__ import annotations
 

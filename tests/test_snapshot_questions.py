@@ -1,4 +1,4 @@
-"""Questions about a set, and what is said where Spark cannot answer."""
+"""Questions about a set, and the errors if Spark cannot answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams: messages matched with what is published, and what is published as a stream of changes."""
+"""Streams: messages matched with a published set, and a published set as a stream of changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker, property by property: what counts as an order, what it may skip, when it must not answer."""
+"""The checker, property by property: which orders it accepts, what it may skip, and when it must not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m stress`: what it prints, what it writes, and its exit status."""
+"""`python -m stress`: what it prints and writes, and its exit status."""
 
 from __future__ import annotations
 

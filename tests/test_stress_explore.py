@@ -1,4 +1,4 @@
-"""The explorer: its schedules are all there and come again, it sees what it should, and finds the tries in order."""
+"""The explorer: its schedules are complete and repeatable, it sees what it should, and the tries pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of one's own under every schedule: right ones are explored to the end, wrong ones are refuted and explained."""
+"""Users' own objects under every schedule: right ones are explored to the end, wrong ones are refuted and explained."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The reduction and the bounded search lose nothing that could be seen: held against every schedule, for random programs
-of locks, events, semaphores, references, plain attributes and containers, and loops that wait.
-"""
+"""The reduction and the bounded search lose nothing that could be seen. They are compared with every schedule, for
+random programs of locks, events, semaphores, references, plain attributes and containers, and loops that wait."""
 
 from __future__ import annotations
 

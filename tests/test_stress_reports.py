@@ -1,4 +1,4 @@
-"""Reports: each kind of fault is named by what it is, in words and on a page that a person can use."""
+"""Reports: each kind of fault is named correctly, in words and on a page that people can use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Campaigns, on structures as users write them: the broken ones are refuted and explained, the right ones are not
-accused.
-"""
+"""Campaigns on structures as users write them: broken ones are refuted and explained, right ones are not accused."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Verdicts that cannot lie: whatever becomes of a run, it ends with exit status 0, 1 or 2, and the right one.
+"""Verdicts that cannot lie: however a run ends, its exit status is 0, 1 or 2, and the right one.
 
-Every case here once ended with another: with success, or with a traceback.
+Every case here once ended with another status: with success, or with a traceback.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The match cache: nobody can tell that there is one, but for the time that matches take and what stays alive."""
+"""The match cache: it changes no answer, only the time that matches take, and what stays alive."""
 
 from __future__ import annotations
 

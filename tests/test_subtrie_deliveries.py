@@ -1,4 +1,4 @@
-"""Deliveries: who gets a message, with which options, by which filter, for which group."""
+"""Deliveries: the subscribers that get a message, with their options, filters and groups."""
 
 from __future__ import annotations
 

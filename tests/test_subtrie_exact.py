@@ -1,6 +1,6 @@
-"""Tries that keep filters without a wildcard by their whole text: `SubscriptionTrie(exact=True)`.
+"""Tries that store filters without a wildcard by their whole text: `SubscriptionTrie(exact=True)`.
 
-That every question gets the same answers as from any other trie, the tests of the questions show, which run on both.
+The tests of the questions run on these tries, too, and show that the answers are the same.
 """
 
 from __future__ import annotations

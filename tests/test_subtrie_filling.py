@@ -1,4 +1,4 @@
-"""Many subscriptions into an empty trie: it ends as one by one would have left it, all at one instant."""
+"""Many subscriptions into an empty trie: the result is the same as one by one, and appears at one instant."""
 
 from __future__ import annotations
 

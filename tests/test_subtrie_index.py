@@ -1,6 +1,6 @@
-"""The reverse index of a SubscriptionTrie: it names a subscriber's filters, all of them, whatever else goes on.
+"""The reverse index of a SubscriptionTrie: it names all filters of a subscriber, whatever happens at the same time.
 
-One thread against a dict; two operations under every schedule; real threads; and what the index promises for time.
+One thread against a dict; two operations under every schedule; real threads; and the index's promises about time.
 """
 
 from __future__ import annotations

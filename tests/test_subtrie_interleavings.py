@@ -1,8 +1,8 @@
 """Every pair of subscription operations, on every start that matters, with a thread switch at every access.
 
 The first operation is held before its k-th access of a slot, for every k that can make a difference; another thread
-runs one operation to the end; then the first goes on. See subtrie_support.py for what is asked of the outcome. The
-last section puts faults into the source, one at a time: each must be noticed by the same means.
+runs one operation to its end; then the first continues. subtrie_support.py describes the allowed outcomes. The last
+section puts faults into the source, one at a time. Each must be noticed in the same manner.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a SubscriptionTrie keeps alive, and how it goes.
+"""What a SubscriptionTrie keeps alive, and how it is released.
 
-A subscriber who is nowhere subscribed any more, a dropped trie and a dropped snapshot are released by reference counting
-alone, once `drain` has released what readers might still have looked at. Cycles through a trie are collected. A very
-deep trie goes without deep recursion.
+A subscriber without subscriptions, a dropped trie and a dropped snapshot are released by reference counting alone, once
+`drain` has released what readers might still have used. Cycles through a trie are collected. Dropping a very deep trie
+needs no deep recursion.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any sequence of operations, on a trie, its snapshots and its forks, against a dict and the dialect's own rules.
 
-Then what such sequences seldom reach: words of every width and length, topics around the sizes at which the compiled
-matcher changes its method, hostile filters, crowds.
+The other tests cover what such sequences rarely reach: words of every width and length, topics around the sizes at
+which the compiled matcher changes its method, hostile filters, many subscribers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a SubscriptionTrie answers beyond `match`: filters against filters, exact matches first, merged entries, literal
-filters; and many subscriptions at once.
+"""The answers of a SubscriptionTrie beyond `match`: filters against filters, exact matches first, merged entries,
+literal filters; and many subscriptions at once.
 
-The specification is each time a line over all subscriptions, with the dialect's own rules.
+Each specification is one line over all subscriptions, with the dialect's own rules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Bad input to a SubscriptionTrie: the error names the offence and its place, and nothing has changed.
+"""Bad input to a SubscriptionTrie: the error names the fault and its place, and nothing has changed.
 
-Texts as docs/topics.md lists them. Subscribers whose own methods raise, block or come back to the trie, and what counts
-as the same subscriber.
+Texts as docs/topics.md lists them. Subscribers whose own methods raise, block or call the trie. And when two
+subscriptions are the same.
 """
 
 from __future__ import annotations

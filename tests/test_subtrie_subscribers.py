@@ -1,7 +1,7 @@
-"""The persistent set of one filter's subscribers: every version is a set, and stays what it was.
+"""The persistent set of one filter's subscribers: every version is a set, and never changes.
 
-Hashes are chosen: many share their lowest bits, some all 64, so that sets of a few dozen are deep and have lists of
-entries at the bottom.
+Hashes are chosen: many share their lowest bits, some all 64, so sets of a few dozen are deep and have lists of entries
+at the bottom.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many threads on one SubscriptionTrie: no acknowledged write is lost, and every snapshot is of one instant.
 
-Each is short here and longer under the marker `slow`. Seeds make the threads' choices, not their timing.
+Each test is short here, and longer under the marker `slow`. Seeds determine the threads' choices, but not their timing.
 """
 
 from __future__ import annotations

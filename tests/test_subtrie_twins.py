@@ -1,6 +1,6 @@
-"""Matching in C against the text that it mirrors: the same subscriptions and topics, the same answers and refusals.
+"""Matching in C against its interpreted twin: the same subscriptions and topics, the same answers and refusals.
 
-The two share no hash: words fall into different branches, so a mistake of one would have to be made twice.
+The two share no hash: words fall into different branches, so a mistake would have to be made twice.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Weakly held subscribers: `SubscriptionTrie(weak=True)`.
 
-A subscriber that nobody else holds is gone from every filter, at whatever moment that comes about: in the middle of
-another operation, in other threads, in a collection. Nobody is ever shown a dead one or a reference, and nothing but
-the dead one's subscriptions goes.
+A subscriber that nothing else holds is removed from every filter, whenever it dies: in the middle of another operation,
+in other threads, in a collection. No answer ever contains a dead subscriber or a reference, and only the dead
+subscriber's subscriptions are removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a type checker makes of the package: `make lint` checks the types asserted here, and they are what there is."""
+"""What a type checker finds in the package: `make lint` checks the types asserted here, the tests at run time."""
 
 from __future__ import annotations
 

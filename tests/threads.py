@@ -1,4 +1,4 @@
-"""Threads for tests: started together, joined within a time limit, their exceptions raised where the test sees them."""
+"""Threads for tests: started together, joined within a time limit, with their exceptions raised in the test."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Scala's TrieMap, the reference implementation of the Ctrie, driven from Python.
 
-Its library comes with pyspark, among the jars of Spark; py4j runs it in a JVM of its own. Nothing is compiled: the
-calls go through Java's ConcurrentMap view of the TrieMap, so that each is one message.
+The library comes with pyspark, among the jars of Spark; py4j runs it in a JVM of its own. Nothing is compiled: the
+calls go through Java's ConcurrentMap view of the TrieMap, so each call is one message.
 """
 
 from __future__ import annotations

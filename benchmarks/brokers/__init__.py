@@ -1,8 +1,8 @@
-"""Real brokers, started on loopback for the length of a test or a benchmark, as far as they are installed.
+"""Real brokers, started on loopback for the length of a test or a benchmark, if they are installed.
 
-A `Broker` says which dialect it speaks and runs a server of its own. A `Session` with it subscribes by filters and says
-to whom each message was delivered: what the broker answers where our matchers answer `match`. Servers listen on
-127.0.0.1 only, at a port that was free, and keep their files in a temporary folder.
+A `Broker` has a dialect and runs a server of its own. A `Session` with it subscribes by filters, and tells which
+subscribers got each message: the broker's answer, where our matchers answer `match`. Servers listen only on 127.0.0.1,
+at a free port, and keep their files in a temporary folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which brokers there are to ask."""
+"""The brokers that are installed."""
 
 from __future__ import annotations
 

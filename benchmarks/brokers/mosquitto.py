@@ -1,8 +1,8 @@
-"""Mosquitto: a client of MQTT 3.1.1 at quality of service 0, just what a session needs.
+"""Mosquitto: a client of MQTT 3.1.1 at quality of service 0, with just what a session needs.
 
-A subscriber is a client with a connection of its own. Mosquitto works off in one thread what it gets: when the
-publisher has its PING answered, every message has been queued for its receivers, and when a receiver has its own PING
-answered after that, it has received all of them.
+A subscriber is a client with a connection of its own. Mosquitto handles its input in one thread. So when the
+publisher's PING is answered, every message has been queued for its receivers. When a receiver's own PING is answered
+after that, it has received all of them.
 """
 
 from __future__ import annotations

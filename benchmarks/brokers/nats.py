@@ -1,7 +1,7 @@
-"""NATS: a client of its text protocol, just what a session needs.
+"""NATS: a client of its text protocol, with just what a session needs.
 
-Each subscription has a number, and each delivery names it. The server handles the lines of a connection in order, so
-all deliveries of what was published are there when a PING has been answered.
+Each subscription has a number, and each delivery names it. The server handles the lines of a connection in order. So
+when a PING has been answered, all deliveries of earlier messages have arrived.
 """
 
 from __future__ import annotations

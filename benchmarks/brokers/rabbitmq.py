@@ -1,7 +1,7 @@
 """RabbitMQ: a topic exchange, and a queue for each subscriber, through pika.
 
-What a channel publishes reaches a queue in order, so a queue's deliveries are complete when the marker has come that is
-put into each queue at the end.
+Messages that a channel publishes reach a queue in order. At the end a marker is put into each queue, so a queue's
+deliveries are complete when its marker has come.
 """
 
 from __future__ import annotations

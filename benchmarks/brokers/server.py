@@ -1,4 +1,4 @@
-"""Running a server as a child process: on a free port of loopback, ready when it says so, gone when the block ends."""
+"""Runs a server as a child process, on a free port of loopback: ready when it says so, stopped when the block ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scala's TrieMap, the best known Ctrie, in a JVM loop of its own: its jar comes with pyspark."""
+"""Scala's TrieMap, the best known Ctrie, in a JVM loop of its own. Its jar comes with pyspark."""
 
 from __future__ import annotations
 

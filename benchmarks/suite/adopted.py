@@ -1,4 +1,4 @@
-"""An adopted broker: messages through amqtt as it comes, and with the trie in place of its table."""
+"""An adopted broker: messages through amqtt, unchanged and with the trie instead of its table."""
 
 from __future__ import annotations
 

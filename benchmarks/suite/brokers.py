@@ -1,4 +1,4 @@
-"""Brokers: what a message costs from publisher to subscribers through a real broker, beside the answer alone."""
+"""Brokers: the cost of a message from publisher to subscribers through a real broker, beside that of a match alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets as columns: rows a second of each way out of a trie and in again, memory meanwhile, and who else goes on."""
+"""Sets as columns: rows per second out of a trie and back by each method, the memory, and the slowdown of others."""
 
 from __future__ import annotations
 

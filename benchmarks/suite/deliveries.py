@@ -1,4 +1,4 @@
-"""Deliveries: what a broker pays for options, filters and each client once, beside the names alone; and batches."""
+"""Deliveries: the cost of options, of filters and of each client once, beside the names alone; and of batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Growth: what a match costs as filters, words of a level and subscribers of a filter grow more."""
+"""Growth: the cost of a match as the number of filters, of words at a level, or of subscribers of a filter grows."""
 
 from __future__ import annotations
 

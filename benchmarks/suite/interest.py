@@ -1,4 +1,4 @@
-"""Interest: what it costs to learn whether anybody wants a topic, without learning who (S5 of the founding papers)."""
+"""Interest: the cost of learning whether any subscriber wants a topic, but not which (S5 of the founding papers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literal: what an exact match costs, with and without wildcards beside it (S13 of the founding papers)."""
+"""Literal: the cost of an exact match, with and without wildcard filters beside it (S13 of the founding papers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many at once: keys and members looked up, and maps, sets and tries filled, beside one by one."""
+"""Many at once: keys and members looked up, and maps, sets and tries filled, compared with one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Ctrie as a map that several threads use at once, against other ways of sharing one."""
+"""The Ctrie as a map that several threads use at once, against other ways to share a map."""
 
 from __future__ import annotations
 

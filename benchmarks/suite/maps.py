@@ -1,4 +1,4 @@
-"""The Ctrie as a map, against `dict` and against other ways of sharing a map between threads."""
+"""The Ctrie as a map, against `dict` and other ways to share a map between threads."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Memory: what a subscription takes, whether it comes back, and what the garbage collector has to do with
-it."""
+"""Memory: how much a subscription takes, whether it is given back, and the garbage collector's part."""
 
 from __future__ import annotations
 

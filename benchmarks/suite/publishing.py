@@ -1,4 +1,4 @@
-"""Published directories: what a version of 100 changes costs, and when a follower in another process has it."""
+"""Published directories: the cost of a version with 100 changes, and the delay until a follower has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages matched by Spark on two cores: both plans, and a worker's set brought up to date."""
+"""Messages matched by Spark on two cores: both plans, and the update of a worker's set."""
 
 from __future__ import annotations
 

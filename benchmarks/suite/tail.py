@@ -1,8 +1,8 @@
-"""Tail: how long single matches take while others subscribe in a burst.
+"""Tail: how long single matches take while another thread subscribes in bursts.
 
-On the clock that is the match, and whatever keeps its thread waiting meanwhile: the operating system, which gives the
-processor to somebody else, and collections, for which all threads stop. So the same is measured without collections,
-and with a match that does nothing, whose longest is what the machine and the interpreter take.
+The time includes whatever keeps the thread waiting: the operating system, which gives the processor to another program,
+and collections, which stop all threads. So the same is also measured without collections, and with a match that does
+nothing, which shows the longest delay due to the machine and the interpreter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Throughput: what a match costs on one thread, beside the cheapest thing that Python can do with a topic."""
+"""Throughput: the cost of a match on one thread, beside the cheapest operation that Python can do with a topic."""
 
 from __future__ import annotations
 

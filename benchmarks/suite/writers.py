@@ -1,5 +1,4 @@
-"""Writers: how fast one thread matches while nobody writes, and while another one changes subscriptions without a
-pause."""
+"""Writers: how fast one thread matches while no thread writes, and while another writes without a pause."""
 
 from __future__ import annotations
 
