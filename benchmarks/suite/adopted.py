@@ -56,10 +56,10 @@ BENCHMARKS = [
         plot="growth",
         repeats=9,
         note=(
-            "From the first message published to the last one received, at quality of service 0, by a client in another"
-            " process; nearly every message reaches one subscriber. Both brokers run at the same time and are asked in"
-            " turn; both have amqtt's plugin for anonymous logins and no other. Whom each message reached is checked"
-            " against the trie's answers first. The broker is examples/amqtt_on_a_trie.py."
+            "Time from the first message published to the last one received, at quality of service 0, by a client in"
+            " another process. Nearly every message reaches one subscriber. Both brokers run at the same time and are"
+            " measured in turn; both have only amqtt's plugin for anonymous logins. The receivers of each message are"
+            " checked against the trie's answers first. The broker is examples/amqtt_on_a_trie.py."
         ),
     )
 ]

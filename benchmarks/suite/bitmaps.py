@@ -92,6 +92,6 @@ BENCHMARKS = [
         x_label="topics",
         repeats=3,
         warm_ups=0,
-        note="The filters' own strings included. What an inverted bitmap takes is for the topics, not for the filters.",
+        note="Including the filters' own strings. An inverted bitmap takes memory for the topics, not for the filters.",
     ),
 ]

@@ -56,9 +56,9 @@ BENCHMARKS = [
         unit="us",
         repeats=5,
         note=(
-            "A broker's figure is that of publishing, routing, sending and receiving with one Python client: it says"
-            " what a way through a broker costs, not how fast one matches. Each one's deliveries are checked against"
-            " the trie's answers first."
+            "A broker's figure includes publishing, routing, sending and receiving with one Python client: it is the"
+            " cost of a message through a broker, not of a match. The deliveries of each broker are checked against the"
+            " trie's answers first."
         ),
     )
 ]

@@ -170,7 +170,7 @@ BENCHMARKS = [
         groups=_ways,
         repeats=3,
         x_label="subscriptions",
-        note="Five words a filter, in no order; 5,000 subscribers, one option. A scan sums a hash of all columns.",
+        note="Filters of five words in random order; 5,000 subscribers, one option. A scan sums a hash of all columns.",
     ),
     Benchmark(
         name="columns-memory",
@@ -181,7 +181,7 @@ BENCHMARKS = [
         repeats=1,
         warm_ups=0,
         x_label="subscriptions",
-        note="The highest of what is seen every 5 ms, less what there was before.",
+        note="The largest size, read every 5 ms, minus the size before.",
     ),
     Benchmark(
         name="columns-meanwhile",
@@ -191,6 +191,6 @@ BENCHMARKS = [
         baseline="while: no export",
         repeats=5,
         x_label="threads",
-        note="The export is a third thread. With the GIL all three take turns.",
+        note="The export runs in a third thread. With the GIL all three take turns.",
     ),
 ]

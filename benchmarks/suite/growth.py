@@ -81,11 +81,11 @@ BENCHMARKS = [
         x_label="filters, words or subscribers",
         plot="growth",
         note=(
-            "Filters of five words, 100 different ones a level, every 10th with a wildcard. 20,000 topics in no order;"
-            " but 200 again and again for the inverted bitmap, which has to know them, and 20 for the naive one."
-            " One probe of a dict, which finds literal filters only, says how much of the growth is that of memory;"
-            " the latency workload, one topic again and again among filters of long random words, says how much is that"
-            " of the trie."
+            "Filters of five words, 100 different words at each level, every 10th filter with a wildcard. 20,000 topics"
+            " in random order, but the same 200 for the inverted bitmap, which has to know them, and the same 20 for"
+            " the naive matcher. One probe of a dict, which finds only literal filters, shows how much of the growth is"
+            " due to memory. The latency workload, one topic again and again among filters of long random words, shows"
+            " how much is due to the trie."
         ),
     )
 ]

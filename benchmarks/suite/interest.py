@@ -34,6 +34,6 @@ BENCHMARKS = [
         groups=_groups,
         baseline=f"{TRIE.name}: somebody does",
         repeats=5,
-        note="The filters of the throughput workload, but for those whose last word is wild.",
+        note="The filters of the throughput workload, without those whose last word is a wildcard.",
     )
 ]

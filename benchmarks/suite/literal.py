@@ -48,6 +48,6 @@ BENCHMARKS = [
         operation="match",
         groups=_groups,
         baseline=PROBE,
-        note=f"Filters of five words, 100 different ones a level. The same {TOPICS} topics again and again for all.",
+        note=f"Filters of five words, 100 different words at each level. All match the same {TOPICS} topics.",
     )
 ]

@@ -12,7 +12,7 @@ from benchmarks.model import Benchmark, Contender, Group, check
 from benchmarks.threads import THREADS, Work, timed_in_threads
 
 _NOTE = (
-    "Read by map[key]. On free-threaded Python 3.13, dict.get takes a hundred times as long as dict[key] where another"
+    "Read by map[key]. On free-threaded Python 3.13, dict.get takes a hundred times as long as dict[key] if another"
     " thread made the keys: it locks the dict twice."
 )
 _KINDS = {"get": "get only", "mixed": "get and set in turn"}

@@ -102,7 +102,7 @@ BENCHMARKS = [
         unit="bytes",
         repeats=3,
         warm_ups=0,
-        note="Filters of five words, 100 different ones a level, each with an int as its subscriber.",
+        note="Filters of five words, 100 different words at each level, each filter with an int as its subscriber.",
     ),
     Benchmark(
         name="refill",

@@ -109,7 +109,7 @@ BENCHMARKS = [
         unit="us",
         x_label="subscriptions",
         plot="growth",
-        note=f"To publish includes the flush to the disk; the follower is another process, which polls every "
-        f"{POLL_EVERY * 1000:.0f} ms, and the time is that from when publish has returned.",
+        note=f"Publishing includes the flush to the disk. The follower is another process, which polls every "
+        f"{POLL_EVERY * 1000:.0f} ms; its time starts when publish has returned.",
     )
 ]

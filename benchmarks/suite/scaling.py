@@ -66,8 +66,8 @@ BENCHMARKS = [
         x_label="threads",
         plot="scaling",
         note=(
-            "Each thread makes its own topics and its own bound method and waits at a barrier, then the clock"
-            " starts. The time is from the first thread's start to the last one's end."
+            "Each thread makes its own topics and its own bound method, and waits at a barrier before the clock starts."
+            " The time is from the first thread's start to the last one's end."
         ),
     )
 ]

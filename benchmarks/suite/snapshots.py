@@ -104,7 +104,7 @@ BENCHMARKS = [
         groups=_calls,
         x_label="filters or keys",
         plot="growth",
-        note="Each call comes after a write; the write is not on the clock.",
+        note="Each call comes after a write, which is not timed.",
     ),
     Benchmark(
         name="after-snapshot",

@@ -184,7 +184,7 @@ BENCHMARKS = [
         repeats=3,
         x_label="subscriptions",
         note="Warm: the workers have the set. Each answer has as many matches as `entries` names. Rows without "
-        "matching are the floor of the trie: Python workers give back as many rows, the same ones again and again.",
+        "matching are a lower bound for the trie: Python workers return as many rows, always the same ones.",
     ),
     Benchmark(
         name="spark-match-large",
@@ -193,7 +193,7 @@ BENCHMARKS = [
         groups=_large,
         repeats=2,
         x_label="subscriptions",
-        note="As spark-match. The denser set has more matches a message, too: 28 instead of 3.",
+        note="Like spark-match. The denser set also has more matches per message: 28 instead of 3.",
     ),
     Benchmark(
         name="worker-update",

@@ -101,7 +101,7 @@ BENCHMARKS = [
         groups=_groups,
         unit="us",
         repeats=5,
-        note="On the clock a match may have to wait: for a processor, for a collection, with a GIL for its turn "
-        "(the interpreter's switch interval is 5 ms). `no match at all` shows how long that takes by itself.",
+        note="The time includes waiting: for a processor, for a collection, and with a GIL for a turn (the "
+        "interpreter's switch interval is 5 ms). `no match at all` shows the waiting alone.",
     )
 ]

@@ -108,8 +108,8 @@ BENCHMARKS = [
         baseline=series(TRIE, BESIDE),
         repeats=5,
         note=(
-            "The throughput workload: 1,000 filters, about 3 matches a message. The writer does not pause, so both"
-            " threads do what the matcher lets them, for the same time. With a GIL they take turns of 5 ms."
+            "The throughput workload: 1,000 filters, about 3 matches per message. The writer does not pause, so both"
+            " threads do as much as the matcher allows, for the same time. With a GIL they take turns of 5 ms."
         ),
     )
 ]
