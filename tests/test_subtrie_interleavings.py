@@ -233,8 +233,8 @@ FAULTS = [
         Fault(
             "branches are joined over the subscribers between them",
             BRANCH,
-            "        if is_wanted(self):  # somebody",
-            "        if False:  # somebody",
+            "        if is_wanted(self):  # there is a subscriber",
+            "        if False:  # there is a subscriber",
         ),
         "left with a last tomb",
     ),
