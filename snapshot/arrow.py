@@ -22,7 +22,7 @@ def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
     :returns: a table with the columns of `snapshot.columns`, one row for each subscription, in no particular order
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: two subscribers have the same key
 
@@ -50,7 +50,7 @@ def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordB
     :param key: as for `to_arrow`
     :returns: a reader of the batches of `to_arrow`
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is no subscription trie
+    :raises TypeError: ``source`` is not a subscription trie
 
     The call is O(1). It is the linearization point: the rows are those of its instant, whenever they are read. The
     reader raises the errors of `to_arrow` for a subscriber or an option. It takes memory for one batch of 65,536 rows
@@ -88,7 +88,7 @@ def diff_to_arrow(newer: SubscriptionTrie, older: SubscriptionTrie, *, key: Key 
     :param key: as for `to_arrow`
     :returns: the columns of `to_arrow`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: one of the two is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: the two have different dialects, or two subscribers have the same key
 

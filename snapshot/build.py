@@ -86,7 +86,9 @@ def _reader(data: Any) -> Any:
         return data
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
-    raise TypeError(f"an Arrow table, reader of record batches, or stream is wanted, not {type(data).__name__}")
+    raise TypeError(
+        f"the data must be an Arrow table, a reader of record batches or a stream, not {type(data).__name__}"
+    )
 
 
 def _named_in(batch: pa.RecordBatch) -> Dialect:
@@ -95,7 +97,7 @@ def _named_in(batch: pa.RecordBatch) -> Dialect:
         raise ValueError("no column names the dialect: give dialect=, such as dialect=AMQP")
     name = batch.column("dialect")[0].as_py()
     if name not in KNOWN:
-        raise ValueError(f"row 0: {name!r} is none of the dialects {', '.join(KNOWN)}: give dialect=")
+        raise ValueError(f"row 0: {name!r} is not one of the dialects {', '.join(KNOWN)}: give dialect=")
     return KNOWN[name]
 
 

@@ -30,7 +30,7 @@ def cut_of(source: SubscriptionTrie) -> Cut:
 def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, SubscriptionTrie]:
     """Freeze two tries that are to be compared.
 
-    :raises TypeError: one of them is no subscription trie
+    :raises TypeError: one of them is not a subscription trie
     :raises ValueError: they have different dialects
     """
     base, cut = frozen(older), cut_of(newer)
@@ -44,8 +44,8 @@ def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, Subs
 def frozen(source: SubscriptionTrie) -> SubscriptionTrie:
     """Return a snapshot of ``source``, or ``source`` if it is one. O(1); writers do not wait.
 
-    :raises TypeError: ``source`` is no subscription trie
+    :raises TypeError: ``source`` is not a subscription trie
     """
     if not isinstance(source, SubscriptionTrie):
-        raise TypeError(f"a SubscriptionTrie or a snapshot of one is wanted, not {type(source).__name__}")
+        raise TypeError(f"the source must be a SubscriptionTrie or a snapshot of one, not {type(source).__name__}")
     return source.snapshot()

@@ -55,7 +55,7 @@ def require_session(spark: Any) -> None:
     """
     if not hasattr(spark, "createDataFrame"):
         raise TypeError(
-            f"a SparkSession is wanted, not {type(spark).__name__}; SparkSession.builder.getOrCreate() makes one"
+            f"spark must be a SparkSession, not {type(spark).__name__}; SparkSession.builder.getOrCreate() makes one"
         )
     if spark.is_stopped if is_remote(spark) else spark.sparkContext._jsc is None:
         raise RuntimeError("the Spark session was stopped; SparkSession.builder.getOrCreate() makes a new one")

@@ -169,4 +169,4 @@ class _Values:
                 f"{self._first!r}, {held!r}{self._cure}"
             )
         if not is_string and not rebuilds(value):
-            raise TypeError(f"{self._name} could not be rebuilt, since JSON has no equal of it: {held!r}{self._cure}")
+            raise TypeError(f"{self._name} could not be rebuilt, since JSON cannot express it: {held!r}{self._cure}")

@@ -40,7 +40,7 @@ def write(source: SubscriptionTrie, path: Path, *, key: Key | None = None) -> No
     :raises ImportError: pyarrow is not installed
     :raises IsADirectoryError: the path is a folder
     :raises OSError: the file cannot be written
-    :raises TypeError: ``source`` is no subscription trie, or a subscriber or an option could not be rebuilt from
+    :raises TypeError: ``source`` is not a subscription trie, or a subscriber or an option could not be rebuilt from
         its text
     :raises ValueError: two subscribers have the same key, or neither pyarrow nor fsspec knows the file system
 

@@ -53,7 +53,7 @@ def _predicate(frame: DataFrame, criterion: Any) -> Column:
             column = _Field(frame, criterion.name)
             found = make(column, criterion)
             return extra("pyspark.sql.functions").coalesce(found, extra("pyspark.sql.functions").lit(False))  # type: ignore[no-any-return]
-    raise TypeError(f"a criterion of subtrie.fields that Spark can evaluate is wanted, not {criterion!r}")
+    raise TypeError(f"a criterion must be one of subtrie.fields that Spark can evaluate, not {criterion!r}")
 
 
 class _Field:

@@ -80,7 +80,7 @@ def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) 
         return _PublishedSet(directory, directory.version_at(at))
     if not isinstance(source, SubscriptionTrie):
         raise TypeError(
-            "a SubscriptionTrie or a snapshot of one is wanted, or the path of a published directory, "
+            "the source must be a SubscriptionTrie, a snapshot of one, or the path of a published directory, "
             f"not {type(source).__name__}"
         )
     if at is not None:

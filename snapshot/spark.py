@@ -25,7 +25,7 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
     :returns: a data frame with the columns of `snapshot.columns`, one row for each subscription
     :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: two subscribers have the same key
 
@@ -48,7 +48,7 @@ def diff_to_spark(
     :param key: as for `to_spark`
     :returns: the columns of `to_spark`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
     :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: one of the two is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: the two have different dialects, or two subscribers have the same key
 

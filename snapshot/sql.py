@@ -27,7 +27,7 @@ def register(spark: SparkSession) -> None:
 
     :param spark: the session
     :raises ImportError: pyspark is not installed
-    :raises TypeError: ``spark`` is no session
+    :raises TypeError: ``spark`` is not a session
     :raises RuntimeError: the session was stopped
     """
     extra("pyspark.sql")

@@ -145,7 +145,7 @@ def _read(record: Store, name: str, where: str) -> int:
         fields: dict[str, Any] = json.loads(content)
         number, directory = int(fields["version"]), fields["directory"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{record.locate(name)} is no record of a micro-batch ({error!r}); restore it") from error
+        raise ValueError(f"{record.locate(name)} is not the record of a micro-batch ({error!r}); restore it") from error
     try:
         version = open_directory(where).version_at(number)
     except NotPublishedError as gone:

@@ -263,7 +263,7 @@ class TestSubscribers:
         with snapshot.Publisher(trie, tmp_path) as publisher:
             publisher.publish()
             trie.subscribe("b", object())
-            with pytest.raises(TypeError, match=r"JSON has no equal of it: .* give a key= function"):
+            with pytest.raises(TypeError, match=r"JSON cannot express it: .* give a key= function"):
                 publisher.publish()
             assert len(snapshot.restore(tmp_path)) == 1
         trie.check()
@@ -738,7 +738,7 @@ class TestByItself:
 class TestBadDirectories:
     def test_are_not_there(self, tmp_path: Path) -> None:
         for read in (snapshot.versions, snapshot.restore, snapshot.follow):
-            with pytest.raises(FileNotFoundError, match="no published directory"):
+            with pytest.raises(FileNotFoundError, match="is not a published directory"):
                 read(tmp_path / "nowhere")
         assert not (tmp_path / "nowhere").exists()
 

@@ -326,7 +326,7 @@ class TestFromArrow:
             snapshot.from_arrow(table, AMQP)
         with pytest.raises(ValueError, match="give dialect="):
             snapshot.from_arrow(self.TABLE)
-        with pytest.raises(ValueError, match="row 0: 'NITS' is none of the dialects AMQP, MQTT, NATS"):
+        with pytest.raises(ValueError, match="row 0: 'NITS' is not one of the dialects AMQP, MQTT, NATS"):
             snapshot.from_arrow(self.TABLE.append_column("dialect", pa.array(["NITS"] * 2)))
 
     def test_of_no_rows_needs_a_dialect(self) -> None:
@@ -400,7 +400,7 @@ class TestFromArrow:
     def test_refuses_tables_without_a_column_that_it_needs_and_what_is_no_table(self) -> None:
         with pytest.raises(ValueError, match="there is no column 'subscriber', only"):
             snapshot.from_arrow(self.TABLE.select(["filter"]), AMQP)
-        with pytest.raises(TypeError, match=r"an Arrow table, .* is wanted, not list"):
+        with pytest.raises(TypeError, match=r"the data must be an Arrow table, .* not list"):
             snapshot.from_arrow([("a", "s")], AMQP)
 
     def test_in_no_order_at_all_goes_on_one_by_one(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,7 +179,7 @@ class TestMatchSpark:
 
     def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
         source: Any = {"a": "alice"}
-        with pytest.raises(TypeError, match=r"a SubscriptionTrie or a snapshot of one is wanted, .* not dict"):
+        with pytest.raises(TypeError, match=r"the source must be a SubscriptionTrie, a snapshot of one, .* not dict"):
             snapshot.match_spark(spark.createDataFrame([], "topic string"), source)
 
 

@@ -118,7 +118,7 @@ def test_refuses_what_it_cannot_evaluate(spark: SparkSession, frame: DataFrame) 
     with pytest.raises(TypeError, match=r"column 'x' is of type array<int>, whose values do not compare"):
         field_predicate(arrays, [Equals("x", 1)])
     with pytest.raises(
-        TypeError, match=r"a criterion of subtrie\.fields that Spark can evaluate is wanted, not 'price'"
+        TypeError, match=r"a criterion must be one of subtrie\.fields that Spark can evaluate, not 'price'"
     ):
         field_predicate(frame, ["price"])
     assert arrays.where(field_predicate(arrays, [Present("x")])).count() == 1

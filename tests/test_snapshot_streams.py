@@ -198,7 +198,7 @@ class TestRecord:
         with pytest.raises(ValueError, match="is of another published directory"):
             streaming.recorded(where, record, streaming._Task("q", 1))
         (tmp_path / "record" / "q.2.json").write_text("no")
-        with pytest.raises(ValueError, match="is no record of a micro-batch"):
+        with pytest.raises(ValueError, match="is not the record of a micro-batch"):
             streaming.recorded(where, record, streaming._Task("q", 2))
 
 

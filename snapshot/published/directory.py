@@ -179,7 +179,9 @@ class Directory:
         kept = self.versions()
         if not kept:
             if not self.numbers():
-                return FileNotFoundError(f"{place} is no published directory: nothing was published there, or not yet")
+                return FileNotFoundError(
+                    f"{place} is not a published directory: nothing was published there, or not yet"
+                )
             return NotPublishedError(f"{place}: nothing has been published yet")
         first, last = kept[0], kept[-1]
         return NotPublishedError(

@@ -140,7 +140,7 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
         for batch in extra("pyarrow.parquet").ParquetFile(io.BytesIO(content)).iter_batches(BATCH_ROWS, columns=_USED):
             _apply(trie, batch, metadata)
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
-        raise DamagedError(f"{directory.locate(file)} is no change feed of format {FORMAT}: {error}") from error
+        raise DamagedError(f"{directory.locate(file)} is not a change feed of format {FORMAT}: {error}") from error
 
 
 _USED = ["_change_type", "filter", "subscriber", "options"]

@@ -114,7 +114,7 @@ def from_json(text: bytes, number: int, where: str) -> Version:
         fields = json.loads(text)
         written = fields.pop("format")
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise DamagedError(f"{where} is no manifest of a published version ({error!r}); {_CURE}") from error
+        raise DamagedError(f"{where} is not the manifest of a published version ({error!r}); {_CURE}") from error
     if written != FORMAT:
         raise DamagedError(
             f"{where} is of format {written!r}; this version of the package reads format {FORMAT}: "

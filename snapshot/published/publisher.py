@@ -62,7 +62,7 @@ class Publisher:
     :raises FileNotFoundError: or another OSError: the directory cannot be made or written to
     :raises DamagedError: a manifest is damaged, or has an unknown format
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``trie`` is no subscription trie, or another argument is of the wrong kind
+    :raises TypeError: ``trie`` is not a subscription trie, or another argument is of the wrong kind
     :raises ValueError: the directory has other files, or subscriptions of another dialect
 
     With ``every`` or ``changes``, the first version is published at once, and the last one by `close`. A failure to
@@ -97,11 +97,11 @@ class Publisher:
     ) -> None:
         extra("pyarrow.parquet")
         if not isinstance(trie, SubscriptionTrie):
-            raise TypeError(f"a SubscriptionTrie or a snapshot of one is published, not {type(trie).__name__}")
+            raise TypeError(f"the trie must be a SubscriptionTrie or a snapshot of one, not {type(trie).__name__}")
         if trie.weak:
             raise ValueError(
-                "a trie with weak=True is not published: its subscribers go without a change that could be seen; "
-                "unsubscribe them, in a trie that holds them"
+                "a trie with weak=True is not published: its subscribers can vanish without a change that could be "
+                "published; use a trie that holds its subscribers"
             )
         self._every = None if every is None else seconds_of(every)
         self._changes = None if changes is None else _number("changes", changes)

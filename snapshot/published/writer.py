@@ -142,8 +142,8 @@ class Writer:
         others.update(name for folder in (FULL, CHANGES) for name in self._store.names(folder))
         if others:
             raise ValueError(
-                f"{self._store.place} is no published directory and has other files ({', '.join(sorted(others)[:3])}): "
-                "publish to a new or an empty one"
+                f"{self._store.place} is not a published directory and has other files "
+                f"({', '.join(sorted(others)[:3])}): publish to a new or an empty one"
             )
 
     def _claim_after(self, newest: Version | None) -> Version:
