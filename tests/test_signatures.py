@@ -147,5 +147,5 @@ def test_help_shows_them() -> None:
     shown = pydoc.plain(pydoc.render_doc(subtrie.SubscriptionTrie.subscribe))
 
     assert "subscribe(self, /, filter, subscriber, **options)" in shown
-    assert "    Put `subscriber` on `filter`" in shown
+    assert "    Subscribe `subscriber` to `filter`" in shown
     assert "$self" not in shown
