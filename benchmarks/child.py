@@ -20,7 +20,7 @@ def in_child(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 def resident_bytes() -> int:
-    """Return how much memory this process occupies."""
+    """Return the memory of this process."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024

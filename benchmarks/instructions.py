@@ -96,7 +96,7 @@ def counted(operations: list[str], size: int) -> dict[str, float]:
             stderr=subprocess.DEVNULL,
         )
         totals = [_total(part) for part in sorted(Path(folder).glob("counts.*"), key=lambda part: int(part.suffix[1:]))]
-    # Before the first mark: building. Then a count of work and one of the loop alone, by turns.
+    # Before the first mark: building. Then, alternately, a count of the work and one of the loop alone.
     work, loop = totals[1::2], totals[2::2]
     return {name: (work[i] - loop[i]) / CALLS for i, name in enumerate(operations)}
 
@@ -109,7 +109,7 @@ def _total(part: Path) -> int:
 
 
 def _run_marked(operations: list[str], size: int) -> None:
-    """What callgrind counts, between calls of `os.getppid`."""
+    """The program that callgrind counts, between calls of `os.getppid`."""
     gc.disable()
     prepared = [_prepared(name, size) for name in operations]
     for work, arguments in prepared:

@@ -18,7 +18,7 @@ README = Path("README.md")
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 ROWS = (TRIE, LOCKED, OPTIMISED, INVERTED, NAIVE, PAHO)
 SHARED = {PAHO: PAHO_UNDER_LOCK}
-"""Who stands in for a matcher that is not thread-safe."""
+"""The contender that represents a matcher that is not thread-safe."""
 PICTURES = ("mixed-90-10", "growth")
 OPERATIONS = ("subscribe", "unsubscribe", "lookup")
 FOOTNOTE = """

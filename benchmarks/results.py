@@ -36,7 +36,7 @@ class Run:
 
 
 def finished(benchmark: Benchmark, machine: dict[str, Any], results: list[Result]) -> Run:
-    """Put results together with what explains them."""
+    """Combine results with their explanations."""
     return Run(
         benchmark=benchmark.name,
         title=benchmark.title,

@@ -48,7 +48,7 @@ class Clients:
             self._subscribers[subscriber].subscribe_many(own)
 
     def deliveries(self, topics: Sequence[str], expected: Counter[int]) -> list[list[int]]:
-        """Publish a message under each topic; return whom each has reached, when each has got what it is to get."""
+        """Publish a message under each topic; return the receivers of each, when all messages have arrived."""
         delivered: list[list[int]] = [[] for _ in topics]
         for number, topic in enumerate(topics):
             self._publisher.publish(topic, b"%d" % number)

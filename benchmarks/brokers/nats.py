@@ -68,7 +68,7 @@ class NatsSession:
         self._connection.sendall(b"".join(line + b"\r\n" for line in lines))
 
     def _round_trip(self, receive: Callable[[int, bytes], None] | None = None) -> None:
-        """Return when the server has done all that it was told."""
+        """Return when the server has handled everything that it was sent."""
         self._send(b"PING")
         while (line := self._expect(b"PONG", b"MSG")) != b"PONG":
             *_, number, size = line.split()

@@ -30,7 +30,7 @@ def missing() -> str | None:
 
 
 def run(subscriptions: Sequence[Iterable[Criterion]], messages: Sequence[dict[str, Any]]) -> tuple[float, list[int]]:
-    """Return the seconds for all messages, and how many subscriptions each of them meets."""
+    """Return the seconds for all messages, and how many subscriptions each message matches."""
     with TemporaryDirectory() as folder:
         patterns, events = Path(folder, "patterns"), Path(folder, "events")
         patterns.write_text("\n".join(json.dumps(to_pattern(map(_listed, criteria))) for criteria in subscriptions))
@@ -43,7 +43,7 @@ def run(subscriptions: Sequence[Iterable[Criterion]], messages: Sequence[dict[st
 
 
 def _listed(criterion: Criterion) -> Criterion:
-    """Quamina has no ranges: those of few whole numbers are given as a list of them."""
+    """Quamina has no ranges: a range of few whole numbers is given as a list of them."""
     if isinstance(criterion, Within):
         return OneOf(criterion.name, range(criterion.low, criterion.high + 1))
     return criterion

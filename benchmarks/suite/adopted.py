@@ -15,7 +15,7 @@ from benchmarks.workloads import growing_filters
 from subtrie import MQTT, SubscriptionTrie
 
 MESSAGES = {10: 5_000, 1_000: 2_000, 10_000: 400}
-"""How many messages a repeat publishes, by the number of subscriptions."""
+"""The number of messages in a repeat, by the number of subscriptions."""
 CLIENTS = 20
 NAMES = {AS_IT_COMES: "amqtt", ON_A_TRIE: "amqtt on a trie"}
 

@@ -32,7 +32,7 @@ def _groups(quick: bool) -> Iterator[Group]:
 
 
 def _client(number: int) -> int:
-    """Return which of the clients has the filter of that number."""
+    """Return the client that has the filter with this number."""
     return number % CLIENTS
 
 

@@ -51,7 +51,7 @@ def _ways(quick: bool) -> Iterator[Group]:
 
 
 def _way(work: Callable[[], Any], count: int) -> float:
-    """The time of one way, without that of giving back what it has made."""
+    """The time of one method, without the time to free its result."""
     start = time.perf_counter()
     made = work()
     seconds = time.perf_counter() - start
@@ -81,7 +81,7 @@ def _memory(quick: bool) -> Iterator[Group]:
 
 
 def _growth(count: int) -> list[float]:
-    """How much the process grows at most, in a process that has nothing but the trie."""
+    """The largest growth of a process that has only the trie."""
     trie = _trie(count)
     gc.collect()
     with TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def _growth(count: int) -> list[float]:
 
 
 def _peak(work: Callable[[], object]) -> float:
-    """The highest memory while something is done, over that before; looked at every few milliseconds."""
+    """The largest memory during some work, minus the memory before; read every few milliseconds."""
     before, highest, done = resident_bytes(), [0], threading.Event()
 
     def look() -> None:
@@ -134,7 +134,7 @@ def _meanwhile(quick: bool) -> Iterator[Group]:
 
 
 def _matching(trie: SubscriptionTrie, work: Callable[[], object] | None, seconds: float) -> float:
-    """Seconds for a match, by two threads that match while something is done again and again."""
+    """Seconds for a match, by two threads that match while some work is repeated."""
     topics = [filter for filter in growing_filters(2_000) if "*" not in filter]
     done, stop = [0, 0], threading.Event()
 

@@ -20,7 +20,7 @@ class Someone:
     """A subscriber that can be weakly held."""
 
     def told(self, topic: str) -> None:
-        """What such a one is called by."""
+        """The bound method of such a subscriber."""
 
 
 def _groups(quick: bool) -> Iterator[Group]:

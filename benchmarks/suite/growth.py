@@ -15,7 +15,7 @@ from benchmarks.workloads import LATENCY_FILTER, LATENCY_TOPIC, growing_filters,
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_000, INVERTED: 10_000, NAIVE: 100_000}
-"""How far each one goes: beyond, it takes too much memory or time."""
+"""The largest size for each: with more, it takes too much memory or time."""
 PROBE = "dict.get of the whole topic"
 MATCHES = 20_000
 TOPICS = {NAIVE: 20, INVERTED: 200}
@@ -50,7 +50,7 @@ def _sample(size: int) -> list[int]:
 
 
 def _one_topic(size: int) -> Contender:
-    """Return a match of one topic again and again: what more steps cost, with all that they read in the cache."""
+    """Return a match of one topic again and again: the cost of more steps that read only the processor's cache."""
     trie = filled(TRIE, chain([LATENCY_FILTER], long_filters(size - 1)))
     check(trie.match(LATENCY_TOPIC) == (0,), f"the latency workload at {size:,}")
     return _contender(f"{TRIE.name}: latency workload, one topic", trie.match, [LATENCY_TOPIC] * MATCHES, size)

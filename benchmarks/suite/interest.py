@@ -12,7 +12,7 @@ from benchmarks.workloads import throughput_filters, throughput_topics
 
 
 def _groups(quick: bool) -> Iterator[Group]:
-    # No last word is wild, so nobody wants a topic that ends with a word that no filter has.
+    # No last word is a wildcard, so no filter matches a topic that ends with a word that no filter has.
     filters = [filter for filter in throughput_filters(count=100 if quick else 1_000) if not filter.endswith("*")]
     wanted = throughput_topics(filters, 200 if quick else 2_000)
     unwanted = [f"{topic}x" for topic in wanted]

@@ -19,7 +19,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     count = 200 if quick else 10_000
     filters = list(growing_filters(count))
     literal = [filter for filter in filters if "*" not in filter]
-    # Copies, since a message's topic is never the very string that the filter was.
+    # Copies, since a message's topic is never the same string object as the filter.
     some = [".".join(filter.split(".")) for filter in random.Random(5).sample(literal, min(TOPICS, len(literal)))]
     topics = some * REPETITIONS
     group = [_contender(PROBE, dict.fromkeys(literal).get, topics)]

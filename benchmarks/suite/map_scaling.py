@@ -38,7 +38,7 @@ def _groups(kind: str, quick: bool) -> Iterator[Group]:
 
 
 def _work(map: Any, kind: str, size: int, keys: int, passes: int, thread: int) -> Work:
-    """Each thread uses some of the keys again and again: what is cold at first is so for one thread as for many."""
+    """Each thread uses some of the keys again and again, so cold keys cost the same for one thread as for many."""
     own = shuffled_keys(size, seed=thread, count=keys) * passes
     return partial(_get_each if kind == "get" else _get_and_set, map, own)
 

@@ -19,7 +19,7 @@ from subtrie import SubscriptionTrie
 INSERTS, DELETES, UPDATES = 30, 30, 39  # and one that marks the version
 POLL_EVERY = 0.02
 WHOLE = 10_000
-"""Of a set of this size, what one does without a published directory is measured, too: it is written whole."""
+"""At this size, the alternative to a published directory is measured, too: writing the whole set."""
 
 
 class _Publishing:
@@ -75,7 +75,7 @@ class _Publishing:
 
 
 def _follow(where: str, pipe: Connection) -> None:
-    """Follow in the background; of each version that is asked for, say when it was there. The clock is everybody's."""
+    """Follow in the background; for each version asked for, return when it arrived, by a clock that all share."""
     with snapshot.follow(where, every=POLL_EVERY) as follower:
         pipe.send(len(follower.trie))
         while (asked := pipe.recv()) is not None:

@@ -15,7 +15,7 @@ from benchmarks.workloads import DIGITS, throughput_filters, throughput_topics
 
 
 class Client:
-    """A subscriber as a program has them: an object of a class of its own."""
+    """A subscriber as in a program: an object of a class of its own."""
 
 
 def _groups(quick: bool) -> Iterator[Group]:

@@ -31,7 +31,7 @@ HOT = "w0.w0.w0.w0.w0"
 HOT_MESSAGES = 20
 
 SAMPLE = 10_000
-"""Matches that are given back again and again, to see what the rows alone cost."""
+"""The same matches returned again and again, to show the cost of the rows alone."""
 
 
 def session() -> SparkSession:
@@ -119,7 +119,7 @@ def _group(what: str, trie: SubscriptionTrie, messages: DataFrame, subscriptions
 
 
 def _same_rows(batches: Iterator[pa.RecordBatch], sample: pa.RecordBatch, times: float) -> Iterator[pa.RecordBatch]:
-    """For each row so many, whatever is in it."""
+    """The same number of matches for each row, whatever is in it."""
     owed = 0.0
     for batch in batches:
         owed += len(batch) * times

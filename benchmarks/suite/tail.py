@@ -26,7 +26,7 @@ QUANTILES = {"median": 0.5, "99 %": 0.99, "99.9 %": 0.999, "longest": 1.0}
 
 
 class Idle(SubscriptionTrie):
-    """A trie that is subscribed to as any other, and whose matches do nothing."""
+    """A trie whose matches do nothing; subscribing is as in any other."""
 
     def match(self, topic: str, /) -> tuple[Any, ...]:
         return ()
@@ -73,7 +73,7 @@ def _quantiles(entrant: Entrant, filters: Sequence[str], burst: int, collecting:
 def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> array[float]:
     topics = throughput_topics(filters, 1_000, seed)
     match, clock = matcher.match, time.perf_counter
-    seconds = array("d")  # a list of millions would be looked through by every collection
+    seconds = array("d")  # every collection would visit a list of millions
     together.wait()
     while not (seconds and done.is_set()):
         for topic in topics:
