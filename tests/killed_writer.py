@@ -19,7 +19,7 @@ from snapshot import columns, paths
 from subtrie import SubscriptionTrie
 
 ROWS = 150
-"""More than a batch, of which each has a hundred here."""
+"""More than one batch; a batch has a hundred rows here."""
 
 
 def main(path: str, point: str) -> None:

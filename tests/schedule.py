@@ -43,7 +43,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-LIVELOCK = 100_000  # accesses; no operation of these tests needs a tenth of it without going in circles
+LIVELOCK = 100_000  # accesses; an operation of these tests needs less than a tenth of it, unless it loops
 
 
 # -------------------------------------------------------------------------------------------------- keys on exact paths
@@ -82,11 +82,11 @@ def share(cases: Sequence[T]) -> Sequence[T]:
 
 
 class Livelock(AssertionError):
-    """An operation made so many accesses that it must be going in circles."""
+    """An operation made so many accesses that it must be in an endless loop."""
 
 
 class Suspended(BaseException):
-    """Ends an operation in mid-air, as if its thread never ran again."""
+    """Ends an operation in the middle, as if its thread never ran again."""
 
 
 class Watch:
@@ -161,7 +161,7 @@ class Interference(Watch):
 
 
 class Pause(Watch):
-    """Waits before access number `at` until it may go on."""
+    """Waits before access number `at` until it may continue."""
 
     def __init__(self, at: int) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ class Held(NamedTuple):
     was_held: bool
 
     def release(self) -> Any:
-        """Let it go on to its end, and return its result."""
+        """Let it run to its end, and return its result."""
         self.pause.released.set()
         return finish([self.worker])[0]
 

@@ -27,12 +27,12 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 class Snippet(NamedTuple):
-    """A block of code of a page."""
+    """A block of code in a page."""
 
     kind: str
     text: str
     line: int
-    """Where its code begins, from 0."""
+    """The line where its code begins, from 0."""
     runs: bool
 
 
@@ -64,7 +64,7 @@ def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = Fals
             exec(compile(source, name, "exec"), names)
             continue
         parsed = doctest.DocTestParser().get_doctest(snippet.text, names, path.name, str(path), snippet.line)
-        # A session copies its names; what it defines is for the blocks after it, too.
+        # A session copies its names; later blocks need what it defines.
         parsed.globs = names
         doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(parsed, out=said.append, clear_globs=False)
     assert not said, "\n".join(said)

@@ -25,7 +25,7 @@ from benchmarks.workloads import growing_filters, long_filters, throughput_filte
 from subtrie import AMQP
 from tests.threads import run_together
 
-pytestmark = pytest.mark.once  # the benchmarks run to their ends; figures come from make bench
+pytestmark = pytest.mark.once  # the benchmarks only run to their ends; make bench makes the figures
 
 
 class TestWorkloads:

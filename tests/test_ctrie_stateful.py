@@ -27,7 +27,7 @@ values = st.sampled_from([None, 0, 1, "v"])
 
 
 class Pair(NamedTuple):
-    """A trie and what it must hold."""
+    """A trie and its expected content."""
 
     trie: Any
     model: dict[Key, Any]
@@ -179,7 +179,7 @@ class CtrieMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_of_them_holds_what_it_must(self) -> None:
-        """Each in its turn. By lookups, which leave the generations as they are."""
+        """One after another, by lookups, which do not change the generations."""
         if self.pairs:
             self.steps += 1
             pair = self.pairs[self.steps % len(self.pairs)]

@@ -38,7 +38,7 @@ from subtrie.fields import (
 
 
 class Text(str):
-    """A text of the hash of 0."""
+    """A text with the hash of 0."""
 
     __slots__ = ()
 
@@ -47,14 +47,14 @@ class Text(str):
 
 
 class Number(int):
-    """A number of the hash of 0."""
+    """A number with the hash of 0."""
 
     def __hash__(self) -> int:
         return 0
 
 
 class Bound(str):
-    """A text that is what it says, but is of a type of its own."""
+    """A text with a type of its own."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ def meets(criterion: Criterion, message: dict[str, Any]) -> bool:
 
 
 def told(found: Any) -> list[str]:
-    """What is equal in any order, and whatever the equal objects are."""
+    """The answers in a form that ignores order, and which of several equal objects they contain."""
     return sorted(map(repr, found))
 
 

@@ -76,7 +76,7 @@ def test_a_change_of_a_ctrie(change: str) -> None:
 @free_threaded_frees_what_it_never_set
 @pytest.mark.parametrize("change", ["subscribe", "unsubscribe"])
 def test_a_change_of_a_subscription_trie(change: str) -> None:
-    """Chains are parted and joined, levels made and rolled up, texts packed."""
+    """Chains are split and joined, levels made and rolled up, texts packed."""
     run_failing(f"""
         from subtrie import SubscriptionTrie
 

@@ -290,7 +290,7 @@ class TestSubscribers:
                 publisher.publish()
             assert sorted(tmp_path.rglob("*")) == files
             trie.unsubscribe("a", ("x", 1))
-            publisher.publish()  # what has gone leaves its key to others
+            publisher.publish()  # a removed subscriber leaves its key to others
             assert held_by(snapshot.restore(tmp_path)) == {("b", "1", None): {}}
             trie.subscribe_many([("c", ("x", 2)), ("d", ("y", 2))])
             with pytest.raises(ValueError, match="both have the key '2'"):
@@ -349,7 +349,7 @@ class TestSubscribers:
             trie.unsubscribe("a", 1)
             publisher.publish()
             assert held_by(snapshot.restore(tmp_path, at=2)) == {("a", 1, None): {}}
-            trie.subscribe("a", "text")  # now that there is no other
+            trie.subscribe("a", "text")  # now that there are no others
             publisher.publish()
             assert held_by(snapshot.restore(tmp_path)) == {("a", "text", None): {}}
             trie.subscribe("b", 2)
@@ -386,7 +386,7 @@ class TestOptions:
             trie.subscribe("b", "s", n="1")
             with pytest.raises(TypeError, match="'n' is a string in one subscription and not in another"):
                 publisher.publish()
-            trie.unsubscribe("a", "s")  # what it was before does not matter then
+            trie.unsubscribe("a", "s")  # its earlier type does not matter then
             assert publisher.publish() == 2
             assert snapshot.versions(tmp_path)[-1].kind == "full"
             assert_equal(snapshot.restore(tmp_path), trie)

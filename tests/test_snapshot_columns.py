@@ -28,7 +28,7 @@ WORDS = st.sampled_from(["", "a", "b", "bb", "é", "日本", "😀", "a-b", "a!"
 
 
 def filters(dialect: Dialect) -> st.SearchStrategy[str]:
-    """Filters of a dialect, shared ones too."""
+    """Filters of a dialect, including shared ones."""
     words = WORDS if dialect.empty_words else WORDS.filter(bool)
     words = words.filter(lambda word: not set(word) & set(dialect.forbidden))
     middle = st.lists(words | st.just(dialect.one_word), min_size=1, max_size=4)

@@ -315,7 +315,7 @@ def change(trie: SubscriptionTrie, chance: random.Random) -> None:
 
 
 def feed_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> pa.Table:
-    """What a published directory has of a change, deletes first."""
+    """The rows of a change in a published directory, deletes first."""
     rows: list[dict[str, Any]] = []
     now = {name_of(held): held for held in newer.subscriptions()}
     before = {name_of(held): held for held in older.subscriptions()}

@@ -279,7 +279,7 @@ class TestLoad:
 
 
 class TestDamage:
-    """A damaged file loads as what was written, or not at all."""
+    """A damaged file gives the set that was written, or an error."""
 
     @pytest.mark.parametrize(
         ("rows", "problem"),

@@ -31,7 +31,7 @@ Plans = list[list[list[tuple[str, tuple[Any, ...]]]]]
 
 
 class Locked:
-    """A counter that is right."""
+    """A correct counter."""
 
     def __init__(self) -> None:
         self.lock, self.n = threading.Lock(), 0

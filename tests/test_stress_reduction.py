@@ -21,7 +21,7 @@ from stress.explorer.scenario import Scenario
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
 MOST = 3_000
-"""Schedules of a program that is looked at."""
+"""Schedules of a program under test."""
 
 
 class Anything(stress.Spec):

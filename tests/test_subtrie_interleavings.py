@@ -58,7 +58,7 @@ def mixed_generations(twin: Twin) -> Any:
 
 
 def suspended(on: On, after_change: int, *subscriptions: On) -> Callable[[Twin], Any]:
-    """A thread has been suspended for ever in taking `on` off, after its change number `after_change`."""
+    """A thread has been suspended for ever while removing `on`, after its change number `after_change`."""
 
     def build(twin: Twin) -> Any:
         trie = filled(*subscriptions)(twin)

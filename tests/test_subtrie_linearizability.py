@@ -206,7 +206,7 @@ DEEP_FILTERS = [".".join(words) for words in product("a*", repeat=7)]
 
 
 def deep_trie() -> SubscriptionTrie:
-    """Has all levels of DEEP_FILTERS, and nobody on any of them."""
+    """Has all levels of DEEP_FILTERS, and no subscriber on any of them."""
     trie = SubscriptionTrie()
     for filter in DEEP_FILTERS:
         trie.subscribe(f"{filter}.z", "bystander")

@@ -324,7 +324,7 @@ def test_a_comparison_amid_a_match(crowd: int, breaks: bool) -> None:
 @pytest.mark.parametrize("ask", [ABOUT_A_SUBSCRIBER[name] for name in ("subscribe", "unsubscribe")])
 @pytest.mark.parametrize("moment", ["on_hash", "on_eq"])
 def test_a_subscriber_that_comes_back_to_the_trie(ask: Callable[[SubscriptionTrie, Any], Any], moment: str) -> None:
-    """What it writes is written; then its own operation goes on, having started again if need be."""
+    """Its writes take effect; then its own operation continues, after a restart if needed."""
     trie = SubscriptionTrie()
     trie.subscribe("a.b", 7)
     guests: list[str] = []

@@ -70,7 +70,7 @@ class TrieMap:
         return TrieMap(self._jvm, self._scala.readOnlySnapshot())
 
     def content(self) -> dict[str | None, int]:
-        """All pairs, in one message. Keys hold no spaces, so that the text can be taken apart."""
+        """All pairs, in one message. Keys contain no spaces, so the text can be split."""
         text = self._scala.mkString(",")
         pairs = [pair.split(" -> ") for pair in text.split(",") if pair]
         return {None if key == "null" else key: int(value) for key, value in pairs}
