@@ -4,17 +4,17 @@
 #   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter if there is one
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
-#   make explored the explorer on the compiled modules, built for it apart     (ARGS="--duration 60", REPLAY=token)
+#   make explored the explorer on the compiled modules, in a separate build    (ARGS="--duration 60", REPLAY=token)
 #   make races    the compiled modules under ThreadSanitizer, on TSAN_PYTHON=... (docs/stress.md)
 #   make sanitize the compiled modules under gcc's address and undefined-behaviour sanitizers (docs/stress.md)
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make docs     the manual, into docs/_build
-#   make pictures the manual's pictures of tries, drawn anew from real ones
+#   make pictures the manual's pictures of tries, drawn from real ones
 #   make build    bring the compiled modules up to date with their sources
-#   make clean    remove all that the above have made
+#   make clean    remove everything that the other commands have made
 #
-# PYTHON=... and FREE_THREADED_PYTHON=... name interpreters that are not found by themselves.
+# PYTHON=... and FREE_THREADED_PYTHON=... name interpreters that make does not find by itself.
 
 .DEFAULT_GOAL := help
 ifndef SIDE_BY_SIDE
@@ -29,27 +29,27 @@ SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o 
 # Only pyspark comes as source (it is pure Python): building pyarrow, pandas or numpy would take half an hour and then fail.
 PIP_INSTALL = pip install --disable-pip-version-check --only-binary :all: --no-binary pyspark \
 	$(shell test -t 2 || echo --quiet --progress-bar off)
-# A virtual environment is all that the project runs in; what the caller's shell says about others would only break it.
+# The project runs only in its virtual environments; the shell's settings for other environments would break it.
 unexport PYTHONPATH PYTHONHOME SPARK_HOME PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 export PYTHONNOUSERSITE := 1
 
 help:
 	@sed -n 's/^# \{0,1\}//; 1,/^PYTHON/ { /^ .*make /p }' Makefile
 
-# --- What people ask for ----------------------------------------------------------------------------------------------
+# --- What people run --------------------------------------------------------------------------------------------------
 
 demo: java .venv/built
 	.venv/bin/python -m subtrie demo --html build/demo.html $(ARGS)
 
-# In parts, one more of them at a time than there are processors, since what starts processes and sessions waits for much.
-# Each part shows what it printed when it is done.
+# In parts, one more at a time than there are processors, since parts that start processes and sessions often wait. Each
+# part shows its output when it is done.
 test: java .venv/installed
 	@echo "== The checks run in $(words $(PARTS)) parts, some at a time; each shows its output when it is done"
 	@$(MAKE) --no-print-directory --jobs $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --output-sync=target SIDE_BY_SIDE=yes $(PARTS)
 	@echo "== All parts passed"
 
-# The longest first. The explorer asks the garbage collector who knows an object, and tests of the tries ask for collections
-# again and again. Both take several times as long in a process that has loaded Spark, Arrow and all other tests.
+# The longest part first. The explorer asks the garbage collector which objects refer to an object, and tests of the tries
+# start collections again and again. Both take several times as long in a process that has loaded Spark, Arrow and all tests.
 GIL := gil-outside gil-interpreted gil-stress gil-core
 FREE_THREADED := free-threaded-core free-threaded-outside free-threaded-interpreted
 PARTS := free-threaded-built $(firstword $(GIL)) lint $(FREE_THREADED) $(wordlist 2,9,$(GIL))
@@ -60,8 +60,8 @@ OUTSIDE := $(foreach name,adopted benchmarks brokers cli demo docs examples mqtt
 	$(wildcard tests/test_$(name)*.py)) snapshot README.md
 CORE := $(filter-out $(STRESS) $(OUTSIDE),$(wildcard tests/test_*.py)) ctrie subtrie
 
-# What takes long, needs Spark or is about the stress tool says nothing new about the interpreted twin; what is marked `once`,
-# about no other run.
+# Tests that take long, need Spark or test the stress tool show nothing new about the interpreted twin. Tests marked `once`
+# show nothing new in any other run.
 INTERPRETED := -m "not slow and not spark and not once"
 COMPILED := -m "not once"
 
@@ -85,7 +85,7 @@ free-threaded-outside:
 free-threaded-interpreted:
 	$(call test_free_threaded,interpreted,$(INTERPRETED) $(CORE) $(OUTSIDE))
 
-# The interpreter is looked for here and not when make starts, since the helper of a sibling folder may have to build one first.
+# The interpreter is searched here and not when make starts, since the helper of a sibling folder may have to build one first.
 free-threaded-built:
 	@python="$${FREE_THREADED_PYTHON:-$$(command -v python3.14t || command -v python3.13t || true)}"; \
 	helper=../shared/bin/free-threaded-python; \
@@ -132,8 +132,8 @@ stress: $(STRESSED)/built .venv/built build/explored/built
 	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
 	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/test_stress_compiled.py
 
-# The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own: extensions of two builds of
-# the same version have the same names. Hashes of texts have to be the same in every process for a schedule to come again.
+# The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own, since extensions of two
+# builds for the same version have the same names. For schedules to be repeatable, every process must hash texts alike.
 EXPLORED := build/explored
 EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled PYTHONPATH=. $(CURDIR)/.venv/bin/python
 explored: $(EXPLORED)/built
@@ -145,7 +145,7 @@ $(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -n
 		--parallel "$$(getconf _NPROCESSORS_ONLN)"
 	@touch $@
 
-# In a copy of the sources, for extensions of two builds of the same version have the same names. What Cython made of them is copied
+# In a copy of the sources, since extensions of two builds for the same version have the same names. Cython's output is copied,
 # too: it is the same for every interpreter, and Cython takes a quarter of an hour under the sanitizer.
 RACES := build/races
 soabi = $$('$(1)' -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))')
@@ -169,9 +169,9 @@ races: .venv/built
 		.venv-t/bin/python -m stress run --duration 60 && .venv-t/bin/python -m pytest --timeout 1200 $(RACING)
 
 # The modules with gcc's address and undefined-behaviour sanitizers, in a copy of the sources, as above. CPython's own allocator
-# would hide what is used after it was freed; what the interpreter itself never frees is no leak of ours. A debug interpreter
-# looks at reference counts as well: SANITIZE_PYTHON=..., python3.11-dbg if it is there. The sanitizer ends the process with a
-# report on file descriptor 2, which pytest must not keep to itself.
+# would hide uses after free. Memory that the interpreter itself never frees is not a leak of ours. A debug interpreter also
+# checks reference counts: SANITIZE_PYTHON=..., python3.11-dbg if it is there. The sanitizer ends the process with a report
+# on file descriptor 2, which pytest must not capture.
 SANITIZE_PYTHON ?= $(firstword $(foreach name,python3.11-dbg python3.12-dbg python3.13-dbg python3-dbg,$(shell command -v $(name))) $(PYTHON))
 SANITIZED = build/sanitize$(1)
 SANITIZING := tests/test_atomics.py tests/test_ctrie_many.py tests/test_ctrie_mapping.py tests/test_ctrie_set.py \
@@ -188,7 +188,7 @@ sanitize: .venv/built
 sanitize-free-threaded: .venv-t/built
 	$(call sanitize,-t,.venv-t/bin/python,.venv-t)
 
-# $(1): a suffix, $(2): the interpreter, $(3): the environment whose Cython has made C of the sources.
+# $(1): a suffix, $(2): the interpreter, $(3): the environment whose Cython has translated the sources to C.
 define sanitize
 @echo "== Sanitizing: $$($(2) -VV)"
 @rm -rf $(call SANITIZED,$(1)) && mkdir -p $(call SANITIZED,$(1))/build
@@ -213,7 +213,7 @@ docs: .venv/docs .venv/built
 	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 	@echo "The manual is at docs/_build/index.html"
 
-# Nodes can be looked into in the interpreted twin, and a text's hash decides where its branch stands.
+# Only the interpreted twin shows its nodes, and the hash of a text determines the place of its branch.
 pictures: .venv/installed
 	CTRIE_TWIN=interpreted PYTHONHASHSEED=0 .venv/bin/python -m docs.pictures
 
@@ -229,7 +229,7 @@ clean:
 # `installed` is as new as pyproject.toml. `built` is as new as every source that is compiled, since a stale extension would
 # hide the edited source beside it; after a failed compile it is not made, so that the next target tries again.
 
-# The extensions are left to `built`, where their messages are seen: pip hides them.
+# The extensions are left to `built`, which shows their messages; pip hides them.
 define install
 CTRIE_NO_EXTENSIONS=1 $(@D)/bin/python -m $(PIP_INSTALL) --editable '.[$(EXTRAS)]'
 @touch $@
@@ -272,7 +272,7 @@ require_python = '$(1)' -c 'import sys, ensurepip, venv; sys.exit(sys.version_in
 	echo "or name one: make PYTHON=/path/to/python3.11 ..." >&2; \
 	exit 1; }
 
-# What cannot be installed is left out by the tests, which say so.
+# Tests whose needs cannot be installed are skipped, and say so.
 BROKERS = $(strip $(foreach server,mosquitto rabbitmq-server nats-server,$(if $(wildcard /usr/sbin/$(server)),,$(server))))
 brokers:
 	@if [ -n "$(BROKERS)" ] && command -v apt-get >/dev/null; then \

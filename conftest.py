@@ -1,4 +1,4 @@
-"""What all tests share, those in docstrings included: which of them run where, Spark, and hypothesis."""
+"""Shared by all tests, including those in docstrings: which of them run where, Spark, and hypothesis."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ROOMS = ("ctrie", "subtrie", "snapshot", "stress")
 INTERPRETED = os.environ.get("CTRIE_TWIN") == "interpreted"
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 
-# Docstrings of a compiled module are found through its source; what is imported is the extension beside it.
+# Docstrings of a compiled module are found in its source, but the extension beside it is imported.
 os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 
-# Bodies that cannot be imported here: the portable slot needs the `atomics` package, which has no build for
-# free-threaded interpreters, and what stands in for a compiled-only module needs interpreted ones around it.
+# Modules that cannot be imported here: the portable slot needs the `atomics` package, which has no build for
+# free-threaded interpreters; a substitute for a compiled-only module needs interpreted modules around it.
 collect_ignore_glob = [
     *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
     *([] if INTERPRETED else ["*/*_interpreted.py", "*/match/walk.py", "*/queries/store_walk.py"]),
@@ -39,13 +39,13 @@ collect_ignore_glob = [
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
-# What a shell starts in the background ignores Ctrl-C, and so does all that it starts in turn; the processes that tests
-# interrupt must not.
+# A process that a shell starts in the background ignores Ctrl-C, and so do its children. The processes that tests
+# interrupt must not ignore it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Failures come with the blob that replays them. `--hypothesis-profile=thorough` looks twenty times longer. The
-# interpreted twin takes several times as long for an example, and the compiled one is held to it by more of them.
+# Failures come with the blob that replays them. `--hypothesis-profile=thorough` tries twenty times as many examples.
+# The interpreted twin takes several times as long for an example, so it gets fewer.
 hypothesis.settings.register_profile(
     "ci", deadline=None, derandomize=False, print_blob=True, max_examples=40 if INTERPRETED else 100
 )
@@ -60,7 +60,7 @@ def pytest_report_header() -> str:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Find the examples in the docstrings of `.pyx` sources too."""
-    if file_path.suffix == ".pyx" and file_path.parent.name != "seam" and not INTERPRETED:  # which is of another build
+    if file_path.suffix == ".pyx" and file_path.parent.name != "seam" and not INTERPRETED:  # another build has the seam
         return DoctestModule.from_parent(parent, path=file_path)
     return None
 
@@ -93,7 +93,7 @@ def uses_spark(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Refuse to test an extension that is older than its source: that would be a test of yesterday's code."""
+    """Refuse to test an extension that is older than its source, since that would test old code."""
     stale = [source for module in list(sys.modules.values()) for source in newer_sources(module)]
     if stale:
         names = ", ".join(str(source.relative_to(ROOT)) for source in stale)
@@ -115,7 +115,7 @@ def newer_sources(module: ModuleType) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def little_to_collect() -> Iterator[None]:
-    """For tests that ask for collections again and again: what there is before them is not visited."""
+    """For tests that start collections again and again: these do not visit older objects."""
     gc.collect()
     gc.freeze()
     yield

@@ -1,13 +1,13 @@
-"""The compiled twin: which modules are compiled, how, and what happens where they cannot be.
+"""The compiled twin: which modules are compiled, how, and what happens if they cannot be compiled.
 
-A compile that fails is an error. `CTRIE_NO_EXTENSIONS=1` builds no module: then the interpreted twin runs, and says so.
-All or nothing, because compiled modules share C types and cannot be mixed with interpreted ones.
+A failed compile is an error. `CTRIE_NO_EXTENSIONS=1` builds no module; then the interpreted twin runs, and warns. All
+modules are compiled or none, because compiled modules share C types and cannot be mixed with interpreted ones.
 
-What was compiled in place and is newer than its sources goes into a wheel as it is.
+An extension that was compiled in place and is newer than its sources goes into a wheel as it is.
 
-With `CTRIE_EXPLORED=1` slots are those of `stress/tries/seam`, so that the explorer can run the compiled modules. Such
-modules are for nothing else, and never stand beside the sources: `make explored`. With
-`CTRIE_SANITIZE=address,undefined` they are compiled with these sanitizers of gcc: `make sanitize`.
+`CTRIE_EXPLORED=1` takes the slots of `stress/tries/seam`, so that the explorer can run the compiled modules. Such
+modules serve only the explorer, and are never put beside the sources: `make explored`.
+`CTRIE_SANITIZE=address,undefined` compiles with these sanitizers of gcc: `make sanitize`.
 """
 
 from __future__ import annotations
@@ -85,23 +85,23 @@ DIRECTIVES = {
     "wraparound": False,
 }
 
-# What is declared inline is to be inlined: gcc gives up on that in modules with as much code as Cython makes.
+# Inline functions must be inlined. By default gcc gives up in modules with as much code as Cython makes.
 COMPILER_FLAGS = ["-O3", "-g0", "-std=gnu11", "--param", "inline-unit-growth=300"]
 if platform.machine() in ("x86_64", "AMD64"):
-    # To count bits takes one instruction there since 2008, and a call by default; to fetch what will be written is one
-    # of its own, which processors that do not know it pass over.
+    # Counting bits has been one instruction since 2008, but is a call by default. Prefetching memory for a write is an
+    # instruction of its own; processors that do not know it ignore it.
     COMPILER_FLAGS += ["-mpopcnt", "-mprfchw"]
 
-# Cython lets other modules call what a .pxd declares, and gcc hesitates to inline what others may call. A traversal is
-# its small functions, called for each node. A question calls its own once for each topic, and takes a tenth more
-# instructions where they are not inlined.
+# Cython lets other modules call the functions that a .pxd declares, and gcc hesitates to inline such functions. A
+# traversal calls its small functions for each node. A question calls its own once for each topic, and takes a tenth
+# more instructions if they are not inlined.
 _INLINE_ALL = ["-DCYTHON_INLINE=inline __attribute__((always_inline))"]
 EXTRA_FLAGS = {"subtrie._trie.match.traversal": _INLINE_ALL, "subtrie._trie.match.questions": _INLINE_ALL}
 
-# Without symbols for debuggers a wheel is a third as large.
+# Without debugging symbols, a wheel is a third as large.
 LINKER_FLAGS = ["-Wl,-s"] if sys.platform == "linux" else []
 
-# One for each interpreter, as each may bring a Cython of its own.
+# One for each interpreter, since each may have its own Cython.
 GENERATED = Path("build", f"cython.{sysconfig.get_config_var('SOABI')}")
 
 FAILED = """
@@ -151,7 +151,7 @@ def directives_are_newer(source: str) -> bool:
 
 
 def is_newer(source: Path, library: Path) -> bool:
-    """Return whether `source`, if it is there, was changed since `library` was built."""
+    """Return whether `source` exists and was changed since `library` was built."""
     return source.exists() and source.stat().st_mtime > library.stat().st_mtime
 
 
@@ -162,7 +162,7 @@ class BuildExtensions(build_ext):
 
     def run(self) -> None:
         if EXPLORED and (self.inplace or self.editable_mode):
-            sys.exit("CTRIE_EXPLORED is not for modules beside the sources: say --build-lib, or make explored")
+            sys.exit("CTRIE_EXPLORED does not build modules beside the sources: give --build-lib, or run make explored")
         super().run()
         if self.inplace or self.editable_mode:
             self.remove_in_place(keep={extension.name for extension in self.extensions})
@@ -177,7 +177,7 @@ class BuildExtensions(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         library = Path(self.get_ext_filename(ext.name))
-        # Of them, its C source is new when any of the declarations is that it was translated with.
+        # The C source among them is new if any declaration that it was translated with is new.
         sources = [Path(source) for source in (*ext.sources, *ext.depends, MODULES[ext.name])]
         if self.inplace or EXPLORED or not library.exists() or any(is_newer(source, library) for source in sources):
             super().build_extension(ext)

@@ -1,4 +1,4 @@
-"""Work in a process of its own, where nothing else has left its traces in the memory."""
+"""Work in a process of its own, so that nothing else has used its memory before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_child(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 def resident_bytes() -> int:
-    """Return how much memory this process occupies."""
+    """Return the memory of this process."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024

@@ -1,8 +1,9 @@
-"""How many instructions an operation takes, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
+"""Counts the instructions of an operation with valgrind's callgrind: `python -m benchmarks.instructions`.
 
-Times on a busy machine say little about a change of a few per cent; instructions are the same in every run. They do not
-see what an operation waits for (memory, other threads): that is for the benchmarks. A count is of one call from Python,
-its loop taken off, at one size of the trie. Two checkouts are compared by `--against`, a file that `--keep` wrote.
+On a busy machine, times say little about a change of a few per cent, while instruction counts are the same in every
+run. They do not include what an operation waits for (memory, other threads); the benchmarks show that. A count is of
+one call from Python without the loop around it, at one size of the trie. To compare two checkouts, use `--keep` in one
+and `--against` that file in the other.
 
 It needs valgrind (Debian: apt-get install valgrind) and the compiled twin.
 """
@@ -95,7 +96,7 @@ def counted(operations: list[str], size: int) -> dict[str, float]:
             stderr=subprocess.DEVNULL,
         )
         totals = [_total(part) for part in sorted(Path(folder).glob("counts.*"), key=lambda part: int(part.suffix[1:]))]
-    # Before the first mark: building. Then a count of work and one of the loop alone, by turns.
+    # Before the first mark: building. Then, alternately, a count of the work and one of the loop alone.
     work, loop = totals[1::2], totals[2::2]
     return {name: (work[i] - loop[i]) / CALLS for i, name in enumerate(operations)}
 
@@ -108,7 +109,7 @@ def _total(part: Path) -> int:
 
 
 def _run_marked(operations: list[str], size: int) -> None:
-    """What callgrind counts, between calls of `os.getppid`."""
+    """The program that callgrind counts, between calls of `os.getppid`."""
     gc.disable()
     prepared = [_prepared(name, size) for name in operations]
     for work, arguments in prepared:

@@ -1,4 +1,4 @@
-"""What was measured on: enough to judge the figures, nothing that names the machine."""
+"""A description of the machine: enough to judge the figures, and nothing that identifies it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 PACKAGES = ("ctrie", "cereggii", "immutables", "paho-mqtt", "pika", "pyroaring", "pyspark", "sortedcontainers")
 PROGRAMS = ("mosquitto", "nats-server", "rabbitmq-server", "openjdk-17-jre-headless")
-"""Debian's packages of what competes in a process of its own."""
+"""Debian's packages of the contenders that run in a process of their own."""
 
 
 def describe() -> dict[str, object]:
@@ -35,17 +35,17 @@ def describe() -> dict[str, object]:
 
 
 def cores_of(machine: dict[str, Any]) -> str:
-    """Say how many processors there are, for people."""
+    """Return the number of processors, in words."""
     return f"{machine['cores']} core{'' if machine['cores'] == 1 else 's'}"
 
 
 def gil() -> bool:
-    """Say whether threads take turns."""
+    """Return whether there is a GIL."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def tag() -> str:
-    """Name the interpreter shortly: files of results carry it."""
+    """Return a short name of the interpreter, for the files of results."""
     threading = "t" if "free-threading" in sys.version else ""
     return f"cp{sys.version_info.major}{sys.version_info.minor}{threading}"
 

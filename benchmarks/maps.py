@@ -1,4 +1,4 @@
-"""Who competes with the Ctrie as a map: one adapter each, all with `get`, `[key]`, `[key] = value` and `del [key]`."""
+"""The contenders of the Ctrie as a map: one adapter each, all with `get`, `[key]`, `[key] = value` and `del [key]`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _swapped_map(content: Mapping[str, int]) -> Any:
 
 @dataclass(frozen=True)
 class MapEntrant:
-    """A competitor: how to make it with something in it."""
+    """A contender: how to make it with content."""
 
     name: str
     make: Callable[[Mapping[str, int]], Any]
@@ -100,7 +100,7 @@ ENTRANTS = (
 
 
 def present() -> list[MapEntrant]:
-    """Leave out those that are not installed, with a word."""
+    """Leave out those that are not installed, and say so."""
     found = []
     for entrant in ENTRANTS:
         try:
@@ -113,7 +113,7 @@ def present() -> list[MapEntrant]:
 
 
 def jvm_is_there() -> bool:
-    """Say whether the JVM's TrieMap can compete, and if not, print why."""
+    """Return whether the JVM's TrieMap can compete; if not, print why."""
     missing = jvm.missing()
     if missing:
         print(f"{jvm.NAME} left out: {missing}")

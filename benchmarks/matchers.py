@@ -1,4 +1,4 @@
-"""Who competes in matching topics: one adapter each, all with the methods of `subtrie.matcher.Matcher`."""
+"""The contenders in matching topics: one adapter each, all with the methods of `subtrie.matcher.Matcher`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from subtrie.optimised import OptimisedMatcher
 
 
 class UnderLock:
-    """A matcher shared as a structure is that is not thread-safe: every call under one lock."""
+    """A matcher that is shared like a structure that is not thread-safe: every call under one lock."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._matcher = make()
@@ -77,13 +77,13 @@ class Paho:
 
 @dataclass(frozen=True)
 class Entrant:
-    """A competitor and the dialect that it speaks."""
+    """A contender and its dialect."""
 
     name: str
     make: Callable[[], Any]
     dialect: Dialect = AMQP
     is_slow: bool = False
-    """Whether it takes so long for each match that it gets fewer of them."""
+    """Whether its matches take so long that it gets fewer of them."""
 
     def text(self, amqp: str) -> str:
         """Translate a filter or topic of our workloads."""
@@ -116,7 +116,7 @@ PAHO_UNDER_LOCK = Entrant("paho MQTTMatcher under a lock", partial(UnderLock, Pa
 
 
 def present(entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Leave out those that are not installed, with a word."""
+    """Leave out those that are not installed, and say so."""
     found = []
     for entrant in entrants:
         try:
@@ -129,7 +129,7 @@ def present(entrants: Sequence[Entrant]) -> list[Entrant]:
 
 
 def filled(entrant: Entrant, filters: Iterable[str], subscriber: Callable[[int], Any] = int) -> Any:
-    """Return a matcher with filters, the number of each or what stands for it as its subscriber."""
+    """Return a matcher with filters. The subscriber of each is its number, or an object made from that."""
     matcher = entrant.make()
     for number, filter in enumerate(filters):
         matcher.subscribe(entrant.text(filter), subscriber(number))
@@ -137,7 +137,7 @@ def filled(entrant: Entrant, filters: Iterable[str], subscriber: Callable[[int],
 
 
 def verify(entrant: Entrant, matcher: Any, filters: Sequence[str], topics: Iterable[str]) -> None:
-    """Check a matcher filled with filters and their numbers against comparing each of them."""
+    """Check a matcher with filters and their numbers against a comparison with each filter."""
     words = [AMQP.split_filter(filter) for filter in filters]
     for topic in topics:
         split = AMQP.split_topic(topic)

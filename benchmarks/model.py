@@ -1,4 +1,4 @@
-"""What a benchmark is: groups of contenders that are measured in turn."""
+"""The parts of a benchmark: groups of contenders that are measured in turn."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Contender:
     measure: Callable[[], float]
     """Does one repeat and returns what it took: seconds on the clock, or bytes."""
     operations: int
-    """By how many operations to divide that."""
+    """The number of operations to divide that by."""
     x: float | None = None
-    """Where the point lies on the axis: threads, filters, keys."""
+    """The point's place on the axis: threads, filters, keys."""
 
 
 Group = list[Contender]
@@ -32,7 +32,7 @@ Group = list[Contender]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A question, and who answers it.
+    """A question, and the contenders that answer it.
 
     Contenders of one group exist at the same time and are measured in turn, again and again, so that whatever
     disturbs the machine disturbs them all. Groups follow one another, each built when its turn comes.
@@ -41,18 +41,18 @@ class Benchmark:
     name: str
     title: str
     operation: str
-    """What one operation is, for tables and axes: "match"."""
+    """The name of one operation, for tables and axes: "match"."""
     groups: Callable[[bool], Iterator[Group]]
-    """Builds the groups; the argument asks for a small version that only shows that all works."""
+    """Builds the groups; the argument asks for a small version that only shows that everything works."""
     baseline: str | None = None
-    """The series that the ratios in the table are to; each at the same x."""
+    """The series that the table's ratios refer to, at the same x."""
     unit: Literal["ns", "us", "bytes", "MB"] = "ns"
     x_label: str | None = None
     plot: Literal["bars", "growth", "scaling"] = "bars"
     repeats: int = 7
     warm_ups: int = 1
     note: str = ""
-    """What a reader has to know besides the title."""
+    """What a reader needs to know besides the title."""
 
 
 @dataclass(frozen=True)

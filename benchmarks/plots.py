@@ -11,9 +11,9 @@ from benchmarks.results import Run
 from benchmarks.tables import FACTORS, number
 
 OWN = ("SubscriptionTrie", "Ctrie")
-"""Series with a part that begins with these are ours, unless used as others must be: in front, and thicker."""
+"""Series with a part that begins with one of these are ours, except under a lock: drawn in front, and thicker."""
 TOO_WIDE = 30
-"""From this ratio of the largest to the smallest value on, an axis is logarithmic: else the small ones are not seen."""
+"""If the largest value is at least this many times the smallest, the axis is logarithmic, to show the small ones."""
 
 
 def draw(run: Run, folder: Path) -> None:
@@ -36,7 +36,7 @@ def draw(run: Run, folder: Path) -> None:
 
 
 def _bars(axes: Any, run: Run) -> None:
-    """One bar for each contender, longest below; the line through it is the spread."""
+    """One bar for each contender, the longest at the bottom; the line through it is the spread."""
     factor = FACTORS[run.unit]
     results = run.results[::-1]
     labels = [r.series if r.x is None else f"{r.series}, {r.x:,.0f} {run.x_label}" for r in results]
@@ -74,7 +74,7 @@ def _growth(axes: Any, run: Run) -> None:
 
 
 def _scaling(axes: Any, run: Run) -> None:
-    """Operations per second over threads, and what each thread being as fast as one would give."""
+    """Operations per second over threads, and a line for perfect scaling."""
     cores = run.machine["cores"]
     all_rates = []
     label = f"ideal on {cores} cores"
@@ -85,7 +85,7 @@ def _scaling(axes: Any, run: Run) -> None:
         if _is_own(series):
             ideal = [rates[0] * min(x, cores) / xs[0] for x in xs]
             axes.plot(xs, ideal, ls=":", color=line.get_color(), lw=1, label=label)
-            label = "_none"  # which matplotlib leaves out: once is enough
+            label = "_none"  # matplotlib leaves such labels out: once is enough
     axes.set_xscale("log", base=2)
     threads = sorted({result.x or 0 for result in run.results})
     axes.set_xticks(threads, [f"{x:g}" for x in threads])
@@ -99,7 +99,7 @@ def _scaling(axes: Any, run: Run) -> None:
 
 
 def _legend(axes: Any) -> None:
-    """Put the legend beside the lines, where it hides none."""
+    """Put the legend beside the lines, so that it hides none."""
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 

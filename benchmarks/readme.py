@@ -1,6 +1,6 @@
 """The figures in the README: the published table with our own figures, one for each interpreter, and two pictures.
 
-What the README says between two marks is replaced by what the raw results of a folder say.
+The text between two marks in the README is replaced by figures from the raw results of a folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ README = Path("README.md")
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 ROWS = (TRIE, LOCKED, OPTIMISED, INVERTED, NAIVE, PAHO)
 SHARED = {PAHO: PAHO_UNDER_LOCK}
-"""Who stands in for a matcher that is not thread-safe."""
+"""The contender that represents a matcher that is not thread-safe."""
 PICTURES = ("mixed-90-10", "growth")
 OPERATIONS = ("subscribe", "unsubscribe", "lookup")
 FOOTNOTE = """

@@ -1,4 +1,4 @@
-"""The page of all results: rebuilt from the raw ones, whichever run they come from."""
+"""The page of all results, rebuilt from the raw results of all runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw results as JSON: what was measured, every repeat, and on what."""
+"""Raw results as JSON: the benchmark, every repeat, and the machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Run:
 
 
 def finished(benchmark: Benchmark, machine: dict[str, Any], results: list[Result]) -> Run:
-    """Put results together with what explains them."""
+    """Combine results with their explanations."""
     return Run(
         benchmark=benchmark.name,
         title=benchmark.title,

@@ -14,7 +14,7 @@ def run(benchmark: Benchmark, quick: bool, progress: Callable[[str], None]) -> l
     """Measure all contenders of a benchmark.
 
     :param quick: do the small version, once, only to see that everything works
-    :param progress: told what is being done
+    :param progress: called with a text about the present step
     """
     warm_ups, repeats = (0, 1) if quick else (benchmark.warm_ups, benchmark.repeats)
     results = []
@@ -22,13 +22,13 @@ def run(benchmark: Benchmark, quick: bool, progress: Callable[[str], None]) -> l
     progress("building")
     while (group := _built(groups)) is not None:
         results += _run_group(group, warm_ups, repeats, progress)
-        group.clear()  # before the next one is built: two of them may not fit into memory
+        group.clear()  # before the next one is built, since two may not fit into memory
         progress("building")
     return results
 
 
 def _built(groups: Iterator[Group]) -> Group | None:
-    """Build the next group, without collections, which would look through all that is built again and again."""
+    """Build the next group without collections, which would visit all new objects again and again."""
     gc.disable()
     try:
         return next(groups, None)
@@ -50,13 +50,13 @@ def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[st
 
 
 def _measured(contender: Contender) -> float:
-    """Let a contender pay for its own collections, and not for looking at what all the others have built.
+    """Let a contender pay for its own collections, but not for visits to the objects of the others.
 
     A free-threaded interpreter passes over that in every collection, however settled it is, for seconds where there are
     ten million objects. So none are made there while a contender is measured.
     """
     if gil():
-        gc.collect()  # or it would pay for what the one before has left
+        gc.collect()  # otherwise it would pay for what the one before has left
         return contender.measure()
     gc.disable()
     try:
@@ -67,7 +67,7 @@ def _measured(contender: Contender) -> float:
 
 @contextmanager
 def _settled_heap() -> Iterator[None]:
-    """Keep the collector away from what is there already, which each contender would else pay for."""
+    """Exempt existing objects from the collector; otherwise each contender would pay for them."""
     gc.collect()
     gc.freeze()
     try:

@@ -48,5 +48,5 @@ def _spread(result: Result, factor: float) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number with as many digits as mean something."""
+    """Return a number with its significant digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Measuring threads: everyone prepares, a barrier, then the clock."""
+"""Measures threads: all prepare, meet at a barrier, and then the clock starts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A topic exchange of AMQP: bindings, queues, consumers, and what becomes of a message that nobody wants.
+"""An AMQP topic exchange: bindings, queues, consumers, and an alternate exchange for messages that no binding matches.
 
     python examples/amqp_exchange.py
 
-A binding puts a queue on a key. A message goes once into each queue whose binding matches its routing key, however
-many bindings of that queue match. Consumers share a queue: each message goes to one of them.
+A binding connects a queue with a binding key. A message goes once into each queue with a binding that matches its
+routing key, even if several match. Consumers share a queue: each message goes to one of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Queue:
 
 
 class TopicExchange:
-    """Routes messages to queues. `alternate` gets what no binding matches."""
+    """Routes messages to queues. Messages that no binding matches go to `alternate`."""
 
     def __init__(self, alternate: TopicExchange | None = None) -> None:
         self._queues: Ctrie[str, Queue] = Ctrie()
@@ -50,19 +50,19 @@ class TopicExchange:
         self._alternate = alternate
 
     def declare(self, name: str) -> Queue:
-        """Return the queue of that name. Of several threads which declare it at once, one makes it."""
+        """Return the queue of that name. If several threads declare it at once, one makes it."""
         return self._queues.get_or_create(name, lambda: Queue(name))
 
     def bind(self, name: str, key: str) -> bool:
         return self._bindings.subscribe(key, self.declare(name))
 
     def delete(self, name: str) -> int:
-        """Delete a queue and its bindings; return how many these were."""
+        """Delete a queue and its bindings; return how many bindings it had."""
         queue = self._queues.pop(name, None)
         return 0 if queue is None else self._bindings.unsubscribe_all(queue)
 
     def publish(self, key: str, body: str) -> int:
-        """Route a message; return how many queues have it. TopicError for a key that AMQP refuses."""
+        """Route a message; return how many queues got it. TopicError for a key that AMQP refuses."""
         queues = self._bindings.match(key)
         for queue in queues:
             queue.put(Message(key, body))

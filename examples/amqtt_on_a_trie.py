@@ -4,16 +4,16 @@
 
 amqtt is an MQTT 3.1.1 broker in Python. It keeps its subscriptions in a dict of filters, and compares every message
 with every filter, one after the other; it does the same with every new filter and every retained message. `TrieBroker`
-asks a `SubscriptionTrie` and a `TopicStore` instead. All else is amqtt's: the protocol, sessions, plugins, logins, web
-sockets. Its own tests pass as they did (docs/howto/adopting-a-broker.md has the counts, and what is gained).
+asks a `SubscriptionTrie` and a `TopicStore` instead. Everything else is amqtt's: the protocol, sessions, plugins,
+logins, web sockets. Its own tests still pass (docs/howto/adopting-a-broker.md has the counts and the gains).
 
 What is worth copying:
 
-- A session cannot be hashed, so the subscriber is the client's identifier, and the session is looked up when a message
-  comes. The quality of service is an option of the subscription: there is no second table to keep in step.
-- `deliveries` gives a tuple of one instant. The broker waits between two deliveries, and who subscribes meanwhile
-  cannot disturb it; a loop over a dict ends there with "dictionary changed size during iteration".
-- `unsubscribe_all` finds what a client holds by the reverse index, and does not look through everybody's filters.
+- A session cannot be hashed, so the subscriber is the client's identifier, and the session is looked up for each
+  message. The quality of service is an option of the subscription, so there is no second table to keep in step.
+- `deliveries` returns a tuple of one instant. The broker waits between two deliveries, and clients that subscribe
+  meanwhile do no harm. A loop over a dict would fail with "dictionary changed size during iteration".
+- `unsubscribe_all` finds a client's filters by the reverse index, without looking at those of others.
 """
 
 from __future__ import annotations
@@ -32,21 +32,20 @@ from amqtt.session import Session
 
 from subtrie import MQTT, SubscriptionTrie, TopicError, TopicStore
 
-MQTT_3 = replace(
-    MQTT, share_prefix=None
-)  # shared subscriptions came with MQTT 5: here `$share` is a word like any other
+# Shared subscriptions came with MQTT 5. Here `$share` is a word like any other.
+MQTT_3 = replace(MQTT, share_prefix=None)
 REFUSED = 0x80
 
 
 class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
-    """The trie as the table that amqtt's plugins know: of each filter the sessions, with their quality of service."""
+    """The trie as the table that amqtt's plugins know: for each filter its sessions, with their quality of service."""
 
     def __init__(self, trie: SubscriptionTrie[str], sessions: dict[str, Any]) -> None:
         self._trie = trie
         self._sessions = sessions
 
     def __getitem__(self, filter: str) -> list[tuple[Session, int]]:
-        with contextlib.suppress(TopicError):  # what is no filter has no subscription
+        with contextlib.suppress(TopicError):  # a text that is not a filter has no subscription
             held = self._trie.subscriptions(filter)
             return [(self._sessions[client][0], options["qos"]) for _, client, options in held]
         return []
@@ -65,7 +64,7 @@ class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
 
 
 class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no types for others
-    """amqtt's broker, which asks tries who gets a message and what is retained."""
+    """amqtt's broker, with tries for the subscriptions and the retained messages."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -100,7 +99,7 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
         message = await self._broadcast_queue.get()
         try:
             deliveries = self.routes.deliveries(message["topic"])
-        except TopicError as error:  # that of a will, which amqtt does not look at
+        except TopicError as error:  # the topic of a will, which amqtt does not check
             self.logger.warning(f"a message is dropped: {error}")
             return
         for delivery in deliveries:

@@ -1,8 +1,8 @@
-"""A bridge between two brokers which carries only what somebody on the other side wants.
+"""A bridge between two brokers. It carries a message only if a client on the other side wants it.
 
     python examples/bridge.py
 
-`on_interest` says when a filter gets its first subscriber and when it has lost its last. So each side subscribes on the
+`on_interest` tells when a filter gets its first subscriber and when it loses its last. So each broker subscribes at the
 other one to exactly the filters that its own clients have, once each, however many clients there are.
 """
 
@@ -17,7 +17,7 @@ Receive = Callable[[str, bytes], object]
 
 
 class Broker:
-    """Delivers to its clients, and to bridges. What came over a bridge does not go back over one."""
+    """Delivers to its clients and to bridges. A message that came over a bridge goes over no other bridge."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class Broker:
                 forward(topic, payload)
 
     def wants(self, filter: str, forward: Receive, wanted: bool) -> None:
-        """A bridge says that its side wants a filter, or wants it no more."""
+        """Called by a bridge when its side starts or stops wanting a filter."""
         if wanted:
             self._bridges.subscribe(filter, forward)
         else:
@@ -51,7 +51,7 @@ class Broker:
 
 
 def bridge(one: Broker, other: Broker) -> None:
-    """Join two brokers, before their first clients come: what is subscribed already is not told."""
+    """Join two brokers that have no clients yet: there are no notices of earlier subscriptions."""
     for here, there in ((one, other), (other, one)):
         here.interests.append(partial(_tell, here, there, partial(here.publish, bridged=True)))
 

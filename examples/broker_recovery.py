@@ -1,12 +1,12 @@
-"""A broker that is killed and goes on where it was, and replicas in other processes that answer all the time.
+"""A broker that is killed and continues where it was, and replicas in other processes that never stop answering.
 
     python examples/broker_recovery.py
 
-The broker publishes its subscriptions in a directory (`snapshot.Publisher`). A client is told that it is subscribed
-only when a version that has it is published: what was acknowledged is on the disk then. Two replicas follow that
-directory (`snapshot.follow`), each with a trie of its own, and match messages with it. The broker is killed while it
-has subscriptions that are not published yet. The replicas do not notice. The next broker restores the newest version
-(`snapshot.restore`), takes the directory over, and goes on; clients that were not acknowledged subscribe again.
+The broker publishes its subscriptions in a directory (`snapshot.Publisher`). It acknowledges a client only after it has
+published a version with that client, so acknowledged subscriptions are on the disk. Two replicas follow the directory
+(`snapshot.follow`), each with a trie of its own, and match messages. The broker is killed while some subscriptions are
+not published yet. The replicas do not notice. The next broker restores the newest version (`snapshot.restore`), takes
+the directory over, and continues. Clients without an acknowledgement subscribe again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TOPIC = "building/7/heat"
 
 
 def subscriptions_of(client: int) -> list[tuple[str, str, dict[str, int]]]:
-    """What a client subscribes to: one room of ten, and now and then all of them."""
+    """The subscriptions of a client: one of ten rooms, and for every fiftieth client all of them."""
     wanted = [(f"building/{client % 10}/+", f"client-{client}", {"qos": client % 3})]
     if client % 50 == 0:
         wanted.append(("building/#", f"client-{client}", {"qos": 0}))
@@ -35,7 +35,7 @@ def subscriptions_of(client: int) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def broker(where: str, pipe: Connection) -> None:
-    """Restore what was published, then serve: subscribe clients, and acknowledge them once that is published."""
+    """Restore the newest version, then serve: subscribe clients, publish, and acknowledge them."""
     try:
         trie = snapshot.restore(where)
     except (FileNotFoundError, snapshot.NotPublishedError):
@@ -50,18 +50,18 @@ def broker(where: str, pipe: Connection) -> None:
 
 
 def replica(where: str, pipe: Connection) -> None:
-    """Follow what is published, and match messages with it."""
+    """Follow the directory, and match messages."""
     with snapshot.follow(where, every=0.01) as follower:
         pipe.send("ready")
         while (question := pipe.recv()) is not None:
             topic, version = question
-            while follower.version < version:  # only so that this example says the same each time
+            while follower.version < version:  # only so that this example prints the same each time
                 time.sleep(0.001)
             pipe.send(len(follower.trie.match(topic)))
 
 
 def main() -> None:
-    """Kill a broker and see what is left."""
+    """Kill a broker and see what remains."""
     context = multiprocessing.get_context("spawn")
 
     def start(work: Callable[[str, Connection], None], where: str) -> tuple[BaseProcess, Connection]:

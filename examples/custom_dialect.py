@@ -1,9 +1,9 @@
-"""A dialect of one's own: paths with `**`, and names of hosts.
+"""A dialect of your own: paths with `**`, and names of hosts.
 
     python examples/custom_dialect.py
 
-A dialect is data: it is made, and not derived from. What its fields cannot say is done to a text before the trie sees
-it, as here to the names of hosts, whose case does not matter.
+A dialect is data: you make one, you do not derive a class. If its fields cannot express a rule, change the texts before
+the trie sees them, as here for names of hosts, in which case does not matter.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ PATHS = Dialect(
     one_word="*",
     many_words="**",  # zero or more, anywhere
     zero_words=True,
-    wildcards_in_words=False,  # "*.py" is refused, not taken for a word
+    wildcards_in_words=False,  # "*.py" is refused, and not taken as a word
     forbidden="\0\n",
     max_bytes=4_096,
-    options=(("event", ("created", "changed", "deleted")),),  # others, and names almost like it, are refused
+    options=(("event", ("created", "changed", "deleted")),),  # other values, and misspelt names, are refused
 )
 
 HOSTS = Dialect("host names", separator=".", one_word="*", many_words=None, empty_words=False, max_bytes=253)

@@ -1,9 +1,9 @@
-"""A cache which threads share: each value is made once, entries expire, and the oldest go when there are too many.
+"""A cache that threads share: each value is made once, entries expire, and the oldest make room for new ones.
 
     python examples/expiring_cache.py
 
-`Ctrie.get_or_create` calls the factory at most once for a key. Threads that ask meanwhile wait for that value. What has
-expired is removed by `remove_if`, which removes this very entry and never a newer one of another thread.
+`Ctrie.get_or_create` calls the factory at most once for a key. Threads that ask meanwhile wait for that value.
+`remove_if` removes an expired entry, but never a newer one that another thread has made.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity, so that `remove_if` removes this very one
+@dataclass(frozen=True, eq=False)  # compared by identity, so that `remove_if` removes only this object
 class Entry(Generic[V]):
     value: V
     made: float
 
 
 class Cache(Generic[K, V]):
-    """`load(key)` makes a value. A value is given out for `lifetime` seconds. About `size` entries are kept."""
+    """`load(key)` makes a value. It is valid for `lifetime` seconds. About `size` entries are kept."""
 
     def __init__(
         self, load: Callable[[K], V], *, lifetime: float, size: int, clock: Callable[[], float] = time.monotonic
@@ -48,7 +48,7 @@ class Cache(Generic[K, V]):
         return self._entries.pop(key, None) is not None
 
     def sweep(self) -> int:
-        """Remove what has expired, and the oldest of what is too much; return how many. Call it now and then."""
+        """Remove expired entries, and the oldest if there are too many; return how many. Call it now and then."""
         present = sorted(self._entries.items(), key=lambda pair: pair[1].made, reverse=True)  # all of one instant
         now = self._clock()
         kept = sum(now - entry.made < self._lifetime for _, entry in present[: self._size])

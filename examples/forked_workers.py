@@ -1,10 +1,10 @@
-"""Workers made by fork: they inherit a filled trie for nothing, change their own, and the parent's stays as it is.
+"""Workers made by `os.fork`: they inherit a filled trie for free, and their changes do not reach the parent's.
 
     python examples/forked_workers.py
 
-A fork takes the whole trie along, also while threads of the parent write: there is no lock that could be held for ever
-by a thread which did not come along. Afterwards the two are two tries, as all memory is. For tries that follow one
-another, see `broker_recovery.py`.
+The child gets the whole trie, even if threads of the parent are writing at that moment: there is no lock that such a
+thread, which the child lacks, could hold for ever. Afterwards parent and child have separate tries, as with all memory.
+For tries that follow one another, see `broker_recovery.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from subtrie import MQTT, SubscriptionTrie
 
 WORKERS = 4
 
-# Python 3.12 and later warn of every fork beside threads. What the threads here use, the trie, is made for it.
+# Python 3.12 and later warn of every fork of a process with threads. The trie, which these threads use, supports it.
 warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
 
 
 def worker(routes: SubscriptionTrie[str], number: int, pipe: int) -> None:
-    """What a child does: it matches with what it has inherited, and with changes of its own."""
+    """The work of a child: match with the inherited subscriptions, then with one of its own."""
     inherited = routes.count("sensors/7/heat")
     routes.subscribe("sensors/+/heat", f"worker {number}")
     routes.check()

@@ -1,15 +1,15 @@
-"""An identity map: there can be only one object for each row, whoever loads it, also in a graph with cycles.
+"""An identity map: one object for each row, whichever thread loads it, even in a graph with cycles.
 
     python examples/identity_map.py
 
-Departments have a head and employees, an employee has a department and a boss: one can walk in circles. Several threads
-walk the whole graph at once, each from another row, and load from SQLite what nobody has loaded yet. Two objects for
-one row would be two truths: a change to one of them would not be seen through the other.
+A department has a head and employees, an employee has a department and a boss, so the graph has cycles. Several threads
+walk the whole graph at once, each from a different row, and load from SQLite the rows that no thread has loaded yet.
+Two objects for one row would disagree: a change to one of them would not be seen through the other.
 
-`Ctrie.get_or_create` calls the factory at most once per key. Whoever asks meanwhile waits for it, so the rule is: *a
-factory reads its own row and asks for no other object*. Were a department to fetch its head while it is being made, and
-the head its department, two threads could wait for each other without end. So objects hold the numbers of their
-neighbours, and look them up in the map when somebody follows the reference.
+`Ctrie.get_or_create` calls the factory at most once for a key, and threads that ask meanwhile wait for it. So the rule
+is: *a factory reads its own row and asks for no other object*. If the factory of a department fetched its head, and the
+factory of the head its department, two threads could wait for each other for ever. So objects hold the numbers of their
+neighbours, and look them up in the map when a caller follows the reference.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Company:
 
 
 def walk(start: Row) -> Iterator[Row]:
-    """Yield all that can be reached from a row, each object once."""
+    """Yield all rows that can be reached from a row, each object once."""
     seen = {start}
     pending = deque([start])
     while pending:
@@ -129,7 +129,7 @@ def walk(start: Row) -> Iterator[Row]:
 
 
 def walk_together(company: Company, starts: list[int]) -> list[list[Row]]:
-    """Walk the graph from several employees at once, each in a thread; return what each came across."""
+    """Walk the graph from several employees at once, each in a thread; return the objects that each thread met."""
     together = Barrier(len(starts))
 
     def walk_from(number: int) -> list[Row]:
@@ -141,7 +141,7 @@ def walk_together(company: Company, starts: list[int]) -> list[list[Row]]:
 
 
 def populate(database: Path, departments: int, employees: int, seed: int) -> None:
-    """Make a company: everybody's boss is anybody, in a ring that reaches everybody."""
+    """Make a company. The bosses form one random ring, so every employee can be reached from any other."""
     rng = random.Random(seed)
     ring = rng.sample(range(employees), employees)
     boss = dict(zip(ring, ring[1:] + ring[:1], strict=True))

@@ -1,10 +1,10 @@
-"""A router for log records: names of loggers are topics, and handlers subscribe to them by filters and levels.
+"""A router for log records: names of loggers are topics, and handlers subscribe with filters and levels.
 
     python examples/log_router.py
 
-`logging` hands a record up the tree of loggers, to every handler on the way, under a lock for each handler. Here one
-handler at the root asks the trie who wants the record. So handlers can also ask for what is in the middle of a name,
-as in `*.db.#`, and can come and go while threads log.
+`logging` passes a record up the tree of loggers, to every handler on the path, under one lock for each handler. Here
+one handler at the root asks the trie which handlers want the record. So a handler can also ask for a word in the middle
+of a name, as in `*.db.#`, and can subscribe and unsubscribe while threads log.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from subtrie import AMQP, SubscriptionTrie, TopicError
 
 
 class Sink(Protocol):
-    """Who takes records: any `logging.Handler`, for instance."""
+    """An object that takes records, such as any `logging.Handler`."""
 
     def handle(self, record: logging.LogRecord, /) -> object: ...
 
 
 class Router(logging.Handler):
-    """A handler which hands each record to those who asked for its logger's name, at that level or above."""
+    """A handler that passes each record to the sinks that want its logger's name, at their level or above."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.routes: SubscriptionTrie[Sink] = SubscriptionTrie(AMQP, cache=1024)  # names of loggers come again
+        self.routes: SubscriptionTrie[Sink] = SubscriptionTrie(AMQP, cache=1024)  # names of loggers recur
 
     def handle(self, record: logging.LogRecord) -> bool:
-        # Without the lock that other handlers take here: they have locks of their own, and routing needs none.
+        # The base class takes a lock here. The sinks have locks of their own, and routing needs none.
         if passes := bool(self.filter(record)):
             self.emit(record)
         return passes
@@ -40,14 +40,14 @@ class Router(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             wanted = [one for one in self.routes.deliveries(record.name) if record.levelno >= one.options["level"]]
-            for sink in {one.subscriber: None for one in wanted}:  # once, whatever its filters
+            for sink in {one.subscriber: None for one in wanted}:  # once, however many of its filters match
                 sink.handle(record)
         except TopicError:  # a logger with a name of more than 255 bytes
             self.handleError(record)
 
 
 class Noted(logging.Handler):
-    """Stands for a file, a pager, a collector."""
+    """Plays the part of a file, a pager or a collector."""
 
     def __init__(self, notes: list[str], who: str) -> None:
         super().__init__()

@@ -1,20 +1,20 @@
-"""A small MQTT 5 broker: who gets a message, `SubscriptionTrie` says; what is retained, `TopicStore` keeps.
+"""A small MQTT 5 broker. `SubscriptionTrie` finds the clients that get a message; `TopicStore` keeps retained messages.
 
     python examples/mqtt_broker.py --port 1883
 
-Real clients talk to it (paho, mosquitto_pub and mosquitto_sub), of MQTT 5 and 3.1.1: quality of service 0 to 2, shared
+Real clients of MQTT 5 and 3.1.1 can use it (paho, mosquitto_pub, mosquitto_sub): quality of service 0 to 2, shared
 subscriptions, no-local, retain-as-published, retain-handling, subscription identifiers, retained messages, wills. It
 leaves out what has nothing to do with topics: sessions that outlive their connection, logins, encryption, topic
-aliases, and sending again what was not acknowledged.
+aliases, and resending messages that were not acknowledged.
 
 What is worth copying:
 
-- A subscription's options go into the trie with it (`qos`, `no_local`, ...), and `deliveries` hands them out again, so
-  the broker has no second table. All filters of one client that match become one message, with the greatest quality of
+- The trie keeps the options of each subscription (`qos`, `no_local`, ...), and `deliveries` returns them, so the broker
+  has no second table. If several filters of a client match, the client gets one message, with the greatest quality of
   service and all subscription identifiers, as MQTT 5 (3.3.4) allows.
-- Of a shared subscription the trie names the one member whose turn it is.
-- Each client has a queue of its own, which is bounded: what a slow client does not read costs itself, not the others.
-- `unsubscribe_all` is quick with `index=True`, so a client that goes takes its subscriptions along.
+- For a shared subscription, `deliveries` names one member: the one whose turn it is.
+- Each client has its own bounded queue, so a client that reads too slowly harms only itself.
+- `unsubscribe_all` is quick with `index=True`, so the subscriptions of a client that leaves are removed at once.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ NO_MATCH, UNSPECIFIED, MALFORMED, PROTOCOL, BAD_FILTER, BAD_TOPIC = 0x10, 0x80, 
 LONGEST_PACKET = 1 << 20
 LONGEST_QUEUE = 1_000
 
-# The properties of MQTT 5 by what they hold: a byte, two, four, a number of variable length, a text, bytes, two texts.
+# The properties of MQTT 5 by type: a byte, two, four, a number of variable length, a text, bytes, a pair of texts.
 BYTES = {0x01, 0x17, 0x19, 0x24, 0x25, 0x28, 0x29, 0x2A}
 SHORTS, LONGS, NUMBERS = {0x13, 0x21, 0x22, 0x23}, {0x02, 0x11, 0x18, 0x27}, {0x0B}
 TEXTS, BINARY, PAIRS = {0x03, 0x08, 0x12, 0x15, 0x1A, 0x1C, 0x1F}, {0x09, 0x16}, {0x26}
 SUBSCRIPTION_IDENTIFIER, ASSIGNED_CLIENT, TOPIC_ALIAS = 0x0B, 0x12, 0x23
-FORWARDED = {0x01, 0x02, 0x03, 0x08, 0x09, 0x26}  # of a message, to those who get it
+FORWARDED = {0x01, 0x02, 0x03, 0x08, 0x09, 0x26}  # properties of a message that its receivers get, too
 
 
 class Malformed(Exception):
-    """The client does not speak MQTT. `reason` is what it is told."""
+    """The client breaks the rules of MQTT. `reason` is the code that it is sent."""
 
     def __init__(self, reason: int, text: str) -> None:
         super().__init__(text)
@@ -54,7 +54,7 @@ class Malformed(Exception):
 
 
 class Reader:
-    """What is left to read of a packet."""
+    """The part of a packet that is still to be read."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -164,17 +164,17 @@ class Message:
 
 @dataclass(eq=False)
 class Client:
-    """A connection. It is what is subscribed, so it is hashed by identity."""
+    """A connection. It is the subscriber, so it is hashed by identity."""
 
     name: str
     version: int
     will: Message | None
     queue: asyncio.Queue[bytes] = field(default_factory=lambda: asyncio.Queue(LONGEST_QUEUE))
     numbers: Iterator[int] = field(default_factory=lambda: itertools.cycle(range(1, 65_536)))
-    unreleased: set[int] = field(default_factory=set)  # numbers of messages of quality 2 that it has begun to send
+    unreleased: set[int] = field(default_factory=set)  # quality-2 messages that the client has not released
 
     def send(self, kind: int, body: bytes, flags: int = 0) -> None:
-        """Queue a packet. Who has too much unread loses what is of quality 0, and else the connection."""
+        """Queue a packet. If there is no room, a message of quality 0 is lost; any other packet ends the connection."""
         packet = bytes([kind << 4 | flags]) + number(len(body)) + body
         if self.queue.full():
             if kind == PUBLISH and not flags & 6:
@@ -194,7 +194,7 @@ class Client:
 
 
 class Broker:
-    """The subscriptions, the retained messages, and who is connected."""
+    """The subscriptions, the retained messages, and the connected clients."""
 
     def __init__(self) -> None:
         self.routes: SubscriptionTrie[Client] = SubscriptionTrie(MQTT, index=True)
@@ -205,7 +205,7 @@ class Broker:
     # ---------------------------------------------------------------------------------------------------- what it does
 
     def publish(self, message: Message, sender: Client | None) -> int:
-        """Hand a message to all who want it; return their number."""
+        """Give a message to all subscribers that want it; return their number."""
         if message.retain:
             if message.payload:
                 self.retained[message.topic] = message
@@ -236,7 +236,7 @@ class Broker:
             found[1].close()
 
     def subscribe(self, client: Client, filter: str, flags: int, identifier: int | None) -> int:
-        """Subscribe, and hand out what is retained; return the reason code for the SUBACK."""
+        """Subscribe, and send the retained messages; return the reason code for the SUBACK."""
         qos, handling = flags & 3, flags >> 4 & 3
         shared = filter.startswith("$share/")
         if qos > 2 or handling > 2 or (shared and flags & 4):
@@ -316,7 +316,7 @@ class Broker:
             self.publish(client.will, client)
 
     async def _obey(self, client: Client, reader: asyncio.StreamReader) -> None:
-        """Do what a client says until it says DISCONNECT."""
+        """Handle a client's packets until it sends DISCONNECT."""
         while True:
             kind, flags, body = await read_packet(reader)
             packet = Reader(body)
@@ -399,14 +399,14 @@ async def read_packet(reader: asyncio.StreamReader) -> tuple[int, int, bytes]:
 
 
 async def send_all(client: Client, writer: asyncio.StreamWriter) -> None:
-    """Send what a client's queue holds, as fast as it reads."""
+    """Send the packets in a client's queue, as fast as the client reads."""
     while True:
         writer.write(await client.queue.get())
         await writer.drain()
 
 
 async def run(port: int, ready: asyncio.Future[int] | None = None) -> None:
-    """Serve until cancelled. `ready` is told the port."""
+    """Serve until cancelled. `ready` gets the port."""
     broker = Broker()
     server = await asyncio.start_server(broker.serve, "127.0.0.1", port)
     if ready is not None:
@@ -416,7 +416,7 @@ async def run(port: int, ready: asyncio.Future[int] | None = None) -> None:
 
 
 def main() -> None:
-    """Serve on the command line's port."""
+    """Serve on the port of the command line."""
     parser = argparse.ArgumentParser(description="A small MQTT 5 broker, for this machine only.")
     parser.add_argument("--port", type=int, default=1883)
     options = parser.parse_args()

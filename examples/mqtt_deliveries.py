@@ -2,8 +2,8 @@
 
     python examples/mqtt_deliveries.py
 
-`deliveries` says who gets a message and with which options; what to send follows from these. `mqtt_broker.py` does the
-same for real clients.
+`deliveries` tells which subscribers get a message, and with which options. The packets to send follow from these.
+`mqtt_broker.py` does the same for real clients.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def sends(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | Non
     for one in routes.deliveries(topic):
         if one.options.get("no_local") and one.subscriber == sender:
             continue
-        # All filters of one client make one message (MQTT 5, 3.3.4). What it gets as a member of a group is another.
+        # All filters of a client together give one message (MQTT 5, 3.3.4). As a member of a group it gets another one.
         key = one.subscriber, one.group
         before = found.get(key, Send(*key[:1], 0, (), one.group))
         identifier = one.options.get("subscription_identifier")

@@ -23,9 +23,9 @@ class Message:
 Handler = Callable[[Message], object]
 
 
-@dataclass(eq=False)  # as in NATS, each subscription gets its own copy: so it is hashed by identity
+@dataclass(eq=False)  # hashed by identity: as in NATS, each subscription gets its own copy of a message
 class Subscribed:
-    """One subscription. `left` counts down to its end; None: it has none."""
+    """One subscription. `left` is how many messages it may still get; None: any number."""
 
     subject: str
     handler: Handler
@@ -33,14 +33,14 @@ class Subscribed:
     left: AtomicReference[int | None] = field(default_factory=lambda: AtomicReference[int | None](None))
 
     def may_have(self) -> tuple[bool, bool]:
-        """Tell whether it may have one more message, and whether that is its last."""
+        """Return whether it may have one more message, and whether that is its last."""
         while True:
             left = self.left.load()
             if left is None:
                 return True, False
             if left == 0:
                 return False, True
-            if self.left.compare_and_set(left, left - 1):  # of several threads, each takes another number
+            if self.left.compare_and_set(left, left - 1):  # each thread takes a different number
                 return True, left == 1
 
 
@@ -62,7 +62,7 @@ class Bus:
         return self._routes.unsubscribe(one.subject, one, queue=one.queue)
 
     def publish(self, subject: str, data: str, reply: str | None = None) -> int:
-        """Hand a message to each subscription, and to one member of each queue group; return how many had it."""
+        """Give a message to each subscription, and to one member of each queue group; return how many got it."""
         delivered = 0
         for one in self._routes.match(subject):
             may, is_last = one.may_have()
@@ -74,7 +74,7 @@ class Bus:
         return delivered
 
     def request(self, subject: str, data: str) -> str | None:
-        """Return the first answer, or None if nobody serves the subject."""
+        """Return the first answer, or None if no subscription serves the subject."""
         answers: list[Message] = []
         inbox = f"_INBOX.{next(self._inboxes)}"
         listening = self.subscribe(inbox, answers.append, messages=1)

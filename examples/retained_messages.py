@@ -2,8 +2,8 @@
 
     python examples/retained_messages.py
 
-Nobody may miss a message between "what is retained" and "what comes next". So a subscriber subscribes first, and asks
-for what is retained afterwards. A message that is published in between reaches it both ways; its number tells.
+No subscriber may miss a message between the retained messages and the later ones. So a subscriber first subscribes, and
+then asks for the retained messages. A message that is published in between arrives twice; its number shows this.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Inbox = SimpleQueue[Message]
 
 
 class Retaining:
-    """Keeps the last message of each topic that was published with `retain`. An empty payload takes it away."""
+    """Keeps the last message of each topic that was published with `retain`. An empty payload removes it."""
 
     def __init__(self) -> None:
         self._routes: SubscriptionTrie[Inbox] = SubscriptionTrie(MQTT)
@@ -37,14 +37,14 @@ class Retaining:
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
         message = Message(next(self._numbers), topic, payload)
         if retain and payload:
-            self._retained[topic] = message  # first keep it, then deliver it: else a subscriber could miss it
+            self._retained[topic] = message  # keep it before delivering it; otherwise a subscriber could miss it
         elif retain:
             self._retained.pop(topic, None)
         for inbox in self._routes.match(topic):
             inbox.put(message)
 
     def subscribe(self, filter: str, inbox: Inbox) -> list[Message]:
-        """Subscribe; return what is retained, all of one instant."""
+        """Subscribe; return the retained messages of one instant."""
         self._routes.subscribe(filter, inbox)
         return [message for _, message in self._retained.matching(filter)]
 
@@ -60,7 +60,7 @@ def main() -> None:
     broker.publish("heat/cellar", b"13", retain=True)
     print("live:", inbox.get_nowait().payload)
 
-    # A subscriber that comes while another thread publishes has the last value, one way or the other.
+    # A subscriber that comes while another thread publishes gets the last value, retained or live.
     def count_up() -> None:
         for n in range(1_000):
             broker.publish("heat/hall", b"%d" % n, retain=True)
@@ -72,7 +72,7 @@ def main() -> None:
     busy.join()
     while not late.empty():
         message = late.get()
-        seen[message.number] = message  # by number: what came both ways counts once
+        seen[message.number] = message  # by number, so a message that arrived twice counts once
     print("the last one seen:", seen[max(seen)].payload, "- without a gap:", len(seen) == max(seen) - min(seen) + 1)
 
 

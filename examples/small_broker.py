@@ -14,7 +14,7 @@ from subtrie import MQTT, SubscriptionTrie, TopicStore
 
 
 class Client:
-    """Who subscribes. Messages wait in a queue of bounded length; what finds no room in it is counted."""
+    """A subscriber. Messages wait in a bounded queue. If it is full, they are lost, and counted."""
 
     def __init__(self, name: str, room: int = 1_000) -> None:
         self.name = name
@@ -28,7 +28,7 @@ class Client:
             self.lost += 1
 
     def messages(self) -> list[tuple[str, bytes]]:
-        """Return what waits."""
+        """Return the waiting messages."""
         found = []
         while True:
             try:
@@ -38,7 +38,7 @@ class Client:
 
 
 class Broker:
-    """Any number of threads may call all of it."""
+    """A broker. Any number of threads may call any method."""
 
     def __init__(self) -> None:
         self._routes: SubscriptionTrie[Client] = SubscriptionTrie(MQTT, index=True)
@@ -54,7 +54,7 @@ class Broker:
         self._routes.unsubscribe(filter, client)
 
     def publish(self, topic: str, payload: bytes, *, sender: Client | None = None, retain: bool = False) -> int:
-        """Hand a message to all who want it; return how many that are."""
+        """Give a message to all clients that want it; return how many they are."""
         if retain:
             self._retained[topic] = payload
         clients = {
@@ -68,7 +68,7 @@ class Broker:
 
     @contextmanager
     def connected(self, name: str) -> Iterator[Client]:
-        """A client for as long as the block lasts. All of its subscriptions go with it."""
+        """Connect a client for the duration of the block. All its subscriptions end with it."""
         client = Client(name)
         try:
             yield client
@@ -76,7 +76,7 @@ class Broker:
             self._routes.unsubscribe_all(client)
 
     def clients(self) -> list[str]:
-        """Who is subscribed, all of one instant."""
+        """The names of the subscribed clients, all of one instant."""
         return sorted({one.subscriber.name for one in self._routes.snapshot()})
 
 

@@ -1,10 +1,10 @@
-"""Testing a concurrent object of one's own: a registry of sessions with a fault, and without it.
+"""Testing a concurrent object of your own: a registry of sessions, with a fault and without it.
 
     python examples/stress_your_own.py
 
-The registry lets at most two sessions in. Its first version looks and then acts. `stress.explore` tries every schedule
-of two threads which enter at once, and shows the one that lets three in. Of the second version it proves that no
-schedule of these calls is wrong.
+The registry lets at most two sessions in. Its first version checks, and then acts. `stress.explore` runs every schedule
+of two threads that enter at once, and shows the one that lets three sessions in. For the second version it proves that
+no schedule of these calls is wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOM = 2
 
 
 class Hasty:
-    """Looks whether there is room, and enters then."""
+    """Checks whether there is room, and then enters."""
 
     def __init__(self) -> None:
         self.inside: AtomicReference[frozenset[str]] = AtomicReference(frozenset())
@@ -35,20 +35,20 @@ class Hasty:
 
 
 class Careful(Hasty):
-    """Enters only what it has looked at."""
+    """Enters only if nothing has changed since it checked."""
 
     def enter(self, who: str) -> bool:
         while True:
             inside = self.inside.load()
             if len(inside) >= ROOM:
                 return False
-            # Success: there was room at this very instant. Failure: somebody else has entered; look again.
+            # Success: there was room at this very instant. Failure: another session has entered; look again.
             if self.inside.compare_and_set(inside, inside | {who}):
                 return True
 
 
 class Registry(stress.Spec):
-    """What it should be, without threads."""
+    """The registry as it should be, without threads."""
 
     initial: Hashable = frozenset()
     read_only = frozenset({"count"})

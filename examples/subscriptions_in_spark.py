@@ -1,11 +1,11 @@
-"""A day of a broker in Spark: what is published, who gets what, which filters are dead, and five plots of it.
+"""A day of a broker in Spark: how the set grew, which filters are busy or dead, who gets what; with six plots.
 
-Cells are marked by ``# %%``, so that editors run them one by one; as a script it writes ``subscriptions_in_spark.png``:
+Cells are marked by ``# %%``, so editors can run them one by one. As a script it writes ``subscriptions_in_spark.png``:
 
     python examples/subscriptions_in_spark.py [FILE]
 """
 
-# %% A broker, small: sensors in buildings, and subscribers that come and go.
+# %% A small broker: sensors in buildings, and subscribers that come and go.
 import os
 import random
 import sys

@@ -1,9 +1,9 @@
-"""Callbacks which keep nobody alive: an event bus that holds bound methods weakly.
+"""Callbacks that keep no object alive: an event bus that holds bound methods weakly.
 
     python examples/weak_callbacks.py
 
-An object that subscribes one of its methods would live as long as the bus. With `weak=True` it lives as long as its
-owner wants; when it goes, so do its subscriptions. A bound method counts as alive for as long as its object is.
+An object that subscribes one of its methods would live as long as the bus. With `weak=True` it lives only as long as
+something else holds it, and its subscriptions end with it. A bound method lives as long as its object.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Callback = Callable[[str, object], object]
 
 
 class Bus:
-    """Calls back. Errors of one callback are reported and keep nobody else from being called."""
+    """Calls its subscribers. An error in one callback is reported, and the others are still called."""
 
     def __init__(self) -> None:
         self._callbacks: SubscriptionTrie[Callback] = SubscriptionTrie(AMQP, weak=True)
 
     def subscribe(self, filter: str, callback: Callback) -> bool:
-        """Call `callback` with each event that `filter` matches, for as long as somebody else holds it."""
+        """Call `callback` with each event that `filter` matches, as long as something else holds it."""
         return self._callbacks.subscribe(filter, callback)
 
     def unsubscribe(self, filter: str, callback: Callback) -> bool:
@@ -35,7 +35,7 @@ class Bus:
         for callback in callbacks:
             try:
                 callback(topic, event)
-            except Exception as error:  # noqa: BLE001 (of somebody's code: told, and the others go on)
+            except Exception as error:  # noqa: BLE001 (an error of the callback's own code)
                 print(f"{callback!r} raised {error!r}", file=sys.stderr)
         return len(callbacks)
 

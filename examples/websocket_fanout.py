@@ -1,16 +1,16 @@
-"""Fan-out to web sockets: one queue for each client, and three answers to a client which reads too slowly.
+"""Fan-out to web sockets: one queue for each client, and three ways to treat a client that reads too slowly.
 
     python examples/websocket_fanout.py
 
-The trie says which clients want a message. Each client has a mailbox of its own and one task that sends from it, so
-a slow client never holds up another one. What happens when its mailbox is full is an option of the subscription:
+The trie finds the clients that want a message. Each client has its own mailbox and one task that sends from it, so a
+slow client never delays another one. An option of the subscription says what happens when the mailbox is full:
 
     slow="newest"  the newest message of each topic replaces the one before: right for prices and positions
-    slow="close"   the client is closed and has to come again: right where nothing may be missed without notice
-    slow="wait"    the publisher waits: right where the publisher can wait (back-pressure)
+    slow="close"   the client is closed and has to connect again: right if no message may be lost unnoticed
+    slow="wait"    the publisher waits: right if the publisher can wait (back-pressure)
 
-A web-socket library has a connection with `send` and `close`; `Socket` stands for it here, so that nothing has to be
-installed and the demonstration says the same each time.
+A web-socket library has a connection with `send` and `close`. Here `Socket` plays its part, so nothing needs to be
+installed and the output is always the same.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Protocol
 
 from subtrie import MQTT, SubscriptionTrie
 
-ROOM = 8  # messages that wait for one client
+ROOM = 8  # how many messages may wait for one client
 
 
 class Connection(Protocol):
-    """What this needs of a web socket. Those of `websockets`, `aiohttp` and Starlette differ in names only."""
+    """What this example needs of a web socket. `websockets`, `aiohttp` and Starlette differ in names only."""
 
     async def send(self, message: str) -> None: ...
     async def close(self) -> None: ...
@@ -55,7 +55,7 @@ class Client:
             self._changed.notify_all()
 
     async def send_all(self) -> None:
-        """Send what comes. A socket that does not read holds up this task alone."""
+        """Send messages as they come. A socket that does not read delays only this task."""
         while True:
             async with self._changed:
                 await self._changed.wait_for(lambda: len(self) > 0)
@@ -64,7 +64,7 @@ class Client:
             await self.connection.send(message)
 
     async def leave(self) -> None:
-        """Take no more messages. A publisher that waits for room goes on."""
+        """Take no more messages. A publisher that waits for room continues."""
         async with self._changed:
             self.closed.set()
             self._changed.notify_all()
@@ -72,33 +72,33 @@ class Client:
 
 
 class Hub:
-    """Who wants what. Threads may subscribe and match as well."""
+    """The clients and their subscriptions. Threads may subscribe and match, too."""
 
     def __init__(self) -> None:
         self.routes: SubscriptionTrie[Client] = SubscriptionTrie(MQTT, index=True)
 
     async def publish(self, topic: str, message: str) -> None:
-        for one in self.routes.deliveries(topic, merge="one"):  # one copy, whatever its filters
+        for one in self.routes.deliveries(topic, merge="one"):  # one copy, however many filters of a client match
             await one.subscriber.put(topic, message, one.options.get("slow", "close"))
 
     async def serve(self, client: Client, filters: dict[str, str]) -> None:
-        """Keep a client until it is closed, breaks off or is cancelled: then all of its subscriptions go."""
+        """Serve a client until it is closed, breaks off or is cancelled. Then all its subscriptions end."""
         for filter, slow in filters.items():
             self.routes.subscribe(filter, client, slow=slow)
         tasks = [asyncio.create_task(client.send_all()), asyncio.create_task(client.closed.wait())]
         try:
-            # Not the first of them alone: where a socket does not read, sending does not end by itself.
+            # Both tasks: if a socket does not read, sending does not end by itself.
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)  # a connection that broke has raised
+            await asyncio.gather(*tasks, return_exceptions=True)  # a broken connection has raised an error
             self.routes.unsubscribe_all(client)
             await client.leave()
 
 
 class Socket:
-    """A web socket of the demonstration. It reads nothing before it may."""
+    """A web socket for the demonstration. It reads nothing until `reads` is set."""
 
     def __init__(self, reads: bool = True) -> None:
         self.got: list[str] = []

@@ -1,8 +1,8 @@
 """Views of one instant of a subscription trie: Arrow, pandas, Parquet and Spark.
 
-Every function takes a `SubscriptionTrie` or a snapshot of one; a live trie is snapshotted first, in constant
-time, and goes on being written to while the view is made. Importing this package is cheap: Arrow, pandas and
-Spark are imported by the functions that need them (``pip install subtrie[spark]``).
+Every function takes a `SubscriptionTrie` or a snapshot of one. A live trie is snapshotted first, in constant time;
+threads may write to it while the view is made. Importing this package is cheap: the functions that need Arrow, pandas
+or Spark import them (``pip install subtrie[spark]``).
 
 =================== ================================================================================
 `to_arrow`          the subscription set as a ``pyarrow.Table``
@@ -12,21 +12,21 @@ Spark are imported by the functions that need them (``pip install subtrie[spark]
 `diff_to_arrow`     what changed between two snapshots, as a ``pyarrow.Table``
 `diff_to_spark`     the same as a Spark ``DataFrame``
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
-`explain`           which of two plans that takes, and why
-`match_stream`      the same of a stream, with what is published
+`explain`           which of its two plans `match_spark` takes, and why
+`match_stream`      a stream of messages joined with a published set
 `register`          a data source and a SQL function for a Spark session
 `field_predicate`   criteria on fields as a predicate on columns
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
 `from_arrow`        a trie built from columns
 `from_spark`        a trie built from the rows of a Spark ``DataFrame``
-`Publisher`         publishes instants of a trie in a directory, and between them what has changed
-`versions`          what has been published there
+`Publisher`         publishes instants of a trie in a directory, and the changes between them
+`versions`          the versions that a directory holds
 `restore`           a trie rebuilt as it was when a version was published
-`follow`            a live copy of what is published, in another process
+`follow`            a live copy of a published trie, in another process
 =================== ================================================================================
 
-`snapshot.questions` has answers to what people ask of a set: `busiest_filters`, `dead_filters`, `overlaps`, `growth`
-and `topics_per_subscriber`. The columns are described in `snapshot.columns`.
+`snapshot.questions` answers common questions about a set: `busiest_filters`, `dead_filters`, `overlaps`, `growth` and
+`topics_per_subscriber`. `snapshot.columns` describes the columns.
 """
 
 from __future__ import annotations

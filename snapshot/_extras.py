@@ -1,4 +1,4 @@
-"""Imports of the packages that the ``spark`` extra brings, with a message that says how to get them."""
+"""Imports packages of the ``spark`` extra; the error for a missing one says how to install it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 def extra(module: str) -> Any:
     """Import ``module``, which belongs to the ``spark`` extra.
 
-    :raises ImportError: when it is not installed; the message names the command that installs it
+    :raises ImportError: it is not installed; the message names the command that installs it
     """
     try:
         return importlib.import_module(module)

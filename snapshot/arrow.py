@@ -20,14 +20,13 @@ def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
 
     :param source: a subscription trie, or a snapshot of one
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
-    :returns: a table with the columns of `snapshot.columns`, one row a subscription, in no particular order
+    :returns: a table with the columns of `snapshot.columns`, one row for each subscription, in no particular order
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: two subscribers have the same key
 
-    O(n). The snapshot taken of a live trie is the linearization point; writers go on meanwhile and never
-    wait.
+    O(n). The snapshot of a live trie is the linearization point. Writers never wait.
 
     >>> from subtrie import SubscriptionTrie
     >>> trie = SubscriptionTrie()
@@ -42,20 +41,20 @@ def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
 
 
 def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordBatchReader:
-    """All subscriptions of one instant as a stream of Arrow record batches, each made when it is asked for.
+    """All subscriptions of one instant as a stream of Arrow record batches, each made when the reader asks for it.
 
-    Everything that takes an Arrow stream can read it: ``polars.from_arrow(reader)``, ``duckdb.from_arrow(reader)``,
+    Anything that takes an Arrow stream can read it: ``polars.from_arrow(reader)``, ``duckdb.from_arrow(reader)``,
     ``reader.read_pandas()``, ``pyarrow.dataset.write_dataset(reader, ...)``. Only one thread may read at a time.
 
     :param source: a subscription trie, or a snapshot of one
     :param key: as for `to_arrow`
     :returns: a reader of the batches of `to_arrow`
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is no subscription trie
+    :raises TypeError: ``source`` is not a subscription trie
 
-    The call is O(1) and the linearization point: the rows are those of its instant, whenever they are read. The reader
-    raises what `to_arrow` raises for a subscriber or an option. It takes memory for one batch of 65,536 rows, and for
-    one entry a distinct subscriber if there is a ``key``.
+    The call is O(1). It is the linearization point: the rows are those of its instant, whenever they are read. The
+    reader raises the errors of `to_arrow` for a subscriber or an option. It takes memory for one batch of 65,536 rows
+    and, with a ``key``, for one entry for each distinct subscriber.
 
     >>> from subtrie import SubscriptionTrie
     >>> trie = SubscriptionTrie()
@@ -89,11 +88,11 @@ def diff_to_arrow(newer: SubscriptionTrie, older: SubscriptionTrie, *, key: Key 
     :param key: as for `to_arrow`
     :returns: the columns of `to_arrow`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: one of the two is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: the two have different dialects, or two subscribers have the same key
 
-    Time and memory in proportion to what changed, if both are snapshots of one trie, else to their sizes.
+    Time and memory are proportional to the changes if both are snapshots of one trie, otherwise to the two sizes.
 
     >>> from subtrie import SubscriptionTrie
     >>> trie = SubscriptionTrie()

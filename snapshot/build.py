@@ -1,7 +1,7 @@
-"""Tries built from columns: those of an export, and what other engines have made of them.
+"""Tries built from columns: those of an export, and those that other engines made from one.
 
-A trie is built where nobody sees it, and handed out when all rows are in; so nothing is half-built. Every filter is
-validated, and every error names the row, counted from 0.
+The caller gets the trie when all rows are in, so no one sees it half-built. Every filter is validated, and every error
+names the row, counted from 0.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 USED = ("filter", "subscriber", "options", "group", "dialect")
-"""The columns of which a trie is built."""
+"""The columns that a trie is built from."""
 
 KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
-"""The dialects that their names stand for."""
+"""The dialects that a column may name."""
 
 
 def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:
     """Build a subscription trie from columns.
 
-    :param data: a ``pyarrow`` table, record batch or reader of batches, or anything that hands out an Arrow stream: a
-        Polars or DuckDB frame, say. It needs the columns ``filter`` and ``subscriber``, text without nulls. It may have
-        ``options``, a map of text to text; ``group``, text; and ``dialect``, text. Other columns are not looked at
-    :param dialect: the dialect; without it, the one that the column ``dialect`` names, of AMQP, MQTT and NATS
+    :param data: a ``pyarrow`` table, record batch or reader of batches, or anything else that exports an Arrow stream,
+        such as a Polars or DuckDB frame. It needs the columns ``filter`` and ``subscriber``, text without nulls. It may
+        have ``options``, a map of text to text; ``group``, text; and ``dialect``, text. Other columns are ignored
+    :param dialect: the dialect. None: the one that the column ``dialect`` names, which is AMQP, MQTT or NATS
     :param exact: as for `SubscriptionTrie`
-    :returns: a new, writable trie. All subscribers are strings. Options are strings, too, except where the dialect says
-        that they are something else
+    :returns: a new, writable trie. All subscribers are strings. So are all options, except those to which the dialect
+        gives another type
     :raises ImportError: pyarrow is not installed
     :raises TypeError: ``data`` is none of these
-    :raises TopicError: a filter is not one of the dialect; the row is named, as in all that follow
-    :raises ValueError: a column is missing or of another type; a null; a subscription that occurs twice; a row of
+    :raises TopicError: the dialect refuses a filter; this error and the next name the row
+    :raises ValueError: a column is missing or has another type; a null; a subscription that occurs twice; a row of
         another dialect, or in a group that its filter does not name
 
-    O(n). It takes memory for the trie and, beside the data, for 65,536 rows.
+    O(n). It takes memory for the trie and, besides the data, for 65,536 rows.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"filter": ["a.*", "b"], "subscriber": ["alice", "bob"]})
@@ -66,8 +66,8 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
 def from_spark(frame: DataFrame, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:
     """Build a subscription trie from the rows of a Spark data frame, with the columns of `from_arrow`.
 
-    Its rows are collected by the driver, as Arrow, and held there once beside the trie. For a set that does not fit,
-    let Spark write Parquet, and `load` that. Errors as `from_arrow`.
+    The driver collects the rows as Arrow and holds them once, besides the trie. If they do not fit, let Spark write
+    Parquet, and `load` that. It raises what `from_arrow` raises.
 
     :raises ImportError: pyarrow or pyspark is not installed
     """
@@ -86,7 +86,9 @@ def _reader(data: Any) -> Any:
         return data
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
-    raise TypeError(f"an Arrow table, reader of record batches, or stream is wanted, not {type(data).__name__}")
+    raise TypeError(
+        f"the data must be an Arrow table, a reader of record batches or a stream, not {type(data).__name__}"
+    )
 
 
 def _named_in(batch: pa.RecordBatch) -> Dialect:
@@ -95,12 +97,12 @@ def _named_in(batch: pa.RecordBatch) -> Dialect:
         raise ValueError("no column names the dialect: give dialect=, such as dialect=AMQP")
     name = batch.column("dialect")[0].as_py()
     if name not in KNOWN:
-        raise ValueError(f"row 0: {name!r} is none of the dialects {', '.join(KNOWN)}: give dialect=")
+        raise ValueError(f"row 0: {name!r} is not one of the dialects {', '.join(KNOWN)}: give dialect=")
     return KNOWN[name]
 
 
 class Meaning(NamedTuple):
-    """What the texts of rows stand for.
+    """What the texts in the rows stand for.
 
     :param integer_subscribers: whether the subscribers are integers (else strings)
     :param json_options: names of the options whose texts are JSON (all others are strings)
@@ -111,7 +113,7 @@ class Meaning(NamedTuple):
 
 
 def _meaning_of_texts(dialect: Dialect) -> Meaning:
-    """What texts stand for of which nothing is said: strings, but for options of which the dialect knows better."""
+    """The meaning of texts that come without one: strings, except options to which the dialect gives another type."""
     return Meaning(json_options=frozenset(name for name, allowed in dialect.options if not _is_text(allowed)))
 
 
@@ -122,8 +124,8 @@ def _is_text(allowed: Any) -> bool:
 class Building:
     """A trie being built from batches of rows.
 
-    :param meaning: what their texts stand for; by default, strings, and what the dialect knows not to be strings
-    :param own: the rows are those of an export, in which options are never null
+    :param meaning: what their texts stand for; None: strings, except options to which the dialect gives another type
+    :param own: whether the rows come from an export, in which options are never null
     """
 
     def __init__(
@@ -136,13 +138,13 @@ class Building:
 
     @property
     def rows(self) -> int:
-        """How many rows are in."""
+        """How many rows were added."""
         return int(self._bulk.rows)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Put rows in. Afterwards, as after all rows, the trie is what `finished` returns.
+        """Add rows.
 
-        :raises ValueError: of which TopicError is one; see `from_arrow`
+        :raises ValueError: see `from_arrow`; a TopicError is one
         """
         with collector_paused():
             for start in range(0, len(batch), BATCH_ROWS):
@@ -180,7 +182,7 @@ class Building:
     def _check_groups(
         self, batch: pa.RecordBatch, filters: list[str], options: list[dict[str, Any] | None], first: int
     ) -> None:
-        """Compare groups with what names them: the filter, or the option ``queue``, filled in if it is missing."""
+        """Compare each group with the filter or the option ``queue``, which name it. A missing option is filled in."""
         column = batch.column("group") if "group" in batch.schema.names else None
         if column is None or column.null_count == len(batch):
             return
@@ -199,7 +201,7 @@ class Building:
 
 
 def _integers(texts: list[str], rows: list[int], first: int) -> list[int]:
-    """The integers that the different texts of a column are; ``rows`` has the numbers of each row's text."""
+    """The distinct texts of a column as integers; ``rows`` holds the number of each row's text."""
     try:
         return list(map(int, texts))
     except ValueError:

@@ -1,7 +1,7 @@
 """A dialect's rules as Spark SQL text: words, what is wrong with a topic, which filters match it.
 
-Every function takes SQL expressions and returns one that Spark's own engine (Catalyst) evaluates, so that none of
-this package's code runs on the executors. The reference is `subtrie.Dialect`, to which the tests hold all of them.
+Every function takes SQL expressions and returns one that Spark's own engine (Catalyst) evaluates, so none of this
+package's code runs on the executors. The tests compare every function with `subtrie.Dialect`.
 
 Constants are written as hexadecimal bytes, since the meaning of a backslash in SQL depends on a setting.
 """
@@ -16,7 +16,7 @@ from subtrie import AMQP, MQTT, NATS, Dialect
 DIALECTS = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 NO_WORDS = "cast(array() as array<string>)"
 _EXCERPT = 60
-"""Characters of a bad topic shown on each side of the offence, as `TopicError` does."""
+"""How many characters of a bad topic are shown on each side of the fault, as in `TopicError`."""
 
 
 def text(value: str) -> str:
@@ -29,14 +29,14 @@ def text(value: str) -> str:
 
 
 def words(topic: str, dialect: Dialect) -> str:
-    """The words of a topic or filter, none for the empty text where the dialect says so."""
+    """The words of a topic or filter. The empty text has none if the dialect says so."""
     pattern = text(rf"\Q{dialect.separator}\E")
     split = f"split({topic}, {pattern}, -1)"
     return f"if({topic} = '', {NO_WORDS}, {split})" if dialect.zero_words else split
 
 
 def is_reserved(topic: str, dialect: Dialect) -> str:
-    """Whether filters whose first word is wild are kept from the topic."""
+    """Whether the topic is reserved: filters whose first word is a wildcard do not match it."""
     if dialect.reserved_prefix is None:
         return "false"
     return f"startswith(substring_index({topic}, {text(dialect.separator)}, 1), {text(dialect.reserved_prefix)})"
@@ -51,14 +51,14 @@ def is_wild(word: str, dialect: Dialect) -> str:
 
 
 class _Offence(NamedTuple):
-    """Something that can be wrong: whether it is, and a struct of ``reason`` and ``at``, the place in the topic."""
+    """A possible fault: whether the topic has it, and a struct of the ``reason`` and its place ``at`` in the topic."""
 
     holds: str
     told: str
 
 
 def topic_error(topic: str, dialect: Dialect) -> str:
-    """What the dialect refuses about a topic, in the words of `TopicError`; null for a good topic, and for null."""
+    """Why the dialect refuses a topic, in the words of `TopicError`; null for a good topic, and for null."""
     offences = _offences(topic, dialect)
     is_bad = " or ".join(offence.holds for offence in offences)
     first = "".join(f" when {offence.holds} then {offence.told}" for offence in offences)
@@ -71,7 +71,7 @@ def _told(reason: str, at: str) -> str:
 
 
 def _offences(topic: str, dialect: Dialect) -> list[_Offence]:
-    """What can be wrong, in the order in which a dialect looks for it."""
+    """The possible faults, in the order in which a dialect looks for them."""
     separator = text(dialect.separator)
     offences = [_Offence(f"not is_valid_utf8({topic})", _told("not UTF-8", "0")), _too_long(topic, dialect)]
     for character in dialect.forbidden:
@@ -108,7 +108,7 @@ def _empty_word(topic: str, dialect: Dialect) -> _Offence:
 
 
 def _wildcard(topic: str, dialect: Dialect) -> _Offence:
-    """The first word that is a wildcard, or has one inside where the dialect refuses that."""
+    """The first word that is a wildcard, or contains one if the dialect refuses that."""
     separator = text(dialect.separator)
     found = f"transform({words(topic, dialect)}, (x, i) -> {_wildcard_in('x', 'i', dialect)})"
     first = f"slice(filter({found}, x -> x is not null), 1, 1)"
@@ -153,7 +153,7 @@ def _message(topic: str, told: str, dialect: Dialect) -> str:
 
 
 def unshared(filter_words: str, dialect: Dialect) -> str:
-    """The words of the filter behind the group of a shared subscription; those of any other as they are."""
+    """The words of a filter without the prefix and group of a shared subscription."""
     if dialect.share_prefix is None:
         return filter_words
     is_shared = f"try_element_at({filter_words}, 1) = {text(dialect.share_prefix)} and size({filter_words}) > 2"
@@ -167,11 +167,11 @@ def terminated(topic: str, dialect: Dialect) -> str:
 
 
 def pattern(filter_words: str, dialect: Dialect) -> str:
-    """A regular expression of Java that finds itself in `terminated` topics which the filter matches.
+    """A Java regular expression that is found in exactly those `terminated` topics that the filter matches.
 
-    Between two many-words wildcards the words needed may be taken where they come first, for they are of a fixed
-    number; so each such piece is an atomic group, and matching takes time in proportion to the words of the topic
-    and of the filter, however many wildcards there are.
+    The words between two many-words wildcards are fixed in number, so they may be matched at their first occurrence.
+    Each such piece is therefore an atomic group, and the time is at most proportional to the words of the topic times
+    those of the filter, however many wildcards there are.
     """
     separator = re.escape(dialect.separator) if dialect.separator.isascii() else dialect.separator
     word = f"[^{separator}]*+{separator}"
@@ -195,7 +195,7 @@ def pattern(filter_words: str, dialect: Dialect) -> str:
 
 
 def matches(filter: str, topic: str, dialect: Dialect) -> str:
-    """Whether a filter matches a topic; null where one of them is null, or the topic is refused by the dialect."""
+    """Whether a filter matches a topic; null if one of them is null, or if the dialect refuses the topic."""
     filter_words = unshared(words(filter, dialect), dialect)
     found = f"rlike({terminated(topic, dialect)}, {pattern(filter_words, dialect)})"
     if dialect.reserved_prefix is not None:

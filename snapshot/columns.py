@@ -1,4 +1,4 @@
-"""The columns of an exported subscription set, and their encoder: subscriptions in, Arrow record batches out.
+"""The columns of an exported subscription set, and their encoder, which makes Arrow record batches of subscriptions.
 
 ============== ======================= ===================================================================
 column         type                    content
@@ -10,25 +10,25 @@ column         type                    content
 `subscriber`   string                  the subscriber's key (see `snapshot.texts`)
 `options`      map<string, string>     the subscription's options as texts (see `snapshot.texts`)
 `dialect`      string                  the name of the trie's dialect: one value in all rows
-`group`        string                  the group of a shared subscription, or queue group; null where there is none
-`snapshot_id`  string                  names the snapshot: one value in all rows
+`group`        string                  the group of a shared subscription, or queue group; null if there is none
+`snapshot_id`  string                  the name of the snapshot: one value in all rows
 `taken_at`     timestamp (UTC)         when the snapshot was taken: one value in all rows
 ============== ======================= ===================================================================
 
-Rows of changes have three columns more:
+Rows of changes have three more columns:
 
 ============== ======================= ===================================================================
-`old_options`  map<string, string>     the options that it had; null if it was added
-`new_options`  map<string, string>     the options that it has now; null if it was removed
+`old_options`  map<string, string>     the options before; null if it was added
+`new_options`  map<string, string>     the options after; null if it was removed
 `change`       string                  ``"added"``, ``"removed"`` or ``"updated"`` (other options)
 ============== ======================= ===================================================================
 
-There `options` are the new ones, or the old ones where there are no new ones, and `snapshot_id` and `taken_at` are of
-the newer snapshot.
+In these rows `options` are the new options, or the old ones of a subscription that was removed. `snapshot_id` and
+`taken_at` belong to the newer snapshot.
 
-The trie writes the columns' buffers itself (`subtrie.columns`), so that no Python object is made of a row. Batches have
-`BATCH_ROWS` rows, so that the memory used beside the finished batches does not grow with the set; fewer where their
-texts are long, since one string column of a batch ends at 2 GiB.
+The trie writes the columns' buffers itself (`subtrie.columns`), so no row becomes a Python object. A batch has
+`BATCH_ROWS` rows, so the memory used besides the finished batches does not grow with the set. It has fewer rows if
+their texts are long, since a string column of a batch holds at most 2 GiB.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ROWS = 64 * 1024
-"""Rows of a full record batch."""
+"""How many rows a full record batch has."""
 
 BATCH_TEXT = 64 * 1024 * 1024
-"""Bytes that the texts of a record batch have together; its last row may have more."""
+"""How many bytes the texts of a record batch have together, at most; its last row may exceed this."""
 
 STEP = 2048
-"""Rows that are filled at a time, some two milliseconds. After each step Ctrl-C is heard."""
+"""How many rows are filled at a time, which takes about two milliseconds. Ctrl-C takes effect between two steps."""
 
 PAUSE = 0.00005
-"""Seconds after each step in which other threads, where there are any, may take the GIL. Each of them then keeps it for
-some five milliseconds (`sys.getswitchinterval`), so that an export takes a tenth of the time of two busy ones, and not
-the third that would be its turn."""
+"""Seconds after each step in which another thread may take the GIL. Each thread that does keeps it for about five
+milliseconds (`sys.getswitchinterval`). So beside two busy threads an export takes a tenth of the time, and not the
+third that would be its share."""
 
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
@@ -100,7 +100,7 @@ def change_schema() -> pa.Schema:
 
 
 def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
-    """The subscriptions of one instant as batches of `schema`, each made when it is asked for.
+    """The subscriptions of one instant as batches of `schema`, each made when the caller asks for it.
 
     :raises TypeError: a subscriber is neither a string nor an integer, and has no key
     :raises ValueError: two subscribers have the same key, or a text cannot be encoded as UTF-8
@@ -117,7 +117,7 @@ def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
 
 
 def _filled(rows: Rows) -> bool:
-    """Fill the rows of a batch; tell whether there may be more."""
+    """Fill the rows of a batch; return whether there may be more."""
     for step in range(STEP, BATCH_ROWS + STEP, STEP):
         if not rows.fill(min(step, BATCH_ROWS), BATCH_TEXT):
             return False
@@ -129,7 +129,7 @@ def _filled(rows: Rows) -> bool:
 
 
 def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
-    """What is different in ``newer`` from ``older``, which has its dialect, as batches of `change_schema`."""
+    """The changes from ``older`` to ``newer``, which have the same dialect, as batches of `change_schema`."""
     pa = extra("pyarrow")
     for changes in in_batches(changed(newer.trie, older)):
         held = [Subscription(change.filter, change.subscriber, _latest(change)) for change in changes]
@@ -164,8 +164,10 @@ def _options(mappings: Iterable[Mapping[str, Any] | None], keys: SubscriberKeys)
 def encode(
     subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys, *others: SubscriptionTrie
 ) -> Iterator[pa.RecordBatch]:
-    """``subscriptions`` as batches of `schema`, in their order: one batch, or more of them where texts are long. They
-    are those of ``cut``, or of ``others``, whose subscribers must have keys of their own, too."""
+    """``subscriptions`` as batches of `schema`, in their order: one batch, or several if the texts are long.
+
+    They come from ``cut`` or ``others``. Subscribers that differ must have different keys in all of these.
+    """
     rows = Rows(cut.trie.dialect, keys, keys.is_given)
     constants = _Constants(cut)
     for held in subscriptions:
@@ -196,7 +198,7 @@ def in_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def table_of(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """A table of ``batches``; that of none has one empty chunk, since Spark takes no table without any."""
+    """A table of ``batches``. A table without rows gets one empty chunk, since Spark refuses a table without chunks."""
     pa = extra("pyarrow")
     table = pa.Table.from_batches(batches, schema)
     return table if table.num_rows else schema.empty_table()
@@ -225,7 +227,7 @@ class _Constants:
         self._columns: dict[str, Any] = {}
 
     def of(self, name: str, rows: int) -> pa.Array:
-        """So many rows of a column."""
+        """The first ``rows`` rows of a column."""
         column = self._columns.get(name)
         if column is None or len(column) < rows:
             self._columns[name] = column = extra("pyarrow").repeat(self._values[name], rows)

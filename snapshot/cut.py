@@ -19,7 +19,7 @@ class Cut(NamedTuple):
 
 
 def cut_of(source: SubscriptionTrie) -> Cut:
-    """Freeze ``source``, unless it is a snapshot, whose exports all have its own name and time. As `frozen`."""
+    """Freeze ``source``. All exports of one snapshot have its name and time. It raises what `frozen` raises."""
     trie = frozen(source)
     name, taken_at = trie.snapshot_id, trie.taken_at
     assert name is not None
@@ -28,9 +28,9 @@ def cut_of(source: SubscriptionTrie) -> Cut:
 
 
 def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, SubscriptionTrie]:
-    """Freeze two tries whose difference is wanted.
+    """Freeze two tries that are to be compared.
 
-    :raises TypeError: one of them is no subscription trie
+    :raises TypeError: one of them is not a subscription trie
     :raises ValueError: they have different dialects
     """
     base, cut = frozen(older), cut_of(newer)
@@ -42,10 +42,10 @@ def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, Subs
 
 
 def frozen(source: SubscriptionTrie) -> SubscriptionTrie:
-    """Freeze ``source``: O(1), whatever its size, and nobody who writes to it waits.
+    """Return a snapshot of ``source``, or ``source`` if it is one. O(1); writers do not wait.
 
-    :raises TypeError: ``source`` is no subscription trie
+    :raises TypeError: ``source`` is not a subscription trie
     """
     if not isinstance(source, SubscriptionTrie):
-        raise TypeError(f"a SubscriptionTrie or a snapshot of one is wanted, not {type(source).__name__}")
+        raise TypeError(f"the source must be a SubscriptionTrie or a snapshot of one, not {type(source).__name__}")
     return source.snapshot()

@@ -11,9 +11,9 @@ _TYPES: Final = {kind.__name__: kind for kind in (bool, bytes, dict, float, int,
 
 
 def fields_of(dialect: Dialect) -> dict[str, Any]:
-    """The fields of a dialect, of which the known options say their type, their range or their values.
+    """The fields of a dialect. Each known option comes with its type, its range or its values.
 
-    :raises TypeError: an option is of a type that cannot be named
+    :raises TypeError: an option has a type without a name in JSON
 
     >>> from subtrie import MQTT, NATS
     >>> fields_of(NATS)["options"], fields_of(MQTT)["options"][0]
@@ -26,9 +26,9 @@ def fields_of(dialect: Dialect) -> dict[str, Any]:
 
 
 def dialect_of(fields: Any) -> Dialect:
-    """The dialect with these fields, which are looked at here: `Dialect` itself leaves types to type checkers.
+    """The dialect with these fields. Their types are checked here: `Dialect` leaves that to type checkers.
 
-    :raises ValueError: and KeyError, TypeError, AttributeError: they are no dialect's
+    :raises ValueError: or KeyError, TypeError, AttributeError: these are not the fields of a dialect
     """
     fields = {**fields, "options": tuple((name, _read(allowed)) for name, allowed in fields.get("options", []))}
     hints = get_type_hints(Dialect)

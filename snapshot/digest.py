@@ -1,4 +1,4 @@
-"""A digest of exported rows, by which damage to a file shows wherever it is: Parquet has checksums of pages only."""
+"""A digest of exported rows, which shows damage anywhere in a file: Parquet's own checksums cover pages only."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PARTS = 9
-"""How many runs of bytes `_parts` makes of a batch."""
+"""How many runs of bytes `_parts` yields for a batch."""
 
 
 class Digest:
-    """A digest of filters, subscribers and options, in their order; in which batches they come does not matter."""
+    """A digest of filters, subscribers and options in their order. It does not depend on how they are batched."""
 
     def __init__(self) -> None:
         self._sums = [hashlib.sha256() for _ in range(_PARTS)]
 
     def note(self, rows: pa.RecordBatch) -> None:
-        """Take more rows into account."""
+        """Add rows to the digest."""
         for running, part in zip(self._sums, _parts(rows), strict=True):
             running.update(part)
 
     def text(self, recipe: bytes) -> bytes:
-        """The digest of all that was noted, and of the file's recipe."""
+        """The digest of all rows noted and of the file's recipe."""
         total = hashlib.sha256(recipe)
         for running in self._sums:
             total.update(running.digest())

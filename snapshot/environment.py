@@ -1,7 +1,7 @@
-"""Whether Spark's workers can do what is asked of them: their interpreter, and this package in it.
+"""Whether Spark's workers can run this package: their interpreter, and what is installed there.
 
-A worker that lacks something says so in a traceback of thirty lines, from which it is hard to read. So it is asked
-first, once for each application, by a function that needs nothing.
+A worker that lacks something fails with a traceback of thirty lines, which hides the cause. So one worker of each
+application is asked first, by a function that needs nothing installed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ class WorkersError(RuntimeError):
 
 
 _asked: dict[str, str | None] = {}
-"""Applications that were asked, with what their workers lack."""
+"""Applications whose workers were asked, with what they lack."""
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether it is a session of Spark Connect, whose driver is another process."""
+    """Whether this is a session of Spark Connect, whose driver is another process."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def require_workers(spark: SparkSession) -> None:
-    """Ask the workers, unless it was done.
+    """Ask the workers, unless they were asked before.
 
     :raises WorkersError: they lack something
     """
@@ -40,7 +40,7 @@ def require_workers(spark: SparkSession) -> None:
 
 
 def lack_of_workers(spark: SparkSession) -> str | None:
-    """One sentence about what the workers lack and what to do about it, or None."""
+    """One sentence that says what the workers lack and what to do about it, or None."""
     name = spark.session_id if is_remote(spark) else spark.sparkContext.applicationId  # type: ignore[attr-defined]
     if name not in _asked:
         _asked[name] = _judged(_ask(spark))
@@ -48,21 +48,21 @@ def lack_of_workers(spark: SparkSession) -> str | None:
 
 
 def require_session(spark: Any) -> None:
-    """Refuse what is no session that runs.
+    """Refuse anything but a running session.
 
-    :raises TypeError: it is no session
+    :raises TypeError: it is not a session
     :raises RuntimeError: it was stopped
     """
     if not hasattr(spark, "createDataFrame"):
         raise TypeError(
-            f"a SparkSession is wanted, not {type(spark).__name__}; SparkSession.builder.getOrCreate() makes one"
+            f"spark must be a SparkSession, not {type(spark).__name__}; SparkSession.builder.getOrCreate() makes one"
         )
     if spark.is_stopped if is_remote(spark) else spark.sparkContext._jsc is None:
         raise RuntimeError("the Spark session was stopped; SparkSession.builder.getOrCreate() makes a new one")
 
 
 def _probe_source() -> str:
-    """What a worker runs. It is sent as text, since of a function of this module only the name would be sent."""
+    """The code that a worker runs. It is text, since Spark sends only the name of a function of an installed module."""
     return """
 def probe(batches):
     import sys
@@ -82,7 +82,7 @@ def answer(batch, executable, version, lacks):
 
 
 def _ask(spark: SparkSession) -> tuple[str, str, str] | str:
-    """The worker's interpreter, its version and what it lacks; or what went wrong in asking."""
+    """A worker's interpreter, its version and what it lacks; or why it could not answer."""
     code: dict[str, Any] = {"__name__": "__main__"}
     exec(_probe_source(), code)
     try:
@@ -110,7 +110,7 @@ def _judged(answer: tuple[str, str, str] | str) -> str | None:
 
 
 def _last_line(text: str) -> str:
-    """The line of an error that says what happened: the last one of Python's traceback, or else the first."""
+    """The line that says what happened: the last line of Python's traceback, or the first line if there is none."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told: Iterator[str] = (line for line in reversed(lines) if "Error" in line.split(":")[0] and " " not in line[:12])
     return next(told, lines[0] if lines else "no reason given")

@@ -1,4 +1,4 @@
-"""Subscriptions by fields as an Arrow table: a row each, with the criteria as a JSON pattern.
+"""Subscriptions by fields as an Arrow table, one row each, with the criteria as a JSON pattern.
 
 ============== ======================= ===================================================================
 column         type                    content
@@ -30,9 +30,9 @@ def fields_to_arrow(source: FieldMatcher, *, key: Key | None = None) -> pa.Table
 
     :param source: a field matcher, or a snapshot of one
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
-    :returns: a table with the columns above, one row a subscription, in no particular order
+    :returns: a table with the columns of `snapshot.fields`, one row for each subscription, in no particular order
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is no field matcher, or a subscriber is neither a string nor an integer and
+    :raises TypeError: ``source`` is not a field matcher, or a subscriber is neither a string nor an integer and
         there is no ``key``
     :raises ValueError: criteria have no JSON pattern, or two subscribers have the same key
 

@@ -1,4 +1,4 @@
-"""What a file says in its metadata, so that its columns give a trie again: the dialect, and what texts stood for."""
+"""The metadata of a file, which `load` needs to rebuild the trie: the dialect, and what the texts stand for."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from subtrie import Dialect, Subscription
 from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
 
 FORMAT = 3
-"""Version of this text and of the columns; any other is refused."""
+"""The version of this metadata and of the columns. Files of any other version are refused."""
 
 OptionTexts = list[tuple[str, str | None]]
-"""The options of a row as Arrow has them: names, which could occur twice, with their texts."""
+"""The options of a row as Arrow holds them: names and their texts. In a damaged file a name may occur twice."""
 
 
 class FileMetadata(NamedTuple):
@@ -24,7 +24,7 @@ class FileMetadata(NamedTuple):
     :param dialect: the trie's dialect
     :param integer_subscribers: whether the subscribers were integers (otherwise they were strings)
     :param json_options: names of the options whose texts are JSON (all others are strings)
-    :param rows: how many rows there are, each of another subscription
+    :param rows: the number of rows, each of a different subscription
     """
 
     dialect: Dialect
@@ -48,7 +48,7 @@ class FileMetadata(NamedTuple):
     def from_json(cls, text: str | bytes) -> FileMetadata:
         """Read what `to_json` wrote.
 
-        :raises ValueError: it did not, or another version of it did
+        :raises ValueError: the text is not that, or has another version
         """
         try:
             return cls._from_fields(json.loads(text))
@@ -70,9 +70,9 @@ class FileMetadata(NamedTuple):
     def subscription(
         self, filter: str | None, subscriber: str | None, options: OptionTexts | None
     ) -> tuple[str, str | int, dict[str, Any]]:
-        """The subscription that a row stood for, for `SubscriptionTrie.subscribe_many`.
+        """The subscription of a row, as `SubscriptionTrie.subscribe_many` takes it.
 
-        :raises ValueError: it cannot have stood for any
+        :raises ValueError: the row is damaged
         """
         if filter is None or subscriber is None or options is None:
             raise ValueError(f"a null in the row {(filter, subscriber, options)}")
@@ -97,10 +97,10 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
 
 
 class Recorder:
-    """Finds the metadata of a set from the subscriptions that pass by.
+    """Finds the metadata of a set, from its subscriptions one after another.
 
-    Where strings and other values share a name, their texts could not be told apart, so they are refused.
-    Subscribers are not looked at when they are ``keyed``: then the keys are what is kept.
+    An option that is a string in one subscription and something else in another is refused: their texts could not be
+    told apart. So are such subscribers, unless they are ``keyed``: then only their keys are kept.
     """
 
     def __init__(self, dialect: Dialect, *, keyed: bool) -> None:
@@ -111,9 +111,9 @@ class Recorder:
         self._rows = 0
 
     def note(self, held: Subscription) -> None:
-        """Take one subscription into account.
+        """Add one subscription.
 
-        :raises TypeError: it, or it together with one noted before, could not be rebuilt
+        :raises TypeError: it could not be rebuilt, or not together with an earlier one
         """
         self._rows += 1
         if not self._keyed:
@@ -123,7 +123,7 @@ class Recorder:
                 self._values(name).note(value, held)
 
     def metadata(self) -> FileMetadata:
-        """The metadata of all that was noted."""
+        """The metadata of all subscriptions noted."""
         json_options = frozenset(name for name, values in self._options.items() if not values.are_strings)
         return FileMetadata(self._dialect, self._subscribers.are_strings is False, json_options, self._rows)
 
@@ -134,7 +134,7 @@ class Recorder:
 
 
 def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
-    """The metadata of an export whose rows have all passed by.
+    """The metadata of an export, after its last row.
 
     :raises TypeError: as `Recorder.note`
     """
@@ -151,7 +151,7 @@ def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
 
 
 class _Values:
-    """The values seen under one name: all of them strings, or none."""
+    """The values seen under one name: either all are strings, or none is."""
 
     def __init__(self, name: str, cure: str = "") -> None:
         self._name = name
@@ -169,4 +169,4 @@ class _Values:
                 f"{self._first!r}, {held!r}{self._cure}"
             )
         if not is_string and not rebuilds(value):
-            raise TypeError(f"{self._name} could not be rebuilt, since JSON has no equal of it: {held!r}{self._cure}")
+            raise TypeError(f"{self._name} could not be rebuilt, since JSON cannot express it: {held!r}{self._cure}")

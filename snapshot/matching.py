@@ -1,12 +1,13 @@
-"""Messages joined with the subscriptions that match them, by a Spark cluster. Two plans give one answer.
+"""Messages joined with the subscriptions that match them, by a Spark cluster. Two plans give the same answer.
 
-``trie``: each Python worker holds a trie (`snapshot.worker`), sent by the driver or read from a published directory,
-and messages go through it. ``join``: Spark alone joins messages and subscriptions on keys (`snapshot.signatures`).
+``trie``: each Python worker holds a trie (`snapshot.worker`), which the driver sent or which it read from a published
+directory, and matches messages with it. ``join``: Spark alone joins messages and subscriptions on keys
+(`snapshot.signatures`).
 
-What each costs was measured on two cores (the benchmark ``spark-match``), the first query included. The trie costs the
-same for each message whatever the set looks like, and some seconds at the start for a large set; the join costs more
-for each signature that the set has, and makes the keys of a large set again for each query. Both cost more for each
-match, which is not known before. `explain` says what follows for a given set.
+Their costs were measured on two cores (the benchmark ``spark-match``), the first query included. The plan ``trie``
+costs the same for each message whatever the set looks like, and some seconds at the start for a large set. The plan
+``join`` costs more with each signature that the set has, and makes the keys of a large set again for each query. Both
+cost more with each match; the number of matches is not known in advance. `explain` tells the result for a given set.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ Plan = Literal["trie", "join"]
 Source = SubscriptionTrie | str | os.PathLike[str]
 
 SAMPLE = 5_000
-"""Subscriptions that are looked at to choose a plan."""
+"""How many subscriptions are looked at to choose a plan."""
 
-# Microseconds of two cores together, for messages of five words with three matches each. They follow what the
-# benchmarks spark-match and spark-match-large measure at 100,000 and 1,000,000 subscriptions. JOIN_PER_LOOPED_KEY is an
-# estimate: with more than a hundred signatures, most of what is measured is the many rows that come of them.
+# Microseconds of two cores together, for messages of five words with three matches each. They come from the benchmarks
+# spark-match and spark-match-large. Only JOIN_PER_LOOPED_KEY is an estimate: with more than a hundred signatures, most
+# of the measured time goes to the many rows that result.
 TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 8.0
 JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.2, 0.2, 1.5, 25.0
 
@@ -61,19 +62,20 @@ def match_spark(
 
     :param messages_df: the messages
     :param source: a subscription trie, a snapshot of one, or a published directory (a path or URI that all executors
-        can read); what is subscribed later is not seen
-    :param topic: where a message's topic is, a string: the name of a column as it is, dots included, and in upper or
-        lower case unless ``spark.sql.caseSensitive`` is set; or a ``Column``. A null topic matches nobody
+        can read). Later subscriptions are not seen
+    :param topic: the column with the messages' topics, which are strings: a ``Column``, or a name. A name is taken as
+        it is, dots included; upper and lower case differ only if ``spark.sql.caseSensitive`` is set. A null topic
+        matches no subscriber
     :param plan: ``"trie"``, ``"join"``, or None for the one that should be faster; both give the same rows
-    :param mode: what becomes of a topic that the dialect refuses, in Spark's words. ``FAILFAST``: the job fails and
-        names it. ``PERMISSIVE``: its message is kept with nulls for the subscription, and the result has a further
-        column ``_topic_error`` that says what is wrong. ``DROPMALFORMED``: its message is left out
-    :param groups: ``"all"`` joins a message with all members of a group; a ``Column`` with one of them, which the
-        text of that column chooses, so that a repeat chooses the same one
+    :param mode: what happens to a topic that the dialect refuses, in Spark's words. ``FAILFAST``: the job fails, and
+        the error names the topic. ``PERMISSIVE``: its message is kept with nulls for the subscription, and a further
+        column of the result, ``_topic_error``, says what is wrong. ``DROPMALFORMED``: its message is left out
+    :param groups: ``"all"`` joins a message with all members of a group. A ``Column`` joins it with one member, which
+        the text in that column chooses: the same text chooses the same member
     :param at: of a published directory, a version or a time (with a zone); None for the newest version
     :param key: of a trie, as for `snapshot.to_spark`
-    :returns: the columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``: one row for each
-        message and each subscription that matches it, none for a message that nobody wants. Evaluated lazily
+    :returns: the columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``: one row for each message
+        and each subscription that matches it, none for a message without a match. Evaluated lazily
     :raises ImportError: pyarrow or pyspark is not installed
     :raises ValueError: ``messages_df`` has no string column ``topic``, or the result would have two columns
         with one name, or another parameter has a value that it cannot have
@@ -81,8 +83,8 @@ def match_spark(
         integer and there is no ``key``
     :raises WorkersError: the plan is ``"trie"``, and Spark's Python workers lack this package
 
-    With the plan ``trie`` each Python worker holds the set once, and joined rows for about 65,536 matches, or the
-    matches of one message, at a time; fewer where they would take more than 64 MiB.
+    With the plan ``trie`` each Python worker holds the set once. At a time it holds the joined rows of about 65,536
+    matches, or of all matches of one message; fewer if they would take more than 64 MiB.
     """
     spark, messages, held = _looked_at(messages_df, source, topic, mode, groups, at, key)
     chosen = _choice(spark, messages, held, plan)
@@ -102,9 +104,9 @@ def explain(
     at: int | datetime.datetime | None = None,
     key: Key | None = None,
 ) -> str:
-    """Which plan `match_spark` takes for these messages and this set, and why.
+    """Say which plan `match_spark` takes for these messages and this set, and why.
 
-    Looks at 5,000 of the subscriptions; the parameters are those of `match_spark`.
+    It looks at 5,000 of the subscriptions. The parameters are those of `match_spark`.
     """
     spark, messages, held = _looked_at(messages_df, source, topic, "FAILFAST", groups, at, key)
     return _choice(spark, messages, held, plan).text()
@@ -158,7 +160,7 @@ def _choice(spark: SparkSession, messages: Messages, held: SetSource, plan: Plan
 
 
 def _cheaper(spark: SparkSession, held: SetSource) -> _Choice:
-    """The plan whose costs for as many messages as there are subscriptions, at least a million, are lower."""
+    """The cheaper plan for as many messages as there are subscriptions, and for at least a million."""
     sample = signatures.keyed(held.sample(spark, SAMPLE), held.dialect).select("signature").distinct()
     found = [Signature.parse(row["signature"]) for row in sample.collect()]
     subscriptions, messages = held.subscriptions, max(1_000_000, held.subscriptions)
@@ -186,8 +188,8 @@ def by_trie(
 ) -> DataFrame:
     """The joined rows.
 
-    :param sent: the set; or what a worker calls for each task to learn the set and its version, which the last column
-        of the result then is
+    :param sent: the set; or a function that each task calls to get the set and its version. The version is then the
+        last column of the result
     :param options: maps that many of the subscriptions have as their options. Rows with these cost less
     """
     types = extra("pyspark.sql.types")
@@ -266,12 +268,12 @@ def _by_join(spark: SparkSession, messages: Messages, held: SetSource) -> DataFr
 
 
 BROADCAST = 250_000
-"""Subscriptions up to which the set is sent to all executors. A larger one would not fit a driver with Spark's standard
-memory, and is joined as Spark sees fit."""
+"""Up to so many subscriptions, the set is sent to all executors. A larger one would not fit into a driver with Spark's
+standard memory, so Spark chooses how to join it."""
 
 
 def _one_of_each_group(joined: DataFrame, key: str, dialect: Dialect) -> DataFrame:
-    """Of each group the member whose place is the key's checksum, as `worker.place_of` has it."""
+    """All rows in no group, and one member of each group, which the key's checksum chooses, as in `worker.place_of`."""
     if dialect.share_prefix is not None:
         prefix = catalyst.text(dialect.share_prefix + dialect.separator)
         group = f"if(startswith(filter, {prefix}), filter, null)"

@@ -1,4 +1,4 @@
-"""A data frame of messages as matching takes it: plain names, the topic's column found, its mode checked."""
+"""A data frame of messages, prepared for matching: plain names, the topic's column found, the mode checked."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 TOPIC_ERROR = "_topic_error"
-"""The column that says what is wrong with a topic, where bad topics are kept."""
+"""The column that says what is wrong with a topic, in a result that keeps bad topics."""
 
 
 class Messages(NamedTuple):
     """Messages with plain names, since Spark reads some names as expressions: ``c0``, ``c1`` and so on.
 
-    :param frame: the messages' columns, and after them the topic and the group's key where they are none of these
+    :param frame: the messages' columns, then the topic and the groups' key if they are not among these
     :param names: the messages' own names
-    :param topic: number of the column that holds the topic
-    :param key: number of the column that chooses the member of a group, or None
-    :param mode: what becomes of bad topics
+    :param topic: the number of the column that holds the topic
+    :param key: the number of the column that chooses the member of a group, or None
+    :param mode: what happens to bad topics
     """
 
     frame: DataFrame
@@ -40,10 +40,10 @@ class Messages(NamedTuple):
 
 
 def messages_of(frame: DataFrame, topic: str | Column, mode: str, groups: str | Column) -> Messages:
-    """Look at what is to be matched.
+    """Check the messages that are to be matched, and give their columns plain names.
 
-    :raises TypeError: ``frame`` is no data frame, or ``topic`` or ``groups`` neither a text nor a column
-    :raises ValueError: the messages cannot be joined by it
+    :raises TypeError: ``frame`` is not a data frame, or ``topic`` or ``groups`` is neither a text nor a column
+    :raises ValueError: the messages cannot be joined
     """
     _require_frame(frame)
     if mode not in MODES:
@@ -88,7 +88,7 @@ def _with(frame: DataFrame, column: Column) -> DataFrame:
 
 
 def _as_read(frame: DataFrame) -> Any:
-    """How Spark compares names of columns."""
+    """The function of a column's name that Spark compares."""
     case_sensitive = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
     return str if case_sensitive else str.lower
 

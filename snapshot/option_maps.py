@@ -1,7 +1,7 @@
 """Options read back from a column of maps of text to text.
 
-Most rows of a set have one of few maps. So rows are compared as columns first, by numbers for their names and values,
-and Python objects are made of each map that is different, once.
+A set usually has few different maps. So the rows are first compared as columns, by numbers for their names and values.
+Then each different map becomes Python objects once.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_SHARED = 4096
-"""Different maps that batches share. Most sets have few, and a map of one's own takes 200 bytes."""
+"""How many different maps batches share. Most sets have few; a row with a map of its own takes 200 bytes more."""
 
 MOST_COMPARED = 16
-"""Options of a row up to which it is compared with others. A row with more has a map of its own."""
+"""A row with at most so many options is compared with others. A row with more gets a map of its own."""
 
 Options = dict[str, Any]
 
@@ -30,7 +30,7 @@ class OptionReader:
     """Reads the options of one batch after another.
 
     :param json_options: names of the options whose texts are JSON; all other values are strings
-    :param own: the rows are those of an export, in which options are never null
+    :param own: whether the rows come from an export, in which options are never null
     """
 
     def __init__(self, json_options: frozenset[str], *, own: bool = False) -> None:
@@ -39,11 +39,11 @@ class OptionReader:
         self._shared: dict[tuple[str | None, ...], Options] = {}  # by names and texts
 
     def read(self, column: pa.Array, first: int) -> list[Options | None]:
-        """The options of each row, None for no options. Rows with equal ones may share them.
+        """The options of each row, None for no options. Rows with equal options may share one dictionary.
 
         :param first: the number of the first row, for errors
-        :raises ValueError: the column holds no maps of text; or, with the row, a null where there may be none, an
-            option without a name or twice in a row, or a text that is not JSON
+        :raises ValueError: the column does not hold maps of text. Or, naming the row: a forbidden null, an option
+            without a name or twice in a row, or a text that is not JSON
         """
         if self._own and column.null_count:
             raise RowError(first + first_null(column), "options are null")
@@ -76,7 +76,7 @@ class OptionReader:
         return held
 
     def _value(self, name: str, text: str | None) -> Any:
-        """What the text of an option stands for."""
+        """The value of an option, from its text."""
         if text is None or name not in self._json_options:
             return text
         try:
@@ -100,7 +100,7 @@ def _by_row(kind: tuple[int, int]) -> int:
 
 
 class _Pairs(NamedTuple):
-    """The names and values of all maps, one after another; where the pairs of each row begin, and how many it has."""
+    """The names and values of all maps, one after another; where each row's pairs start, and how many it has."""
 
     names: pa.Array
     values: pa.Array
@@ -109,9 +109,9 @@ class _Pairs(NamedTuple):
 
 
 def _pairs_of(column: pa.Array) -> _Pairs:
-    """The pairs of the maps, of which a null has none.
+    """The pairs of the maps. A null has none.
 
-    :raises ValueError: the column holds no maps of text
+    :raises ValueError: the column does not hold maps of text
     """
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     kind = column.type
@@ -126,14 +126,14 @@ def _pairs_of(column: pa.Array) -> _Pairs:
     offsets = column.offsets.cast(pa.int64())
     start, end = offsets[0].as_py(), offsets[-1].as_py()
     lengths = pc.subtract(offsets[1:], offsets[:-1])
-    if column.null_count:  # there may be something behind them
+    if column.null_count:  # Arrow may hold pairs even for a null
         lengths = pc.if_else(column.is_valid(), lengths, 0)
     starts = pc.subtract(offsets[:-1], start)
     return _Pairs(as_text(names[start:end], "options"), as_text(values[start:end], "options"), starts, lengths)
 
 
 class _Maps:
-    """The maps of a batch, of which names and values are numbers."""
+    """The maps of a batch, with numbers for their names and values."""
 
     def __init__(self, pairs: _Pairs) -> None:
         self._pairs = pairs

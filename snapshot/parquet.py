@@ -1,9 +1,9 @@
 """The subscription set as a Parquet file that any Parquet reader understands, and a trie rebuilt from one.
 
-The file holds the columns of `snapshot.columns` and no others, and in its metadata a `snapshot.file_metadata` and a
-`snapshot.digest` of that and the rows. It holds data only: nothing in it is executed, and every filter is validated
-again when it is loaded. What another engine has made of it, Spark say, has lost the metadata, and is loaded by its
-columns.
+The file holds exactly the columns of `snapshot.columns`. Its metadata hold a `snapshot.file_metadata`, and a
+`snapshot.digest` of that and the rows. The file is data only: loading executes nothing in it, and validates every
+filter again. A file that another engine, such as Spark, made from it lacks the metadata, so it is loaded by its columns
+alone.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ DIGEST_KEY = b"ctrie.digest"
 def write(source: SubscriptionTrie, path: Path, *, key: Key | None = None) -> None:
     """Write all subscriptions of one instant into the Parquet file ``path``.
 
-    The file appears, or replaces the one before it, only when it is complete: until then it has another name, which
-    begins with a dot. A process that is killed leaves that behind, and nothing else.
+    The file appears, or replaces an earlier one, only when it is complete. Until then it has another name, which begins
+    with a dot. A process that is killed leaves only that file behind.
 
     :param source: a subscription trie, or a snapshot of one
-    :param path: where to write, a path or a URI of any file system that pyarrow or fsspec knows (``s3://bucket/key``);
+    :param path: where to write: a path, or a URI of any file system that pyarrow or fsspec knows (``s3://bucket/key``).
         Spark reads it with ``spark.read.parquet(path)``
-    :param key: turns a subscriber into a string; `load` then gives the strings back
+    :param key: turns a subscriber into a string; the subscribers of the trie that `load` returns are these strings
     :raises ImportError: pyarrow is not installed
     :raises IsADirectoryError: the path is a folder
     :raises OSError: the file cannot be written
-    :raises TypeError: ``source`` is no subscription trie, or a subscriber or an option could not be rebuilt from
+    :raises TypeError: ``source`` is not a subscription trie, or a subscriber or an option could not be rebuilt from
         its text
-    :raises ValueError: two subscribers have the same key, or nobody knows the file system
+    :raises ValueError: two subscribers have the same key, or neither pyarrow nor fsspec knows the file system
 
-    O(n) time; memory for one batch of 65,536 rows, and one entry a distinct subscriber if there is a ``key``.
-    Linearizes where `to_arrow` does.
+    O(n) time. It takes memory for one batch of 65,536 rows and, with a ``key``, for one entry for each distinct
+    subscriber. The linearization point is that of `to_arrow`.
     """
     pq = extra("pyarrow.parquet")
     cut, keys, digest = cut_of(source), SubscriberKeys(key), Digest()
@@ -63,20 +63,19 @@ def write(source: SubscriptionTrie, path: Path, *, key: Key | None = None) -> No
 
 
 def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
-    """Rebuild a subscription trie from a file that `write` made, or from what another engine has made of it.
+    """Rebuild a subscription trie from a file that `write` made, or that another engine made from one.
 
     :param path: the file, or a folder of Parquet files such as Spark writes; a path or a URI
-    :param dialect: the dialect, for files without the metadata of `write`; else that of `write` is taken, or the one
-        that the column ``dialect`` names
-    :returns: a new, writable trie with the same dialect, filters, subscribers and options; where the file was
-        written with a ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are
-        strings
+    :param dialect: the dialect, for files without the metadata of `write`. None: the one in the metadata, or else the
+        one that the column ``dialect`` names
+    :returns: a new, writable trie with the same dialect, filters, subscribers and options. If the file was written with
+        a ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are strings
     :raises ImportError: pyarrow is not installed
     :raises OSError: the file cannot be read
-    :raises ValueError: the file is damaged, or of another version, or holds no subscriptions; the row is named
-    :raises TopicError: a filter in the file is not one of its dialect
+    :raises ValueError: the file is damaged, has another version, or holds no subscriptions; the error names the row
+    :raises TopicError: the dialect refuses a filter in the file
 
-    O(n) time; memory for the trie and one batch of rows. Python's collector of cycles rests meanwhile, in all threads.
+    O(n) time; memory for the trie and one batch of rows. Python's cycle collector pauses meanwhile, in all threads.
     """
     place = place_of(path)
     with _naming(place), collector_paused():
@@ -116,9 +115,9 @@ def _metadata(file: Any) -> tuple[bytes, bytes]:
 
 
 def _refuse_hidden_metadata(place: Place, path: str, file: Any) -> None:
-    """Damage can hide the metadata from the reader, which then sees texts where other values were written.
+    """Refuse a file whose metadata are hidden by damage: it would be read as one without, and all values as texts.
 
-    One changed bit in the footer's structure does that. It leaves the bytes of at least one of the keys as they were.
+    One changed bit in the footer's structure can hide them. It leaves the bytes of at least one of the keys intact.
     """
     footer, ending = file.metadata.serialized_size, 8  # a length and a mark end a Parquet file
     with place.files.open_input_file(path) as content:
@@ -136,14 +135,14 @@ def _opened(place: Place, path: str) -> Iterator[Any]:
 
 
 def _batches(file: Any) -> Iterator[Any]:
-    """The rows, some at a time, never from two batches that were written: they may fit into memory only singly."""
+    """The rows in batches. A batch never spans two written ones, since memory may have room for only one of them."""
     there = [name for name in USED if name in file.schema_arrow.names]
     for group in range(file.num_row_groups):
         yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=there)
 
 
 def _stream(place: Place, paths: list[str]) -> Any:
-    """A reader of the rows of some files, of which the first says which columns there are."""
+    """A reader of the rows of several files, with the columns of the first."""
     pa = extra("pyarrow")
     with _opened(place, paths[0]) as file:
         first = file.schema_arrow
@@ -159,7 +158,7 @@ def _rows(place: Place, paths: list[str]) -> Iterator[Any]:
 
 @contextmanager
 def _naming(place: Place) -> Iterator[None]:
-    """Let what pyarrow says of a file that it cannot make sense of, by errors of many classes, be a ValueError."""
+    """Turn pyarrow's errors about a file that it cannot read, which have many classes, into a ValueError."""
     try:
         yield
     except TopicError:

@@ -16,21 +16,21 @@ Path: TypeAlias = str | os.PathLike[str]
 
 
 class Place(NamedTuple):
-    """A file system of pyarrow's, a path in it, and how the caller named it."""
+    """A file system of pyarrow, a path in it, and the name that the caller gave."""
 
     files: Any
     path: str
     name: str
 
     def is_folder(self) -> bool:
-        """Whether there is a folder."""
+        """Whether the path is a folder."""
         return bool(self.files.get_file_info(self.path).type == extra("pyarrow.fs").FileType.Directory)
 
 
 def place_of(path: Path) -> Place:
     """Find the file system of a path or URI (``s3://bucket/key``, ``file:///folder/file``, ``gs://...``).
 
-    :raises ValueError: nobody knows the URI's scheme
+    :raises ValueError: neither pyarrow nor fsspec knows the URI's scheme
     """
     fs = extra("pyarrow.fs")
     name = os.fspath(path)
@@ -59,10 +59,10 @@ def _by_fsspec(name: str, unknown: Exception) -> tuple[Any, str]:
 
 @contextmanager
 def replaced_whole(place: Place) -> Iterator[Any]:
-    """Open a stream to write to, which is at `place` once all is written, and nowhere if that fails.
+    """Open a stream to a new file, which appears at `place` when it is complete, and not at all if that fails.
 
-    Until then it has another name in the same folder, which begins with a dot, so that Spark and others overlook it.
-    Local files are on the disk before they get their name.
+    Until then it has another name in the same folder, which begins with a dot, so Spark and others ignore it. A local
+    file is on the disk before it gets its name.
 
     :raises IsADirectoryError: the place is a folder
     :raises OSError: the file cannot be written
@@ -92,7 +92,7 @@ def _flush(path: str) -> None:
 
 
 def _remove(files: Any, path: str) -> None:
-    """Remove a file, if it is there and can be: what went wrong before is what the caller has to hear of."""
+    """Remove a file if possible. Ignore a failure, since the caller needs to hear of the error before it."""
     try:
         files.delete_file(path)
     except OSError:
@@ -100,9 +100,9 @@ def _remove(files: Any, path: str) -> None:
 
 
 def parquet_files(place: Place) -> list[str]:
-    """The paths of a Parquet file, or of those in a folder and below, by name; what others overlook, this does.
+    """The path of a Parquet file, or the sorted paths of those in a folder and below, without hidden ones.
 
-    :raises FileNotFoundError: there is nothing
+    :raises FileNotFoundError: the folder has none
     """
     fs = extra("pyarrow.fs")
     if not place.is_folder():

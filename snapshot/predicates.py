@@ -1,8 +1,8 @@
 """Criteria on fields (`subtrie.fields`) as predicates on the columns of a data frame, evaluated by Spark alone.
 
-A row is a message that has those fields which are not null. What holds of it is what `Criterion.holds` says of the
-value that Python has for the column's: numbers are compared exactly, whatever their types (Spark would compare a bigint
-with a double as doubles); no number is a text; nothing compares with a double that is no number.
+A row is a message whose fields are the columns that are not null. A criterion holds of a column if `Criterion.holds`
+says so of the value in Python. So numbers are compared exactly, whatever their types (Spark would compare a bigint with
+a double as doubles); a number never equals a text; and nothing compares with NaN.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _MOST_DIGITS = 38
-"""Of Spark's decimals."""
+"""How many digits Spark's decimals have, at most."""
 
 
 def field_predicate(frame: DataFrame, criteria: Iterable[Any], *, any: bool = False) -> Column:
-    """Whether a row satisfies criteria, as `subtrie.fields.FieldMatcher` has it.
+    """Whether a row satisfies criteria, by the rules of `subtrie.fields.FieldMatcher`.
 
-    :param frame: the data frame, for the types of its columns; a criterion's field is the column of that very name
-    :param criteria: of `subtrie.fields`
-    :param any: whether one of them is enough (``match_any``); else all have to hold (``match_all``)
-    :returns: a boolean column that is never null, for ``where`` and whatever else takes columns
+    :param frame: the data frame; a criterion's field is the column of exactly that name
+    :param criteria: criteria of `subtrie.fields`
+    :param any: True if one criterion is enough (``match_any``), False if all have to hold (``match_all``)
+    :returns: a boolean column that is never null, for ``where`` and anything else that takes columns
     :raises ValueError: there are no criteria, or a column is missing
     :raises TypeError: a criterion has no predicate, or the column's type has no comparison
 
@@ -53,11 +53,11 @@ def _predicate(frame: DataFrame, criterion: Any) -> Column:
             column = _Field(frame, criterion.name)
             found = make(column, criterion)
             return extra("pyspark.sql.functions").coalesce(found, extra("pyspark.sql.functions").lit(False))  # type: ignore[no-any-return]
-    raise TypeError(f"a criterion of subtrie.fields that Spark can evaluate is wanted, not {criterion!r}")
+    raise TypeError(f"a criterion must be one of subtrie.fields that Spark can evaluate, not {criterion!r}")
 
 
 class _Field:
-    """A column, with comparisons that mean what Python's mean."""
+    """A column, with comparisons that have Python's meaning."""
 
     def __init__(self, frame: DataFrame, name: Any) -> None:
         fields = [field for field in frame.schema.fields if field.name == name]
@@ -71,7 +71,7 @@ class _Field:
         return self.column.isNotNull()
 
     def compares(self, sign: str, value: Any) -> Column | None:
-        """None where no value of the column's type compares with ``value``."""
+        """The comparison as a column; None if no value of the column's type compares with ``value``."""
         types = extra("pyspark.sql.types")
         if isinstance(self.kind, types.BooleanType | types.IntegralType | types.DecimalType):
             return self._on_grid(sign, value)
@@ -118,13 +118,13 @@ class _Field:
         if isinstance(number, Fraction) and (math.isinf(nearest) or Fraction(nearest) != number):
             if sign == "==":
                 return None
-            # `number` lies between two doubles: which of its sides the nearest one is on decides, equal or not.
+            # `number` lies between two doubles. Whether `nearest` itself satisfies the bound depends on its side.
             low = nearest < number
             sign = {">": ">" if low else ">=", "<": "<=" if low else "<"}[sign[0]]
         return is_number & _OPERATORS[sign](column, functions.lit(nearest))
 
     def _on_grid(self, sign: str, value: Any) -> Column | None:
-        """Of numbers that are multiples of a power of ten: what is asked of the multiples."""
+        """Compare numbers that are multiples of a power of ten: turn the bound into a bound of the multiples."""
         number = _number(value)
         if number is None:
             return None
@@ -165,7 +165,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Column]] = {
 
 
 def _is_text(value: Any) -> bool:
-    """Whether it is a text that Spark can hold."""
+    """Whether ``value`` is a text that Spark can hold."""
     try:
         return isinstance(value, str) and bool(value.encode() or True)
     except UnicodeEncodeError:
@@ -173,7 +173,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _number(value: Any) -> Fraction | float | None:
-    """A number exactly, an infinite one as a float; None for what is no number."""
+    """A finite number exactly, an infinite one as a float; None for anything else, and for NaN."""
     if not isinstance(value, int | float | decimal.Decimal | Fraction) or value != value:
         return None
     if isinstance(value, float | decimal.Decimal) and math.isinf(value):
@@ -225,4 +225,4 @@ _PREDICATES: dict[str, Callable[[_Field, Any], Any]] = {
     "Present": lambda field, criterion: field.is_there(),
     "Within": _within,
 }
-"""What becomes of a criterion, by the name of its class."""
+"""The predicate of a criterion, by the name of its class."""

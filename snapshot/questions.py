@@ -1,6 +1,6 @@
-"""Questions that people ask of a subscription set, each answered by a data frame that Spark evaluates when it is used.
+"""Common questions about a subscription set. Each answer is a data frame, which Spark evaluates when it is used.
 
-``source`` is, as in `snapshot.match_spark`, a subscription trie, a snapshot of one, or a published directory.
+``source`` is a subscription trie, a snapshot of one, or a published directory, as in `snapshot.match_spark`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 def busiest_filters(
     messages: DataFrame, source: Source, topic: str | Column = "topic", *, key: Key | None = None, **options: Any
 ) -> DataFrame:
-    """How much each filter takes: those that take most come first.
+    """How many messages each filter matches. The filters that match most come first.
 
     :param options: ``plan``, ``mode`` and ``at`` of `snapshot.match_spark`
-    :returns: ``filter``; ``messages``, how many it matches; ``subscriptions``, how many there are with it; and
-        ``deliveries``, the product of both. Filters that match none are left out: see `dead_filters`
+    :returns: ``filter``; ``messages``, how many it matches; ``subscriptions``, how many have this filter; and
+        ``deliveries``, the product of both. Filters that match nothing are left out: see `dead_filters`
     """
     matched = _matched(messages, source, topic, key, options)
     return (
@@ -54,7 +54,7 @@ def dead_filters(
     """The filters that match none of the messages.
 
     :param options: as for `busiest_filters`
-    :returns: ``filter`` and ``subscriptions``, how many there are with it
+    :returns: ``filter`` and ``subscriptions``, how many have this filter
     """
     held = source_of(source, options.get("at"), key)
     matched = _matched(messages, source, topic, key, options).select("filter").distinct()
@@ -70,11 +70,11 @@ def dead_filters(
 def topics_per_subscriber(
     messages: DataFrame, source: Source, topic: str | Column = "topic", *, key: Key | None = None, **options: Any
 ) -> DataFrame:
-    """What each subscriber gets: those that get most come first.
+    """How many messages each subscriber gets. The subscribers that get most come first.
 
     :param options: as for `busiest_filters`
-    :returns: ``subscriber``; ``topics``, how many different ones; and ``messages``, each counted once however many of
-        the subscriber's filters match it
+    :returns: ``subscriber``; ``topics``, how many different ones; and ``messages``, how many, each counted once even if
+        several of the subscriber's filters match it
     """
     matched = _matched(messages, source, topic, key, options)
     return (
@@ -87,14 +87,15 @@ def topics_per_subscriber(
 
 
 def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> DataFrame:
-    """The pairs of different filters that share a topic.
+    """The pairs of different filters that match a common topic.
 
-    :returns: ``filter``, ``other`` and ``relation``: ``"covers"`` where the first matches all topics of the other,
-        ``"is covered by"`` the other way round, ``"equals"`` both, and else ``"overlaps"``. Each pair comes twice, once
-        in each order. The group of a shared subscription is no part of its filter here
+    :returns: ``filter``, ``other`` and ``relation``. The relation is ``"covers"`` if the first filter matches all
+        topics of the other, ``"is covered by"`` if the other matches all topics of the first, ``"equals"`` if both, and
+        otherwise ``"overlaps"``. Each pair comes twice, once in each order. Groups of shared subscriptions are left out
+        of the filters here
     :raises WorkersError: Spark's Python workers lack this package
 
-    The different filters go through this process; the pairs, of which there may be as many as the square, do not.
+    This process holds the different filters, but not the pairs, of which there may be as many as the square.
     """
     require_session(spark)
     require_workers(spark)
@@ -107,10 +108,10 @@ def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> 
 
 
 def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
-    """What was published: one row a version, in order.
+    """How a published set grew: one row for each version, in order.
 
     :returns: ``version``, ``time``, ``subscriptions`` (how many there were), ``added``, ``removed`` and ``updated``
-        (since the version before)
+        (since the previous version)
     :raises FileNotFoundError: nothing was ever published at ``where``
     """
     require_session(spark)

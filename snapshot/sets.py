@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST_COLLECTED = 250_000
-"""Subscriptions up to which the keys of a join are made once and kept in the plan, and not each time that it runs."""
+"""Up to so many subscriptions, the keys of a join are made once and kept in the plan. For more, each run makes them."""
 
 MOST_IN_DRIVER = 10_000
-"""Subscriptions of which Spark may make keys in its driver, by one thread and all of them at once."""
+"""Up to so many subscriptions, Spark may make the keys in its driver, with one thread and all at once."""
 
 OPTIONS_SEEN = 64 * 1024
 """Rows of which the driver looks at the options."""
 
 
 class SentSet(ABC):
-    """What the workers are sent: the set, or where it is."""
+    """The object that the workers are sent: the set, or where it is."""
 
     @abstractmethod
     def held(self) -> HeldSet:
@@ -52,11 +52,11 @@ class SetSource(ABC):
 
     @abstractmethod
     def described(self) -> str:
-        """One line about it."""
+        """One line about the set."""
 
     @abstractmethod
     def sent(self, spark: SparkSession) -> SentSet:
-        """What the workers are sent."""
+        """The object that the workers are sent."""
 
     @abstractmethod
     def options(self) -> tuple[OptionMap, ...]:
@@ -64,22 +64,22 @@ class SetSource(ABC):
 
     @abstractmethod
     def sample(self, spark: SparkSession, size: int) -> DataFrame:
-        """The filters of some of the subscriptions, about this many."""
+        """The filters of about ``size`` of the subscriptions."""
 
     @abstractmethod
     def rows(self, spark: SparkSession) -> DataFrame:
-        """The set: the columns of `JOINED`."""
+        """The set, with the columns of `JOINED`."""
 
     @abstractmethod
     def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
-        """The set with its keys (`signatures.keyed`), and the signatures that it has."""
+        """The set with its keys (`signatures.keyed`), and its signatures."""
 
 
 def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) -> SetSource:
-    """What ``source`` stands for.
+    """The set of a subscription trie or of a published directory.
 
-    :raises TypeError: it is neither a subscription trie nor a path
-    :raises ValueError: ``at`` or ``key`` makes no sense for it
+    :raises TypeError: ``source`` is neither a subscription trie nor a path
+    :raises ValueError: ``at`` or ``key`` does not apply to it
     """
     if isinstance(source, str | os.PathLike):
         if key is not None:
@@ -88,7 +88,7 @@ def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) 
         return _PublishedSet(directory, directory.version_at(at))
     if not isinstance(source, SubscriptionTrie):
         raise TypeError(
-            "a SubscriptionTrie or a snapshot of one is wanted, or the path of a published directory, "
+            "the source must be a SubscriptionTrie, a snapshot of one, or the path of a published directory, "
             f"not {type(source).__name__}"
         )
     if at is not None:
@@ -101,7 +101,7 @@ def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) 
 
 @dataclass(frozen=True)
 class _BroadcastSet(SentSet):
-    """A set as compressed Arrow, in a broadcast variable, and named by its content."""
+    """A set as compressed Arrow in a broadcast variable, named by a digest of its content."""
 
     digest: str
     dialect: Dialect
@@ -146,7 +146,7 @@ class _TrieSet(SetSource):
 
     def rows(self, spark: SparkSession) -> DataFrame:
         frame = spark.createDataFrame(self._table)
-        # Spark's optimizer would compute by itself, in the driver, whatever is selected from rows that are there.
+        # Spark's optimizer would evaluate any expression over local rows itself, in the driver. The hint prevents that.
         return frame.hint("rebalance") if self.subscriptions > MOST_IN_DRIVER else frame
 
 
@@ -173,13 +173,13 @@ def _collected(spark: SparkSession, keyed: DataFrame, subscriptions: int) -> tup
 
 @dataclass(frozen=True)
 class PublishedVersion(SentSet):
-    """A version of a published directory, by its place: each worker reads it from there."""
+    """A version of a published directory, by its path: each worker reads it from there."""
 
     where: str
     version: int
 
     def held(self) -> HeldSet:
-        """The set, on a worker: from one that is kept and the changes since, or else from the directory alone."""
+        """The set, on a worker: made from a kept earlier version and the changes since, or from the directory alone."""
         return worker.held_set((self.where, self.version), self._made)
 
     def _made(self) -> HeldSet:
@@ -243,9 +243,9 @@ class _PublishedSet(SetSource):
         return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """The version as Spark reads it: the full instant, less what the feeds take away, and what they bring."""
+        """The version as Spark reads it: the full instant without the rows that feeds remove, plus those they add."""
         if not self._directory.store.is_local:
-            # Spark would need a file system of its own for it; the data source reads by ours.
+            # Spark would need a connector of its own for this file system; the data source uses ours.
             where, number = self._directory.store.place, self._version.version
             return read_published(spark, where, versionAsOf=number).select(*JOINED)
         full, feeds = self._directory.parts(self._version)
@@ -259,7 +259,7 @@ class _PublishedSet(SetSource):
         name = ["filter", "subscriber", "queue"]
         queue = "options['queue']" if self.dialect.queue_groups else "cast(null as string)"
         changes = changes.withColumn("queue", functions.expr(queue)).where("_change_type != 'update_preimage'")
-        # A delete comes before what is inserted in the same version.
+        # In one version, deletes come before inserts.
         order = "struct(_commit_version, _change_type != 'delete')"
         last = changes.groupBy(*name).agg(
             functions.expr(f"max_by(options, {order}) as options"),

@@ -1,6 +1,6 @@
-r"""Matching as an equi-join: the plan that needs none of this package's code on the executors.
+r"""Matching as an equi-join: the plan that runs none of this package's code on the executors.
 
-A filter's *signature* says which words of a topic it looks at, its *key* which words it wants there:
+A filter's *signature* says at which places of a topic it wants a word; its *key* adds these words:
 
 ===================== =========================== ==============================================================
 filter (AMQP)         signature                   key
@@ -10,10 +10,10 @@ filter (AMQP)         signature                   key
 ``#.a.b.#.*.#``       ``c3:2``: 3 or more         ``c3:2``, ``a``, ``b``, somewhere in the topic
 ===================== =========================== ==============================================================
 
-The key of a filter whose literals all stand before its first and after its last many-words wildcard says all: a topic
-with this key is matched. Any other filter is found by its longest run of literal words, or by those before and after,
-and every topic found is verified by a regular expression (`catalyst.pattern`). A message has one key for each
-signature that is present in the set and that its number of words suits; it is joined on them.
+If a filter has no literal word between its first and its last many-words wildcard, the key is enough: the filter
+matches every topic with this key. Any other filter takes its key from its longest run of literal words between them, or
+from the words before and after. Topics found by such a key are verified by a regular expression (`catalyst.pattern`). A
+message gets one key for each signature of the set that admits its number of words, and is joined on these keys.
 
 Source of the idea: tuple space search (Srinivasan, Suri, Varghese: "Packet classification using tuple space search",
 SIGCOMM 1999).
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MOST_WRITTEN_OUT = 16
-"""Signatures for which a message's keys are written out one by one, which Spark compiles. With more of them the code
-would be too large for Java's compiler, and the keys are made by a loop over data."""
+"""Up to so many signatures, the expression that makes a message's keys is written out key by key, and Spark compiles
+it. With more, the code would be too large for Java's compiler, so a loop over data makes the keys."""
 
 
 class Signature(NamedTuple):
     """Which words of a topic a filter looks at.
 
-    :param text: how the set's rows write it
-    :param exact: how many words the topic has, or None where it has ``least`` or more
+    :param text: the signature as it appears in the set's rows
+    :param exact: how many words the topic has; None for ``least`` or more
     :param least: the least number of words
-    :param first: places of the literal words, counted from the first word
-    :param last: places of further ones, counted back from the last word
-    :param run: instead of places, how many literal words in a row stand somewhere; or None
+    :param first: places of literal words, counted from the first word
+    :param last: places of further literal words, counted back from the last word
+    :param run: instead of places, the length of a run of literal words anywhere in the topic; or None
     :param starts_wild: whether the filter's first word is a wildcard
     """
 
@@ -84,9 +84,9 @@ def _places(mask: str) -> tuple[int, ...]:
 
 
 def keyed(subscriptions: DataFrame, dialect: Dialect) -> DataFrame:
-    """The set with the columns ``signature``, ``key`` and ``pattern``: what verifies a topic, null where the key does.
+    """The set with three more columns: ``signature``, ``key`` and ``pattern``, which is null if the key is enough.
 
-    :param subscriptions: with a column ``filter``
+    :param subscriptions: a data frame with a column ``filter``
     """
     many, separator = dialect.many_words, text(dialect.separator)
     split = subscriptions.selectExpr("*", f"{catalyst.words('filter', dialect)} as all_words").selectExpr(
@@ -149,11 +149,11 @@ def _longest_run(filter_words: str, dialect: Dialect) -> str:
 
 
 def keys_of(topic: str, topic_words: str, signatures: Iterable[Signature], dialect: Dialect) -> Column:
-    """The keys of a good topic, as an array, with nulls among them.
+    """The keys of a valid topic, as an array that may contain nulls.
 
     :param topic: the name of the column that holds the topic
-    :param topic_words: that of the column that holds its words
-    :param signatures: those that are present in the set
+    :param topic_words: the name of the column that holds its words
+    :param signatures: the signatures of the set
     """
     present = sorted(signatures)
     placed = [signature for signature in present if signature.run is None]
@@ -187,7 +187,7 @@ def _key(topic: str, topic_words: str, signature: Signature, dialect: Dialect) -
 
 
 def _looped(topic: str, topic_words: str, signatures: list[Signature], dialect: Dialect) -> list[str]:
-    """As `_written_out`, by a loop over the signatures as data."""
+    """The same as `_written_out`, by a loop over the signatures as data."""
     rows = ", ".join(
         f"struct({text(signature.text)} as name, {-1 if signature.exact is None else signature.exact} as exact, "
         f"{signature.least} as least, {_integers(signature.first)} as first, "
@@ -209,7 +209,7 @@ def _integers(numbers: tuple[int, ...]) -> str:
 
 
 def _of_runs(topic: str, topic_words: str, signatures: list[Signature], dialect: Dialect) -> list[str]:
-    """Keys of the filters that are found by a run of words: each of the topic's runs of that length, once."""
+    """Keys of the filters that are found by a run of words: each different run of that length in the topic."""
     arrays = []
     for signature in signatures:
         if signature.run is None:
@@ -237,13 +237,13 @@ def joined(
     *,
     small: bool,
 ) -> DataFrame:
-    """Messages with the columns of the subscriptions that match them, and the messages with an error without any.
+    """Messages with the columns of the subscriptions that match them. Messages with an error get nulls there.
 
-    :param messages: their columns have other names than those of the set
-    :param topic: the name of the column that holds the topic; null matches nobody
-    :param error: the name of the column that says what is wrong with the topic, null where nothing is
-    :param subscriptions: what `keyed` returned
-    :param signatures: those in ``subscriptions``
+    :param messages: the messages; no column has a name that the set's columns have
+    :param topic: the name of the column that holds the topic; null matches no subscriber
+    :param error: the name of the column that says what is wrong with the topic, or null
+    :param subscriptions: the result of `keyed`
+    :param signatures: the signatures in ``subscriptions``
     :param small: whether the set may be sent to all executors
     """
     functions = extra("pyspark.sql.functions")

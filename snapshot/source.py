@@ -1,20 +1,20 @@
-"""The data source ``subscriptions``: what a published directory holds, for Spark and its SQL.
+"""The data source ``subscriptions``: the content of a published directory, for Spark and its SQL.
 
-Executors read the Parquet files themselves, several at a time, as Arrow batches; nothing goes through the driver.
-`snapshot.register` makes it known to a session. Options have Delta's names:
+Executors read the Parquet files themselves, several at a time, as Arrow batches; no row goes through the driver.
+`snapshot.register` registers it with a session. The options have Delta's names:
 
 ================================ ====================================================================================
-``path``                         the published directory; what ``load`` takes, too
+``path``                         the published directory; also the argument of ``load``
 ``versionAsOf``                  a version's number
 ``timestampAsOf``                a time in ISO's format, with a zone
-``readChangeFeed``               ``true``: rows are changes, with `snapshot.published.feed`'s columns
-``startingVersion``              of changes: the first version whose changes are read
-``endingVersion``                of changes, not of a stream: the last one; the newest by default
-``maxVersionsPerTrigger``        of a stream: so many versions at most go into one batch
+``readChangeFeed``               ``true``: rows are changes, with the columns of `snapshot.published.feed`
+``startingVersion``              for changes: the first version whose changes are read
+``endingVersion``                for changes, but not for a stream: the last such version; the newest by default
+``maxVersionsPerTrigger``        for a stream: at most so many versions go into one batch
 ================================ ====================================================================================
 
-A stream is of changes always, and needs ``readChangeFeed``. Without ``startingVersion`` it begins with the whole set of
-the newest version, as inserts.
+A stream always consists of changes, and needs ``readChangeFeed``. Without ``startingVersion`` it begins with the whole
+set of the newest version, as inserts.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 CHANGE_COLUMNS = "_change_type string, _commit_version bigint, _commit_timestamp timestamp"
 KNOWN = ("versionasof", "timestampasof", "readchangefeed", "startingversion", "endingversion", "maxversionspertrigger")
-"""Names of options besides the path, in lower case, as Spark hands them over."""
+"""Names of the options besides the path, in lower case, as Spark passes them."""
 PARTITION_ROWS = 250_000
-"""Rows of a full instant that are read by one task, about."""
+"""About how many rows of a full instant one task reads."""
 
 MOST_PARTITIONS = 64
 NOTHING_YET = -1
@@ -81,21 +81,21 @@ class Subscriptions(DataSource):
         return f"{_ddl()}, {CHANGE_COLUMNS}" if self._options.changes else _ddl()
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """What reads a batch."""
+        """Return the reader of a batch."""
         return _Changes(self._options, schema) if self._options.changes else _Instant(self._options, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """What reads a stream."""
+        """Return the reader of a stream."""
         if not self._options.changes:
             raise ValueError('a stream of subscriptions is one of changes: option("readChangeFeed", "true")')
         return _Stream(self._options, schema)
 
 
 class FilteredSubscriptions(Subscriptions):
-    """The data source for sessions with ``spark.sql.python.filterPushdown.enabled``; others refuse it."""
+    """The data source for sessions with ``spark.sql.python.filterPushdown.enabled``; other sessions refuse it."""
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """What reads a batch, only the rows that are asked for."""
+        """Return the reader of a batch, which reads only the rows that the query needs."""
         return super().reader(schema) if self._options.changes else _FilteredInstant(self._options, schema.names)
 
 
@@ -153,7 +153,7 @@ def _ddl() -> str:
 
 
 class _Rows(InputPartition):
-    """Row groups of a full instant, less what the feeds take away; or what they bring."""
+    """Row groups of a full instant, without the rows that the feeds remove; or the rows that the feeds add."""
 
     def __init__(self, full: str | None, groups: list[int], feeds: list[str], queues: bool) -> None:
         super().__init__(None)
@@ -195,7 +195,7 @@ class _Instant(DataSourceReader):
 
 class _FilteredInstant(_Instant):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take those that Parquet's statistics help with; Spark applies all of them again."""
+        """Take the filters that Parquet's statistics help with; Spark applies all of them again."""
         for filter in filters:
             operator = _OPERATORS.get(type(filter))
             attribute = getattr(filter, "attribute", None)
@@ -236,7 +236,7 @@ def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
 
 
 def _groups_of(store: Files, name: str) -> list[list[int]]:
-    """The row groups of a file, in as many lists as tasks should read it."""
+    """The row groups of a file, in one list for each task that is to read it."""
     metadata = _parquet(store, name).metadata
     groups: list[list[int]] = []
     rows = PARTITION_ROWS
@@ -254,7 +254,7 @@ def _parquet(store: Files, name: str) -> Any:
 
 
 def _row_names(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
-    """One text for each row, of what names its subscription: filter, subscriber and, where there is one, its queue."""
+    """One text for each row, which names its subscription: filter, subscriber and, in a dialect with queues, queue."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     filters, subscribers = rows.column("filter"), rows.column("subscriber")
     texts = [pc.binary_length(filters).cast(pa.string()), filters]
@@ -277,7 +277,7 @@ def _not_in(names: Any, gone: Any) -> Any:
 
 
 def _brought(changed: list[pa.Table], queues: bool, expression: Any) -> pa.Table:
-    """The rows of the feeds that are there after all of them: the last ones of their names, but for deletes."""
+    """The rows of the feeds that exist after all feeds: the last row of each name, unless it is a delete."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     last: dict[str, tuple[int, int]] = {}
     for number, table in enumerate(changed):
@@ -309,7 +309,7 @@ def _as_inserts(rows: pa.RecordBatch, version: int, time: str) -> pa.Table:
 
 
 def _shaped(rows: pa.Table | pa.RecordBatch, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """The columns of these names, null where a file of an earlier version lacks one."""
+    """The columns of these names. A column that a file of an earlier version lacks is null."""
     pa = extra("pyarrow")
     kinds = {field.name: field.type for field in schema()}
     has = set(rows.schema.names)
@@ -323,7 +323,7 @@ def _shaped(rows: pa.Table | pa.RecordBatch, names: list[str]) -> Iterator[pa.Re
 
 
 class _Files(InputPartition):
-    """Feeds; or full instants, whose rows are inserts of that version."""
+    """Feeds, or full instants, whose rows count as inserts of their version."""
 
     def __init__(self, files: list[tuple[str, int, str, bool]]) -> None:
         super().__init__(None)
@@ -336,7 +336,7 @@ class _ChangeReader:
         self._names = list(schema.names)
 
     def _between(self, after: int, until: int) -> list[InputPartition]:
-        """Partitions of the changes that lead from one version to another."""
+        """Partitions of the changes from one version to another."""
         directory = self._options.directory()
         versions: list[Version] = []
         for number in range(after + 1, until + 1):
@@ -344,8 +344,8 @@ class _ChangeReader:
             if version is not None and version.kind == "claim":
                 continue
             if version is None or (version.feed is None and version.base != number):
-                directory.version_at(number)  # says what is kept
-                raise AssertionError(f"version {number} came while it was looked for")
+                directory.version_at(number)  # raises an error that says which versions are kept
+                raise AssertionError(f"version {number} appeared while it was looked for")
             versions.append(version)
         files = [_file(version) for version in versions]
         size = max(1, -(-len(files) // MOST_PARTITIONS))
@@ -422,7 +422,7 @@ class _Stream(_ChangeReader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
 
 class _Whole(InputPartition):
-    """Rows of a whole set, which a stream begins with."""
+    """Rows of the whole set that a stream begins with."""
 
     def __init__(self, rows: InputPartition, version: Version) -> None:
         super().__init__(None)

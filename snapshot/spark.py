@@ -1,6 +1,6 @@
 """The subscription set, and what changed in it, as Spark data frames; messages matched by a Spark cluster.
 
-Rows travel as Arrow batches all the way: no Python object is made of a row in Spark.
+Rows travel as Arrow batches all the way: no row becomes a Python object in Spark.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     :param source: a subscription trie, or a snapshot of one
     :param spark: the session, of Spark 4 or later
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
-    :returns: a data frame with the columns of `snapshot.columns`, one row a subscription
+    :returns: a data frame with the columns of `snapshot.columns`, one row for each subscription
     :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: ``source`` is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: two subscribers have the same key
 
-    O(n); the whole set is held once as Arrow by this process and once by Spark's driver. For sets too large
-    for that, `write` them and let Spark read the file. Linearizes where `to_arrow` does.
+    O(n). This process holds the whole set once as Arrow, and Spark's driver holds it once more. `write` a set that is
+    too large for that, and let Spark read the file. The linearization point is that of `to_arrow`.
     """
     extra("pyspark.sql")
     require_session(spark)
@@ -48,11 +48,11 @@ def diff_to_spark(
     :param key: as for `to_spark`
     :returns: the columns of `to_spark`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
     :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: one of the two is no subscription trie, or a subscriber is neither a string nor an integer
+    :raises TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer
         and there is no ``key``
     :raises ValueError: the two have different dialects, or two subscribers have the same key
 
-    Time and memory in proportion to what changed, if both are snapshots of one trie, else to their sizes.
+    Time and memory are proportional to the changes if both are snapshots of one trie, otherwise to the two sizes.
     """
     extra("pyspark.sql")
     require_session(spark)

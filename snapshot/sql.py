@@ -1,4 +1,4 @@
-"""What a Spark session learns from this package: a data source and a function of SQL."""
+"""What this package adds to a Spark session: a data source and an SQL function."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def register(spark: SparkSession) -> None:
-    """Make published directories and matching known to a session and its SQL.
+    """Give a session and its SQL a data source for published directories, and a function that matches.
 
-    - The data source ``subscriptions`` (docs/spark.md): ``spark.read.format("subscriptions").load(path)``, as a stream
-      ``spark.readStream.format("subscriptions").load(path)``. Filters are pushed down to the files if
-      ``spark.sql.python.filterPushdown.enabled`` is set when this is called; call it again after changing that.
+    - The data source ``subscriptions`` (docs/spark.md): ``spark.read.format("subscriptions").load(path)``, or as a
+      stream ``spark.readStream.format("subscriptions").load(path)``. Filters are pushed down to the files if
+      ``spark.sql.python.filterPushdown.enabled`` is set at this call; call `register` again after you change it.
     - The function ``topic_matches(filter, topic, dialect)``: whether the filter matches the topic, by the rules of
-      ``'AMQP'`` (the default), ``'MQTT'`` or ``'NATS'``. It is null where one of the texts is null, or where the
-      dialect refuses the topic; a filter that the dialect would refuse has no answer that means anything. It is plain
-      SQL: no Python runs on the executors.
+      ``'AMQP'`` (the default), ``'MQTT'`` or ``'NATS'``. It is null if one of the texts is null, or if the dialect
+      refuses the topic. Its answer for a filter that the dialect refuses is meaningless. It is plain SQL: no Python
+      runs on the executors.
 
     :param spark: the session
     :raises ImportError: pyspark is not installed
-    :raises TypeError: ``spark`` is no session
+    :raises TypeError: ``spark`` is not a session
     :raises RuntimeError: the session was stopped
     """
     extra("pyspark.sql")
@@ -47,13 +47,13 @@ def register(spark: SparkSession) -> None:
 
 
 def register_source(spark: SparkSession) -> None:
-    """Make the data source known to a session."""
+    """Register the data source with a session."""
     source = extra("snapshot.source")
     pushed = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
     spark.dataSource.register(source.FilteredSubscriptions if pushed else source.Subscriptions)
 
 
 def read_published(spark: SparkSession, where: str, **options: int | str) -> DataFrame:
-    """What is published, by the data source."""
+    """Read a published directory through the data source."""
     register_source(spark)
     return spark.read.format("subscriptions").options(**options).load(where)

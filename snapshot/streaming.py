@@ -1,8 +1,8 @@
-"""A stream of messages matched with what is published: each micro-batch with one version, the same after a restart.
+"""A stream of messages matched with a published set: one version for each micro-batch, the same after a restart.
 
-Tasks of a micro-batch know the query and the number of the batch, not what version the others match with. So the first
-of them writes down the newest version there is, in a file named by query and batch which only one of them can create,
-and all read it. The file is still there when the query is restarted and the batch is run again.
+A task of a micro-batch knows the query and the number of the batch, but not the version that the other tasks use. So
+the first task writes the newest version to a file named after the query and the batch, which only one task can create.
+All tasks read that file. It still exists when the query restarts and runs the batch again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VERSION = "version"
 """The column that names the version."""
 
 KEPT_RECORDS = 100
-"""Batches of a query whose records are kept: as many as Spark keeps of its own (``minBatchesToRetain``)."""
+"""For how many batches of a query the records are kept: as many as Spark keeps (``minBatchesToRetain``)."""
 
 
 def match_stream(
@@ -42,23 +42,23 @@ def match_stream(
 ) -> DataFrame:
     """Join a stream of messages with the published subscriptions that match them.
 
-    :param messages: a streaming data frame; of another one all is matched with the newest version
+    :param messages: a streaming data frame; any other is matched as a whole with the newest version
     :param where: a published directory that all executors can read, a path or a URI
     :param topic: as for `snapshot.match_spark`
-    :param record: a directory that all executors can write to, to keep which batch was matched with which version;
-        several queries may share it, and it belongs to their checkpoints: whoever deletes one deletes both. By default
-        ``_matched`` in ``where``; where that is no local path, one has to be given
+    :param record: a directory that all executors can write to. It records which batch was matched with which version.
+        Several queries may share it. It belongs to their checkpoints: if you delete one, delete both. The default is
+        ``_matched`` in ``where``; it is required if ``where`` is not a local path
     :param mode: as for `snapshot.match_spark`
     :param groups: as for `snapshot.match_spark`
     :returns: the columns that `snapshot.match_spark` returns, and ``version``. A micro-batch is matched with the
-        version that is the newest when its first task starts, and with the same one if it is run again, so that a sink
-        which writes each batch once has each row once, whatever was killed
-    :raises ValueError: as for `snapshot.match_spark`, or there has to be a ``record``
+        newest version at the start of its first task, and with the same version if it runs again. So a sink that
+        writes each batch once holds each row once, whatever was killed
+    :raises ValueError: as for `snapshot.match_spark`, or ``record`` is missing
     :raises FileNotFoundError: nothing was ever published at ``where``
     :raises WorkersError: Spark's Python workers lack this package
 
-    Workers keep the set between batches and bring it up to date by what changed. Retention of the directory has to keep
-    a version until the batch that was matched with it is committed.
+    Workers keep the set between batches and apply only the changes. The directory must keep a version until the batch
+    that was matched with it is committed.
     """
     extra("pyspark.sql")
     directory = open_directory(where)
@@ -86,9 +86,9 @@ class _Task(NamedTuple):
 
 @dataclass(frozen=True)
 class _Recorded:
-    """What a worker calls to learn which set a task's messages are matched with.
+    """The function that a task calls to get the set that its messages are matched with.
 
-    :param alone: names the batch where there is no query, for a data frame that is no stream
+    :param alone: the name of the batch if there is no query, since the data frame is not a stream
     """
 
     where: str
@@ -101,7 +101,7 @@ class _Recorded:
 
 
 def _task() -> _Task | None:
-    """The query and micro-batch that the worker's task is of."""
+    """The query and micro-batch of this worker's task."""
     context = extra("pyspark").TaskContext.get()
     query = context and context.getLocalProperty("sql.streaming.queryId")
     batch = context and context.getLocalProperty("streaming.sql.batchId")
@@ -109,9 +109,9 @@ def _task() -> _Task | None:
 
 
 def recorded(where: str, record: Store, task: _Task) -> int:
-    """The version that a micro-batch is matched with, written down by whoever comes first.
+    """The version that a micro-batch is matched with. The first task that asks records it.
 
-    Lock-free: of those who find no record, one creates it, and the others read that.
+    Lock-free: if several tasks find no record, one creates it and the others read it.
     """
     name = _name(task)
     while True:
@@ -137,7 +137,7 @@ def _name(task: _Task) -> str:
 def _read(record: Store, name: str, where: str) -> int:
     """The version in a record.
 
-    :raises ValueError: it is of another directory, or no record
+    :raises ValueError: it belongs to another directory, or is not a record
     :raises NotPublishedError: the version is not kept any more
     """
     content = record.read(name)
@@ -145,7 +145,7 @@ def _read(record: Store, name: str, where: str) -> int:
         fields: dict[str, Any] = json.loads(content)
         number, directory = int(fields["version"]), fields["directory"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{record.locate(name)} is no record of a micro-batch ({error!r}); restore it") from error
+        raise ValueError(f"{record.locate(name)} is not the record of a micro-batch ({error!r}); restore it") from error
     try:
         version = open_directory(where).version_at(number)
     except NotPublishedError as gone:

@@ -1,4 +1,4 @@
-"""Columns of text as Python strings, made all at once; equal ones once where they often are."""
+"""Columns of text as Python strings, made all at once. `distinct_in` makes equal texts once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def text_column(batch: pa.RecordBatch, name: str, first: int = 0) -> pa.StringArray:
-    """A column of text without nulls, of any type of text that Arrow has.
+    """A column of text without nulls, of any of Arrow's types for text.
 
     :param first: the number of the first row, for errors
-    :raises ValueError: there is no such column, or a null in it, or it holds no text
+    :raises ValueError: there is no such column, it has a null, or it does not hold text
     """
     if name not in batch.schema.names:
         raise ValueError(f"there is no column {name!r}, only {batch.schema.names}")
@@ -28,7 +28,7 @@ def text_column(batch: pa.RecordBatch, name: str, first: int = 0) -> pa.StringAr
 def as_text(column: pa.Array, name: str) -> pa.StringArray:
     """The column as plain strings.
 
-    :raises ValueError: it holds no text
+    :raises ValueError: it does not hold text
     """
     pa = extra("pyarrow")
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -38,7 +38,7 @@ def as_text(column: pa.Array, name: str) -> pa.StringArray:
 
 
 def strings_in(texts: pa.StringArray) -> list[str]:
-    """The texts, of which none is null."""
+    """The texts of a column without nulls."""
     _, offsets, text = texts.buffers()
     if len(texts) == 0:
         return []
@@ -47,20 +47,20 @@ def strings_in(texts: pa.StringArray) -> list[str]:
 
 
 def integers_in(numbers: pa.Int32Array) -> memoryview:
-    """The numbers, of which none is null."""
+    """The numbers of a column without nulls."""
     content = memoryview(numbers.buffers()[1]).cast("B")
     return content[4 * numbers.offset : 4 * (numbers.offset + len(numbers))].cast("i")
 
 
 def distinct_in(texts: pa.StringArray) -> tuple[list[str], list[int]]:
-    """The different texts, and for each row the number of its own; none is null."""
+    """The different texts of a column without nulls, and for each row the number of its text."""
     encoded = texts.dictionary_encode()
     numbers: list[int] = integers_in(encoded.indices).tolist()
     return strings_in(encoded.dictionary), numbers
 
 
 def expanded(values: list[Any], numbers: list[int]) -> list[Any]:
-    """For each number the value that it is the number of."""
+    """The value at each of these numbers."""
     return list(map(values.__getitem__, numbers))
 
 

@@ -1,10 +1,10 @@
 """How subscribers and option values, which may be any object, become the texts of an exported row.
 
-A subscriber that is a string stands for itself, and an integer for its decimal digits; every other subscriber
-needs a ``key=`` function. No two subscribers may fall on one key, since their rows could not be told apart.
+A subscriber becomes its key. The key of a string is the string, that of an integer its decimal digits; any other one
+needs a ``key=`` function. No two subscribers may have the same key, since their rows could not be told apart.
 
-An option value that is a string stands for itself and ``None`` becomes a null; anything else becomes JSON
-where JSON can express it (``1``, ``true``, ``["a"]``), and its ``str`` where it cannot.
+An option value that is a string is its own text, and ``None`` becomes a null. Any other value becomes JSON (``1``,
+``true``, ``["a"]``), or its ``str`` if JSON cannot express it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ Key = Callable[[Any], str]
 
 
 class SubscriberKeys:
-    """The keys given out so far, each to one subscriber; the `subtrie.columns.Texts` of an export.
+    """The keys given so far, each to one subscriber; the `subtrie.columns.Texts` of an export.
 
-    Holds one entry for each subscriber that it was asked for, so that ``key`` is called once for each of them. Without
-    ``key`` it is not asked for plain strings and integers, which are most; `note` sees to it that their keys differ.
+    It holds one entry for each subscriber that it was asked for, so it calls ``key`` once for each. Without ``key``, it
+    is not asked for plain strings and integers, which are the majority; `note` ensures that their keys differ.
 
-    :param key: turns a subscriber into its key, a string; by default strings and integers stand for
-        themselves
+    :param key: turns a subscriber into its key, a string; None: the key of strings and integers is their own text
 
     >>> keys = SubscriberKeys()
     >>> keys.of("alice"), keys.of(7)
@@ -48,9 +47,8 @@ class SubscriberKeys:
     def of(self, subscriber: Hashable) -> str:
         """The key of ``subscriber``.
 
-        :raises TypeError: the subscriber has no text of its own, or ``key`` answered something else than a
-            string
-        :raises ValueError: the key belongs to another subscriber already, or cannot be encoded as UTF-8
+        :raises TypeError: the subscriber has no text of its own, or ``key`` did not return a string
+        :raises ValueError: another subscriber has the key already, or it cannot be encoded as UTF-8
         """
         known = self._keys.get(subscriber)
         return self._give(subscriber) if known is None else known
@@ -58,12 +56,13 @@ class SubscriberKeys:
     subscriber = of
 
     def option(self, name: str, value: object) -> str | None:
-        """As `option_text`."""
+        """The same as `option_text`."""
         return option_text(name, value)
 
     def note(self, rows: Rows, *tries: SubscriptionTrie) -> None:
-        """Take into account what kinds of subscribers and options some rows have. Where their keys could be one, those
-        of all subscribers of the tries that they are of are compared.
+        """Add the kinds of subscribers and options in ``rows``, which come from ``tries``.
+
+        If two of their subscribers could have the same key, the keys of all subscribers of these tries are compared.
 
         :raises ValueError: two subscribers have the same key
         """
@@ -129,7 +128,7 @@ def _json_or_str(value: object) -> str:
 
 
 def rebuilds(value: object) -> bool:
-    """Whether the text of ``value``, which is neither a string nor None, read as JSON gives it back.
+    """Whether JSON gives ``value`` back from its text. It is neither a string nor None.
 
     >>> rebuilds(1), rebuilds({"a": [1.5]}), rebuilds((1, 2)), rebuilds(object())
     (True, True, False, False)

@@ -1,11 +1,11 @@
 """The set as a Python worker of Spark holds it, and the join of messages with it.
 
-A worker keeps a set between tasks, queries and micro-batches, by the name of its content. Its trie has the numbers of
-rows as subscribers, so that a match answers with row numbers, and the joined rows are cut from the columns of the set
-and of the messages by Arrow alone. That trie has no groups: workers could not agree on whose turn it is.
+A worker keeps a set between tasks, queries and micro-batches, under the name of its content. The subscribers of its
+trie are row numbers, so a match returns row numbers. Arrow alone then makes the joined rows from the columns of the set
+and of the messages. This trie has no groups, since workers could not agree on whose turn it is.
 
-A set that changes is brought up to date by its changes: new rows are appended, and a fork of the trie names them. The
-set before it stays as it was, for tasks that still match against it.
+A new version of a set is made from the changes: new rows are appended, and a fork of the trie refers to them. The
+earlier set stays as it was, for tasks that still use it.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ NUMBER = "_option"
 """The column of numbers of options."""
 
 PORTION_BYTES = 64 * 1024 * 1024
-"""What the rows joined at a time take up in memory; one row may take more. A string column ends at 2 GiB."""
+"""How much memory the rows joined at a time take, at most; a single row may take more. A string column holds 2 GiB."""
 
 MOST_SETS = 2
-"""Sets that a worker keeps: those used last. Two versions of one set share nearly all they have."""
+"""How many sets a worker keeps: those used last. Two versions of one set share nearly all their memory."""
 
 MOST_PARTS = 16
-"""Parts of a set, one for each time it was brought up to date, before the small ones are made one."""
+"""How many parts a set has, one for each update, before all but the first are merged."""
 
 FIRST_TOPICS, MOST_TOPICS = 256, 16_384
-"""How many topics are matched at a time: so many first, then as many as give about `BATCH_ROWS` matches."""
+"""How many topics are matched at a time: the first number at the start, then as many as give about `BATCH_ROWS`
+matches, up to the second."""
 
 
 class Part(NamedTuple):
@@ -57,8 +58,8 @@ class Part(NamedTuple):
 
 
 class HeldSet(NamedTuple):
-    """A set: rows of which some are not in it any more, how many bytes the texts of each have, what the numbers of
-    options stand for, and a trie whose subscribers are the numbers of the rows that are in the set."""
+    """A set: its rows, of which some may have been removed; the bytes in the texts of each row; what the numbers of
+    options mean; and a trie whose subscribers are the numbers of the rows that remain."""
 
     dialect: Dialect
     parts: tuple[Part, ...]
@@ -78,10 +79,10 @@ _held: OrderedDict[Any, HeldSet] = OrderedDict()
 
 
 def held_set(name: Any, make: Callable[[], HeldSet]) -> HeldSet:
-    """The set of this name: the one that is kept, or else what ``make`` returns, which is kept from now on."""
+    """The set of this name. If none is kept, it is made by ``make`` and kept."""
     found = _held.pop(name, None)
     if found is None:
-        while len(_held) >= MOST_SETS:  # before the new one is made: memory must not hold one more
+        while len(_held) >= MOST_SETS:  # now, since memory must not hold one more while the new one is made
             _held.popitem(last=False)
         found = make()
     _held[name] = found
@@ -89,12 +90,12 @@ def held_set(name: Any, make: Callable[[], HeldSet]) -> HeldSet:
 
 
 def kept() -> list[Any]:
-    """The names of the sets that are kept, that used last at the end."""
+    """The names of the sets that are kept, the one used last at the end."""
     return list(_held)
 
 
 def forget() -> None:
-    """Keep nothing."""
+    """Drop all sets."""
     _held.clear()
 
 
@@ -102,7 +103,7 @@ def forget() -> None:
 
 
 def built(batches: Iterable[pa.RecordBatch], dialect: Dialect) -> HeldSet:
-    """The set of these rows, whose columns are `JOINED`."""
+    """The set with these rows, whose columns are `JOINED`."""
     pa, np = extra("pyarrow"), extra("numpy")
     table = pa.Table.from_batches(batches, _schema()).combine_chunks()
     rows = SubscriptionTrie(replace(dialect, share_prefix=None, queue_groups=False))
@@ -113,7 +114,7 @@ def built(batches: Iterable[pa.RecordBatch], dialect: Dialect) -> HeldSet:
 def advanced(held: HeldSet, feeds: Iterable[pa.Table]) -> HeldSet:
     """The set after these changes, each a table of `JOINED` and ``_change_type``; ``held`` stays as it is.
 
-    In proportion to the changes, but for the sizes of all rows, which are copied.
+    The time is proportional to the changes, except that the sizes of all rows are copied.
     """
     pc = extra("pyarrow.compute")
     held = held._replace(rows=held.rows.fork())
@@ -151,7 +152,7 @@ def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
 
 
 def _merged(parts: list[Part]) -> tuple[Part, ...]:
-    """The parts, or the first one and all others as one, where there are too many."""
+    """The parts. If there are too many, all but the first are merged into one."""
     if len(parts) <= MOST_PARTS:
         return tuple(parts)
     pa = extra("pyarrow")
@@ -164,7 +165,7 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
 
 
 def _take_away(held: HeldSet, gone: pa.Table) -> None:
-    """Take the subscriptions of these rows out of the trie.
+    """Remove the subscriptions of these rows from the trie.
 
     :raises ValueError: one of them is not there
     """
@@ -183,7 +184,7 @@ def _take_away(held: HeldSet, gone: pa.Table) -> None:
 
 
 def _names(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:
-    """What each row's subscription is named by: filter, subscriber and queue group."""
+    """The filter, subscriber and queue group of each row, which together name its subscription."""
     filters, subscribers = rows.column("filter").to_pylist(), rows.column("subscriber").to_pylist()
     return zip(filters, subscribers, _queues(rows, dialect), strict=True)
 
@@ -196,7 +197,7 @@ def _queues(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> list[str | Non
 
 
 def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:
-    """How many bytes the texts of each subscription have."""
+    """The bytes in the texts of each subscription."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     filters, subscribers, options = (subscriptions.column(name) for name in JOINED)
     names, texts = (pc.binary_length(part).cast(pa.int64()) for part in (options.keys, options.items))
@@ -205,14 +206,14 @@ def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:
 
 
 def behind_group(filter: str, dialect: Dialect) -> str:
-    """The filter without the group of a shared subscription; any other as it is."""
+    """The filter without the prefix and group of a shared subscription."""
     if dialect.share_prefix is None or not filter.startswith(dialect.share_prefix):
         return filter
     return dialect.join(dialect.unshare(dialect.split_filter(filter))[1])
 
 
 def _taken(held: HeldSet, rows: Numbers) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
-    """The rows of these numbers, in ascending order of parts: the numbers in a part, and their rows."""
+    """The rows with these numbers, which ascend by part: for each part, the numbers in it and their rows."""
     pa = extra("pyarrow")
     for part, numbers in _by_part(held, rows):
         yield numbers, part.rows.take(pa.array(numbers - part.start))
@@ -233,16 +234,16 @@ def _by_part(held: HeldSet, rows: Numbers) -> Iterator[tuple[Part, Numbers]]:
 
 
 class Job(NamedTuple):
-    """What is asked of the workers.
+    """What the workers are asked to do.
 
-    :param topic: number of the column that holds the topic
-    :param key: number of the column whose text chooses a member of each group; None joins all members
-    :param keep: so many columns of the messages go into the result
+    :param topic: the number of the column that holds the topic
+    :param key: the number of the column whose text chooses a member of each group; None joins all members
+    :param keep: how many columns of the messages, from the first, go into the result
     :param names: the names of the result's columns
-    :param mode: what becomes of a bad topic, as Spark has it: FAILFAST, PERMISSIVE or DROPMALFORMED
-    :param version: what a further column says, or None for no such column
-    :param options: what numbers of options stand for, in a last column; empty for no such column. Where a row has a
-        number, its ``options`` are null
+    :param mode: what happens to a bad topic, in Spark's words: FAILFAST, PERMISSIVE or DROPMALFORMED
+    :param version: the value of a further column, or None for no such column
+    :param options: what the numbers in a last column mean; empty for no such column. Where a row has a number, its
+        ``options`` are null
     """
 
     topic: int
@@ -255,7 +256,7 @@ class Job(NamedTuple):
 
 
 def join(batches: Iterable[pa.RecordBatch], job: Job, held: HeldSet) -> Iterator[pa.RecordBatch]:
-    """The rows that the result has for these messages."""
+    """The rows of the result for these messages."""
     matcher = _Matcher(held.rows, job.mode)
     for messages in batches:
         kept_columns = messages.select(list(range(job.keep)))
@@ -312,7 +313,7 @@ def _batches(
 
 
 def _marked(messages: pa.RecordBatch, bad: list[tuple[int, str]], job: Job) -> pa.RecordBatch:
-    """The messages whose topics are bad, with what is wrong with them."""
+    """The messages whose topics are bad, each with its error."""
     pa = extra("pyarrow")
     positions, errors = [position for position, _ in bad], [error for _, error in bad]
     columns = [*messages.take(pa.array(positions)).columns, *(pa.nulls(len(bad), kind) for kind in _schema().types)]
@@ -320,7 +321,7 @@ def _marked(messages: pa.RecordBatch, bad: list[tuple[int, str]], job: Job) -> p
 
 
 def _topics(column: pa.Array) -> list[Any]:
-    """The topics; as bytes where they are no text, since Spark's strings may hold anything."""
+    """The topics. If one is not UTF-8, which Spark allows, it is given as bytes."""
     pa = extra("pyarrow")
     try:
         topics: list[Any] = column.to_numpy(zero_copy_only=False).tolist()  # ten times as fast as to_pylist()
@@ -337,7 +338,7 @@ def _text(value: bytes | None) -> str | bytes | None:
 
 
 class _Matcher:
-    """Matches topics, as many at a time as give about `BATCH_ROWS` matches, and keeps what is wrong with the others."""
+    """Matches topics, as many at a time as give about `BATCH_ROWS` matches, and keeps the errors of bad topics."""
 
     def __init__(self, rows: SubscriptionTrie, mode: str) -> None:
         self._rows = rows
@@ -346,7 +347,7 @@ class _Matcher:
         self.bad: list[tuple[int, str]] = []
 
     def matches(self, topics: list[Any]) -> Iterator[tuple[Numbers, Numbers]]:
-        """Positions of messages with the rows of the subscriptions that match them."""
+        """Pairs of arrays: the positions of messages, and the rows of the subscriptions that match them."""
         np = extra("numpy")
         start = 0
         while start < len(topics):
@@ -358,7 +359,7 @@ class _Matcher:
             self._step = min(MOST_TOPICS, max(1, int(BATCH_ROWS * len(some) / max(1, len(rows)))))
 
     def _found(self, topics: list[Any], start: int) -> tuple[Any, Any]:
-        """Where the rows of each topic begin, and the rows."""
+        """The place where the rows of each topic begin, and the rows."""
         try:
             return row_numbers(self._rows, topics)
         except (TopicError, TypeError):
@@ -386,7 +387,7 @@ def _as_text(topic: str | bytes) -> str:
 def _portions(
     messages: pa.RecordBatch, sizes: Numbers, positions: Numbers, rows: Numbers
 ) -> Iterator[tuple[Numbers, Numbers]]:
-    """Halves of the matches, and halves of these, until each is joined within `PORTION_BYTES` or is one match."""
+    """The matches in portions, halved until each can be joined within `PORTION_BYTES` or is a single match."""
     half = len(rows) // 2
     if half and _most_bytes(messages, sizes, positions, rows) > PORTION_BYTES:
         yield from _portions(messages, sizes, positions[:half], rows[:half])
@@ -396,10 +397,9 @@ def _portions(
 
 
 def _most_bytes(messages: pa.RecordBatch, sizes: Numbers, positions: Numbers, rows: Numbers) -> int:
-    """A bound of what the joined rows take up, whatever the types of the messages' columns.
+    """An upper bound of the memory that the joined rows take, whatever the types of the messages' columns.
 
-    It is as if each message were matched as often as the one that is matched most: the truth where they all are,
-    and never less.
+    It assumes that every message has as many matches as the one with the most.
     """
     np = extra("numpy")
     first, last = int(positions[0]), int(positions[-1])
@@ -412,7 +412,7 @@ def _most_bytes(messages: pa.RecordBatch, sizes: Numbers, positions: Numbers, ro
 
 
 def _one_of_each_group(positions: Numbers, rows: Numbers, keys: pa.Array, held: HeldSet) -> tuple[Numbers, Numbers]:
-    """All matches in no group, and of each group the member whose place is the key's checksum."""
+    """All matches in no group, and one member of each group, which the key's checksum chooses."""
     np = extra("numpy")
     order = np.argsort(rows, kind="stable")
     members: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
@@ -434,7 +434,7 @@ def _one_of_each_group(positions: Numbers, rows: Numbers, keys: pa.Array, held: 
 
 
 def place_of(key: str | None, group: str, members: int) -> int:
-    """The place of the member that gets a message, among ``members`` in the order of subscriber and filter.
+    """The place of the member that gets a message, among ``members`` that are ordered by subscriber and filter.
 
     >>> place_of("message 7", "workers", 3)
     0
@@ -450,7 +450,7 @@ def _starts(taken: Iterator[tuple[Numbers, pa.RecordBatch]]) -> Iterator[tuple[i
 
 
 def _grouped(rows: pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:
-    """Filter, subscriber and group of each row. A group of MQTT belongs to its filter, so that it is named by it."""
+    """Filter, subscriber and group of each row. An MQTT group belongs to its filter, so the filter names it."""
     prefix = None if dialect.share_prefix is None else dialect.share_prefix + dialect.separator
     for filter, subscriber, queue in _names(rows, dialect):
         yield filter, subscriber, filter if prefix is not None and filter.startswith(prefix) else queue

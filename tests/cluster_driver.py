@@ -1,7 +1,7 @@
-"""Drivers of Spark that are no session of the tests' own: each scenario is a process that prints what it found.
+"""Drivers of Spark sessions apart from the tests' own. Each scenario is a process that prints what it found.
 
 `python -m tests.cluster_driver connect`                     a session of Spark Connect, with a server of its own
-`python -m tests.cluster_driver lost (worker|executor) DIR`  a cluster of two executors, and what kills a part of it
+`python -m tests.cluster_driver lost (worker|executor) DIR`  a cluster of two executors, one part of which is killed
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def say(**found: Any) -> None:
 
 
 def connect() -> None:
-    """Match over Connect in each way that there is, and ask questions."""
+    """Match over Connect by every method, and ask questions."""
     from pyspark.sql import SparkSession
 
     trie = SubscriptionTrie()
@@ -84,7 +84,7 @@ BATCHES, BATCH, PARTITIONS = 10, 250, 4
 
 
 def lost(what: str, folder: Path) -> None:
-    """Match while a part of the cluster is killed in the middle of a task, and compare with what the trie says."""
+    """Match while a part of the cluster is killed in the middle of a task, and compare with the trie's answers."""
     from pyspark.sql import SparkSession
 
     settings = SETTINGS | {
@@ -144,7 +144,7 @@ def _parent(process: int) -> int:
 
 
 def _sibling(daemon: int) -> int:
-    """Another worker of the executor: that which matches."""
+    """The other worker of the executor, which matches."""
     children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
     return next(int(child) for child in children if int(child) != os.getpid())
 

@@ -1,4 +1,4 @@
-"""A publisher to be killed: what it publishes can be told from the step that it had come to."""
+"""A publisher that is killed. The set at each step is known, so the tests can tell which step was published."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTER = "the.step"
 
 
 def content(step: int) -> dict[tuple[str, str], dict[str, Any]]:
-    """What is subscribed after a step: each puts one subscription in, takes one off and gives one other options."""
+    """The subscriptions after a step: each step adds one, removes one, and changes the options of one."""
     held: dict[tuple[str, str], dict[str, Any]] = {}
     for number in range(step + 1):
         for filter, subscriber, options in changes_of(number):
@@ -28,24 +28,24 @@ def content(step: int) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def changes_of(step: int) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
-    """The changes of a step: filter, subscriber, and options, or None where it is taken off."""
+    """The changes of a step: filter, subscriber, and options; None for a removal."""
     yield COUNTER, "counter", {"step": step}
     yield f"a.{step % SLOTS}.*", f"s{step % 7}", {"step": step}
     yield f"a.{(step * 3) % SLOTS}.*", f"s{(step + 2) % 7}", None
 
 
 def held_by(trie: SubscriptionTrie) -> dict[tuple[str, str], dict[str, Any]]:
-    """What a trie holds, in the same form."""
+    """The content of a trie, in the same form."""
     return {(held.filter, held.subscriber): dict(held.options) for held in trie.subscriptions()}
 
 
 def step_of(trie: SubscriptionTrie) -> int:
-    """The step that a trie has come to; -1 if none."""
+    """The step that a trie has reached; -1 for none."""
     return next((held.options["step"] for held in trie.subscriptions(filter=COUNTER)), -1)
 
 
 def publish_until_killed(where: str, acknowledged: str, keep: int | None) -> None:
-    """Restore, go on from there, publish each step, and note each version in a file once it is acknowledged."""
+    """Restore, continue from there, publish each step, and note each acknowledged version in a file."""
     try:
         trie = snapshot.restore(where)
     except (FileNotFoundError, snapshot.NotPublishedError):
@@ -64,7 +64,7 @@ def publish_until_killed(where: str, acknowledged: str, keep: int | None) -> Non
 
 
 def main() -> None:
-    """Start a publisher for each line of standard input, by fork, since imports take longer than what is to be seen.
+    """Start a publisher for each line of standard input, by fork, since imports would take longer than the test.
 
     Its process number is printed, and a second line when it has ended.
     """
@@ -79,6 +79,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas when it is used first
+    for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas at its first use
         importlib.import_module(module)
     main()

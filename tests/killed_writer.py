@@ -1,7 +1,7 @@
-"""A process that writes a set and is killed in the middle, at a point that a test names.
+"""A process that writes a set, and is killed at a point that the test names.
 
-`python -m tests.killed_writer PATH POINT`: batch-2 (before the second batch is written), flush (before the bytes are made
-durable), move (before the file gets its name), moved (after).
+`python -m tests.killed_writer PATH POINT`: batch-2 (before the second batch is written), flush (before the bytes are
+made durable), move (before the file gets its name), moved (after).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from snapshot import columns, paths
 from subtrie import SubscriptionTrie
 
 ROWS = 150
-"""More than a batch, of which each has a hundred here."""
+"""More than one batch; a batch has a hundred rows here."""
 
 
 def main(path: str, point: str) -> None:

@@ -1,6 +1,5 @@
-"""A data race that is known and harmless, by which `make races` sees that ThreadSanitizer sees races: `stats()` reads
-the counters of the match cache as plain integers while matches count up (docs/design.md).
-"""
+"""A known, harmless data race, which shows `make races` that ThreadSanitizer finds races: `stats()` reads the counters
+of the match cache as plain integers while matches increment them (docs/design.md)."""
 
 from __future__ import annotations
 

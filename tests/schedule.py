@@ -1,12 +1,12 @@
-"""Deterministic tests of the tries: keys on exact paths, thread switches at exact accesses, and faults put back.
+"""Deterministic tests of the tries: keys on exact paths, thread switches at exact accesses, and known faults.
 
-`load_twin()` imports a private copy of the interpreted twin, whatever twin the test process runs, on a slot of its own
-that calls a hook before every access. Since no operation waits for another one, a second thread that runs while the
-first is held at an access is nothing but a call made from that hook: no real thread is needed, nothing is left to
-chance, and a failing schedule is named by the operations and the numbers of accesses. (Only for two operations that
-hold each other in turn, as `hold` lets them, does each need a thread.)
+`load_twin()` imports a private copy of the interpreted twin, whichever twin the test process runs, on a slot of its own
+that calls a hook before every access. Since no operation waits for another, a second thread that runs while the first
+is held at an access is simply a call from that hook. So no real thread is needed, nothing depends on chance, and a
+failing schedule is named by the operations and the numbers of accesses. (Each needs a thread only if two operations
+hold each other in turn, which `hold` permits.)
 
-`load_twin(fault)` imports a copy whose source has a fault in it; a test that passes on that copy would be no test.
+`load_twin(fault)` imports a copy with a fault in its source. A test that passes on that copy tests nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-LIVELOCK = 100_000  # accesses; no operation of these tests needs a tenth of it without going in circles
+LIVELOCK = 100_000  # accesses; an operation of these tests needs less than a tenth of it, unless it loops
 
 
 # -------------------------------------------------------------------------------------------------- keys on exact paths
@@ -82,11 +82,11 @@ def share(cases: Sequence[T]) -> Sequence[T]:
 
 
 class Livelock(AssertionError):
-    """An operation made so many accesses that it must be going in circles."""
+    """An operation made so many accesses that it must be in an endless loop."""
 
 
 class Suspended(BaseException):
-    """Ends an operation in mid-air, as if its thread never ran again."""
+    """Ends an operation in the middle, as if its thread never ran again."""
 
 
 class Watch:
@@ -161,7 +161,7 @@ class Interference(Watch):
 
 
 class Pause(Watch):
-    """Waits before access number `at` until it may go on."""
+    """Waits before access number `at` until it may continue."""
 
     def __init__(self, at: int) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ class Held(NamedTuple):
     was_held: bool
 
     def release(self) -> Any:
-        """Let it go on to its end, and return its result."""
+        """Let it run to its end, and return its result."""
         self.pause.released.set()
         return finish([self.worker])[0]
 

@@ -1,4 +1,4 @@
-"""Scripts that a test runs in a process of its own, since what they show is the end of one."""
+"""Scripts that a test runs in a process of its own, since they show how a process ends."""
 
 from __future__ import annotations
 

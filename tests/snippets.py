@@ -1,12 +1,12 @@
-"""Run the snippets of a page, in their order, as one program: `python tests/snippets.py docs/tutorial.md ...`.
+"""Runs the snippets of a page in order, as one program: `python tests/snippets.py docs/tutorial.md ...`.
 
-Needs the standard library only, so that it runs where nothing but the package is installed, and no pytest. `--plain`
-leaves out what needs an extra: Spark, Arrow, `stress`.
+It needs only the standard library, so it runs where only the package is installed, without pytest. `--plain` leaves out
+snippets that need an extra: Spark, Arrow, `stress`.
 
     ```python    is executed
-    ```pycon     is a session: executed, and held to what it shows
+    ```pycon     is a session: it is executed, and its output compared
 
-A block between `<!-- not run: why -->` and the next fence is left alone. What else is in fences is no snippet.
+A block between `<!-- not run: why -->` and the next fence is skipped. Other fenced blocks are not snippets.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 class Snippet(NamedTuple):
-    """A block of code of a page."""
+    """A block of code in a page."""
 
     kind: str
     text: str
     line: int
-    """Where its code begins, from 0."""
+    """The line where its code begins, from 0."""
     runs: bool
 
 
@@ -64,7 +64,7 @@ def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = Fals
             exec(compile(source, name, "exec"), names)
             continue
         parsed = doctest.DocTestParser().get_doctest(snippet.text, names, path.name, str(path), snippet.line)
-        # A session copies its names; what it defines is for the blocks after it, too.
+        # A session copies its names; later blocks need what it defines.
         parsed.globs = names
         doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(parsed, out=said.append, clear_globs=False)
     assert not said, "\n".join(said)

@@ -1,8 +1,8 @@
-"""The driver of a stream that a test kills and starts again: messages from files, matches to files.
+"""The driver of a stream that a test kills and restarts: messages from files, matches to files.
 
     python -m tests.stream_driver FOLDER
 
-Matches ``FOLDER/messages`` with what is published in ``FOLDER/published`` until all that is there is done.
+Matches ``FOLDER/messages`` with the set published in ``FOLDER/published`` until all messages are done.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Subscription tries for tests: what every operation may answer, words on exact paths, and all schedules of a case.
+"""Support for tests of subscription tries: the allowed answers of every operation, words on exact paths, all schedules.
 
-The specification of an operation is a line of dict. `explore` runs a case, an operation that is held while others run,
-under every schedule that can make a difference, on a private copy of the interpreted twin (see schedule.py), and
-holds the answers and what is left to what some order of the operations gives by the specification.
+The specification of an operation is one line about a dict. `explore` runs a case, which is one operation held while
+others run, under every schedule that can make a difference, on a private copy of the interpreted twin (see
+schedule.py). The answers and the final content must be those of some order of the operations by the specification.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def without(state: State, gone: On) -> State:
 
 
 def listed(subscriptions: Iterable[Any]) -> State:
-    """Subscriptions as a state; each must be there once."""
+    """Subscriptions as a state; each must occur once."""
     found = list(subscriptions)
     state = {On(s.filter, s.subscriber): s.options.get("by") for s in found}
     assert len(state) == len(found), f"a subscription twice: {found}"
@@ -68,7 +68,7 @@ def content(trie: Any) -> State:
 
 
 class Cut(NamedTuple):
-    """What a snapshot or fork showed when it was taken. It must show the same for ever."""
+    """The content that a snapshot or fork showed when it was taken. It must show the same for ever."""
 
     trie: Any
     shown: State
@@ -168,7 +168,7 @@ HASHES = {word: key(word, *path).hash for word, path in PATHS.items()}
 @functools.cache
 def subscription_twin(fault: Fault | None = None) -> Twin:
     """Import a private copy of both packages in which the words of PATHS take those paths."""
-    twin = load_twin.__wrapped__(fault, ("ctrie", "subtrie"))  # a copy that nobody else has
+    twin = load_twin.__wrapped__(fault, ("ctrie", "subtrie"))  # a copy that no other test has
     for name in ("subtrie._trie.match.questions_interpreted", "subtrie._trie.trie"):
         twin.modules[name].word_hash = word_hash  # type: ignore[attr-defined]
     return twin
@@ -195,7 +195,7 @@ def filled(*subscriptions: On) -> Callable[[Twin], Any]:
 
 
 def shape(twin: Twin, trie: Any) -> Any:
-    """The nodes as nested tuples; of L-nodes, whose entries are in no order, as a set."""
+    """The nodes as nested tuples; an L-node as a set, since its entries have no order."""
     nodes = twin.nodes
 
     def of(inode: Any) -> Any:
@@ -232,7 +232,7 @@ class Start(NamedTuple):
     build: Callable[[Twin], Any]
     topic: str
     pairs: list[tuple[On, On]]
-    abandoned: On | None = None  # a thread has been suspended for ever in taking this one off
+    abandoned: On | None = None  # a thread has been suspended for ever while removing this one
 
 
 class Case(NamedTuple):
@@ -260,7 +260,7 @@ def explore(twin: Twin, case: Case) -> int:
 
 
 def possible_states(twin: Twin, start: Start) -> list[State]:
-    """Whether an abandoned operation has taken place is open until somebody looks."""
+    """Whether an abandoned operation has taken effect is open until some operation looks."""
     state = content(start.build(twin))
     return [state] if start.abandoned is None else [without(state, start.abandoned), {**state, start.abandoned: None}]
 
@@ -321,7 +321,7 @@ def explained(where: str) -> Iterator[None]:
 
 
 def judge(twin: Twin, case: Case, trie: Any, answers: list[Any], explicable: list[tuple[list[Any], State]]) -> None:
-    nodes = shape(twin, trie)  # before anything else is done to them
+    nodes = shape(twin, trie)  # before any other operation on them
     left = content(trie)
     seen = [answer.shown if isinstance(answer, Cut) else answer for answer in answers], left
     assert seen in explicable, f"{seen} is not among {explicable}"
@@ -335,7 +335,7 @@ def judge(twin: Twin, case: Case, trie: Any, answers: list[Any], explicable: lis
 
 
 def keep_apart(trie: Any, cut: Cut, left: State) -> None:
-    """Write to the trie and to a snapshot of it; neither must see what is written to the other."""
+    """Write to the trie and to a snapshot of it; neither must see the other's writes."""
     assert content(cut.trie) == cut.shown, "a snapshot has changed"
     for on in [*left, *cut.shown]:
         trie.subscribe(*on, by="later")

@@ -1,4 +1,4 @@
-"""A terminal for tests: what a program draws on it."""
+"""A terminal for tests: it holds what a program draws on it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import suppress
 
 
 def drawn_by(command: Sequence[str]) -> tuple[str, str]:
-    """Run a command whose standard error is a terminal; what it drew there, and what it printed."""
+    """Run a command with a terminal as its standard error; return what it drew there, and what it printed."""
     terminal, program_side = os.openpty()
     try:
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=program_side, timeout=100, check=False, text=True)
     finally:
         os.close(program_side)
     drawn = b""
-    with suppress(OSError):  # that is how a terminal tells that nobody writes to it any more
+    with suppress(OSError):  # a terminal reports in this way that its last writer is gone
         while chunk := os.read(terminal, 65536):
             drawn += chunk
     os.close(terminal)

@@ -1,4 +1,4 @@
-"""The adopted broker (examples/amqtt_on_a_trie.py): deliveries are amqtt's, and what the page about it says holds."""
+"""The adopted broker (examples/amqtt_on_a_trie.py): its deliveries equal amqtt's, and the claims of its page hold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from subtrie import SubscriptionTrie
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning:amqtt")]
 
-NAMED = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": False}}  # whoever gives a name
+NAMED = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": False}}  # any client that gives a name
 
 
 @pytest.mark.parametrize("kind", [AS_IT_COMES, ON_A_TRIE])
@@ -47,7 +47,7 @@ def test_messages_reach_whom_the_rules_of_mqtt_3_name(kind: str) -> None:
 
 
 def with_broker(test: Callable[[Broker, str], Awaitable[None]], kind: type[Broker] = TrieBroker) -> None:
-    """Run a test with a broker in this process, and the address of it."""
+    """Run a test with a broker in this process, and with the broker's address."""
 
     async def run() -> None:
         port = free_port()
@@ -176,7 +176,7 @@ class TestAdopted:
 def test_who_subscribes_while_a_message_is_delivered_disturbs_only_a_dict(
     kind: type[Broker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plugin that says who may read what is asked between two deliveries, and anything may happen meanwhile."""
+    """A plugin that decides who may read is called between two deliveries, and anything may happen meanwhile."""
     asked: list[str] = []
 
     async def test(broker: Broker, address: str) -> None:

@@ -1,7 +1,7 @@
-"""One conformance suite for every body of the atomic slot that this interpreter has: native, and portable.
+"""One conformance suite for every implementation of the atomic slot that this interpreter has: native and portable.
 
-Values are fresh objects throughout: constants are immortal on free-threaded interpreters and would hide a reference
-that was dropped too early, too late or twice. `Tracked` objects report their own end, each by its number.
+All values are fresh objects: constants are immortal on free-threaded interpreters, and would hide a reference that was
+dropped too early, too late or twice. `Tracked` objects report their own end, each by its number.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ class TestRelease:
         def read() -> None:
             for _ in range(2000):
                 value = ref.load()
-                assert value.number in range(value.number + 1)  # it is alive and whole
+                assert value.number in range(value.number + 1)  # it is alive and intact
 
         run_together([replace] * (THREADS - 1) + [read])
         assert body.drain() == 0
@@ -367,7 +367,7 @@ class TestFinalizers:
                     ref.compare_and_set(ref.load(), Successor(self.generation + 1))
 
         ref.compare_and_set(None, Successor(0))
-        for _ in range(6):  # each time the one that was there puts its successor in place of None
+        for _ in range(6):  # each time, the present one replaces None by its successor
             ref.compare_and_set(ref.load(), None)
             body.drain()
         assert seen == [None] * 6
@@ -641,7 +641,7 @@ class TestChain:
 class TestExit:
     @pytest.mark.freethreaded
     def test_a_thread_that_reads_while_it_ends_is_a_reader(self, body: Any) -> None:
-        """Another library's destructor for what threads have of their own may come after ours, and run Python code."""
+        """Another library's destructor of thread-specific data may run after ours, and run Python code."""
         run_script(
             body,
             """

@@ -1,5 +1,4 @@
-"""The benchmarks: their workloads are what they are said to be, they measure what they say, and all of them
-run."""
+"""The benchmarks: their workloads have the stated properties, they measure what they say, and all of them run."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ from benchmarks.workloads import growing_filters, long_filters, throughput_filte
 from subtrie import AMQP
 from tests.threads import run_together
 
-pytestmark = pytest.mark.once  # the benchmarks run to their ends; figures come from make bench
+pytestmark = pytest.mark.once  # the benchmarks only run to their ends; make bench makes the figures
 
 
 class TestWorkloads:

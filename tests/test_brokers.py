@@ -1,7 +1,7 @@
-"""Real brokers against our matchers: the same subscriptions and messages, and who gets what.
+"""Real brokers against our matchers: the same subscriptions and messages must reach the same subscribers.
 
-`make test-brokers` installs the servers and runs this; without them it is skipped, with a word. A failure names its
-seed in the name of the test.
+`make test-brokers` installs the servers and runs this. Without the servers it is skipped, with a message. The name of a
+failed test contains its seed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_a_message_is_delivered_to_those_whom_match_names(running: tuple[Broker,
 
 
 def change(rng: random.Random, session: Session, trie: SubscriptionTrie, naive: NaiveMatcher) -> None:
-    """Let some subscriptions come, and some of those that are there go."""
+    """Add some subscriptions, and remove some."""
     for _ in range(12):
         filter, subscriber = random_filter(rng, trie.dialect), rng.randrange(SUBSCRIBERS)
         if naive.subscribe(filter, subscriber):
@@ -111,7 +111,7 @@ class Member(NamedTuple):
 
 
 def told(ways: Ways, member: Member) -> str:
-    """What the broker is told: to NATS, the group after the filter."""
+    """The text that the broker gets: for NATS, the group after the filter."""
     filter = ways.filter(member.filter, member.group)
     return f"{filter} {member.group}" if ways.dialect.queue_groups else filter
 
@@ -168,7 +168,7 @@ LIMITS = {
 
 
 def test_where_we_disagree(running: tuple[Broker, int]) -> None:
-    """Each of these is a decision of ours; that a broker has come round to it would be worth knowing."""
+    """Each of these is a decision of ours; a failure tells that a broker now agrees."""
     broker, port = running
     for text, expected in DISAGREEMENTS[broker.name].items():
         assert (*ours(broker, text), *theirs(broker, port, text)) == expected, text[:20]
@@ -203,7 +203,7 @@ def publish(session: Session, text: str) -> None:
 
 
 def accepted(broker: Broker, port: int, texts: Sequence[str], use: Callable[[Session, str], None]) -> list[bool]:
-    """Return for each text whether the broker lets it pass; a session ends with the first that it does not."""
+    """Return for each text whether the broker accepts it; a session ends with the first that it refuses."""
     answers: list[bool] = []
     while len(answers) < len(texts):
         with broker.session(port) as session:
@@ -228,18 +228,18 @@ def random_topic(rng: random.Random, dialect: Dialect) -> str:
 
 
 def random_words(rng: random.Random, dialect: Dialect, words: Sequence[str]) -> str:
-    # Words that are alike in most texts, so that filters and topics meet.
+    # Few different words, so that filters and topics match often.
     likely = [*words[:2]] * 4
     return dialect.join(rng.choices([*words, *likely], k=rng.randint(1, 4)))
 
 
 def random_texts(rng: random.Random, dialect: Dialect) -> list[str]:
-    """Return texts made of little else than separators and wildcards."""
+    """Return texts that consist mostly of separators and wildcards."""
     return ["".join(rng.choices(CHARACTERS[dialect], k=rng.randint(1, 6))) for _ in range(100)]
 
 
 def valid(split: Callable[[str], object], make: Callable[[], str]) -> str:
-    """Return the first text made that is valid."""
+    """Return the first valid text that is made."""
     while not is_valid(split, text := make()):
         pass
     return text

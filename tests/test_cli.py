@@ -1,4 +1,4 @@
-"""The command line: what it writes, what it reports, and how it ends."""
+"""The command line: its output, its messages, and its exit status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from subtrie.cli.progress import progress_bars
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.once  # processes that start and end; the twin and the build are of no account
+pytestmark = pytest.mark.once  # processes that start and end; the twin and the build do not matter
 
 SUBSCRIPTIONS = "a.*\talice\na.b\tbob\n#\tcarol\na.#\talice\n"
 TOPICS = "a.b\nx\na.c\n"
@@ -33,7 +33,7 @@ MATCHES = "a.b\talice\na.b\tbob\na.b\tcarol\nx\tcarol\na.c\talice\na.c\tcarol\n"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory: so the reports name the files shortly."""
+    """The working directory, so that reports have short file names."""
     monkeypatch.chdir(tmp_path)
     Path("subscriptions").write_text(SUBSCRIPTIONS)
     Path("topics").write_text(TOPICS)
@@ -52,7 +52,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """That of this process, with the sources found from any working directory."""
+    """The environment of this process, in which the sources are found from any working directory."""
     root = str(Path(__file__).parent.parent)
     return os.environ | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
@@ -377,7 +377,7 @@ class TestJava:
         monkeypatch.setenv("PATH", str(folder))
 
     def install(self, text: str, status: int = 0) -> None:
-        """Put a program in the place of Java that says `text` as its version."""
+        """Replace Java by a program that prints `text` as its version."""
         Path("java").write_text(f"#!/bin/sh\necho '{text}' >&2\nexit {status}\n")
         Path("java").chmod(0o755)
 
@@ -488,7 +488,7 @@ class TestDemo:
 
 @pytest.fixture
 def interrupts() -> Iterator[None]:
-    """Python's own handling of Ctrl-C: a Spark session of this process leaves one of its own behind."""
+    """Python's own handling of Ctrl-C, since a Spark session of this process leaves its own behind."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
@@ -510,7 +510,7 @@ class TestProgress:
 
     @staticmethod
     def shown(monkeypatch: pytest.MonkeyPatch, *, on_a_terminal: bool = True, beside_output: bool = True) -> str:
-        """What is written on standard error while a bar advances."""
+        """The text on standard error while a bar advances."""
         terminal = Terminal(on_a_terminal)
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setenv("TERM", "xterm")

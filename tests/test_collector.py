@@ -1,5 +1,4 @@
-"""What the garbage collector knows of the nodes of both tries: of those that could be part of a cycle, and of no others
-(ctrie/c/untracked.h)."""
+"""The garbage collector sees exactly those nodes of both tries that could be part of a cycle (ctrie/c/untracked.h)."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Subscriber:
-    """Could be part of a cycle, as any object with attributes."""
+    """Could be part of a cycle, like any object with attributes."""
 
 
 def nodes(trie: object) -> Iterator[Any]:
@@ -42,7 +41,7 @@ def named(trie: object, *names: str) -> list[Any]:
 
 
 def could_be_in_a_cycle(node: Any) -> bool:
-    """Whether what a branch or an entry leads to may lead on: a subscriber, options, several entries, a level."""
+    """Whether the object that a branch or an entry leads to may lead on: a subscriber, options, entries, a level."""
     if type(node).__name__ == "Entry":
         return isinstance(node.subscriber, Subscriber) or node.options is not None
     value = node.value
@@ -51,13 +50,13 @@ def could_be_in_a_cycle(node: Any) -> bool:
 
 
 def filters(count: int) -> Iterator[str]:
-    """Yield so many, a third of them of several words that no other has."""
+    """Yield so many filters, a third of them with several words that no other has."""
     for n in range(count):
         yield f"a{n}" if n % 3 == 0 else f"b{n % 50}.c{n}" if n % 3 == 1 else f"d{n}.e.f"
 
 
 class TestTracked:
-    """Exactly what could be part of a cycle."""
+    """Exactly the objects that could be part of a cycle."""
 
     def test_in_a_map(self) -> None:
         plain: Ctrie[int, Any] = Ctrie((key, key) for key in range(1_000))
@@ -113,7 +112,7 @@ def out_of_reach(trie: object) -> list[Any]:
 
 
 class TestINodes:
-    """They are tracked when what hangs from them has to be, on GIL builds; see untracked.h."""
+    """They are tracked if the objects below them have to be, on GIL builds; see untracked.h."""
 
     @pytest.mark.skipif(not GIL, reason="all I-nodes are tracked on free-threaded builds")
     def test_of_a_trie_in_which_nothing_could_be_part_of_a_cycle_few_are(self) -> None:
@@ -143,7 +142,7 @@ class TestINodes:
                 maps.append(one.snapshot())
                 tries.append(routes.fork())
         assert all(out_of_reach(one) == [] for one in (*maps, *tries))
-        assert all(routes.stats()["retries"] == 0 for routes in tries)  # nobody was in the way
+        assert all(routes.stats()["retries"] == 0 for routes in tries)  # no other thread interfered
         for one in (*maps, *tries):
             one.check()
 
@@ -218,7 +217,7 @@ class TestOnFreeThreadedBuilds:
         objects.check()
 
     def test_the_count_is_right_after_nodes_of_both_kinds_have_come_and_gone(self, counted: Callable[[], int]) -> None:
-        """Were it not, collections would come too often, or no more."""
+        """Otherwise collections would come too often, or never."""
         wanted, someone = list(filters(1_000)), Subscriber()
         trie: Ctrie[int, Any] = Ctrie((key, key) for key in range(1_000))
         routes = filled(wanted, [0])

@@ -1,6 +1,5 @@
 """Users' code inside the map: `__eq__`, `__hash__`, `hash=`, `equal=`, functions and factories that raise, wait, or use
-the very map that called them. Exceptions reach the caller, nobody waits who need not, and the structure stays sound.
-"""
+the map that called them. Exceptions reach the caller, no thread waits unnecessarily, and the structure stays sound."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from tests.threads import LIMIT, finish, meanwhile, run_together, start
 
 THREADS = 8
 
-# Everything that looks for a key, with what it does by itself to a map of {key: "old"}.
+# Every operation that looks for a key, with its own effect on a map of {key: "old"}.
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "getitem": lambda m, k: m[k],
     "get": lambda m, k: m.get(k),
@@ -425,7 +424,7 @@ class TestCompute:
                 if calls[me] > 30:
                     barrier.abort()
                     raise AssertionError("nobody has been told")
-                with contextlib.suppress(threading.BrokenBarrierError):  # one has been told, and the others go on
+                with contextlib.suppress(threading.BrokenBarrierError):  # one got the error, and the others continue
                     barrier.wait(LIMIT)
                     trie[(me + 1) % threads] = object()
                     barrier.wait(LIMIT)
@@ -443,7 +442,7 @@ class TestCompute:
         trie.check()
 
     def test_a_round_may_end_while_another_thread_notes_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The operation begins another list after each round: whoever notes a change reads the list once."""
+        """The operation begins a new list after each round: a thread that notes a change reads the list once."""
         trie, mine = object(), Watch(object(), 1)
         noted: list[Any] = [("other key", Watch(object(), 1))]
         lists = [noted, [], []]
@@ -480,7 +479,7 @@ class TestCompute:
         trie.check()
 
     def test_a_key_that_others_change_and_are_done_with_is_waited_for(self) -> None:
-        """Each time, another `compute` changes it and ends: that is a change of theirs, and no circle."""
+        """Each time, another `compute` changes it and ends: that is another thread's change, and not a circle."""
         trie: Any = Ctrie({"k": 0, "j": 0})
         calls: list[int] = []
 
@@ -628,7 +627,7 @@ class TestGetOrCreate:
 
     def test_a_key_that_cannot_be_compared_keeps_nobody_waiting(self) -> None:
         trie: Any = Ctrie()
-        one, other = Hooked("one"), Hooked("other")  # of one hash, and both in the making
+        one, other = Hooked("one"), Hooked("other")  # with the same hash, and both being made
         running, go = threading.Event(), threading.Event()
         first = start([lambda: trie.get_or_create(other, lambda: running.set() or go.wait(LIMIT))])
         assert running.wait(LIMIT)

@@ -1,4 +1,4 @@
-"""How a compiled C-node keeps its branches: in the node itself, which is as long as they are (ctrie/c/cnode.h)."""
+"""A compiled C-node stores its branches in the node itself, whose length fits their number (ctrie/c/cnode.h)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Generations: no acknowledged write is lost because a snapshot was taken somewhere in the past.
+"""Generations: no acknowledged write is lost because a snapshot was taken in the past.
 
-The published algorithm loses some. A C-node may lead to an I-node X of the present generation and to an older one Y;
-whoever goes down to Y replaces *all* I-nodes of that C-node by copies, X too, while a writer may be inside X. Its
-write is acknowledged, and gone. Whatever looks at the whole map starts a new generation, so `len` is enough for this.
+The published algorithm loses some. A C-node may lead to an I-node X of the present generation and to an older one Y. A
+thread that descends to Y replaces *all* I-nodes of that C-node by copies, even X, while a writer may be inside X. Its
+write is acknowledged, and lost. Every operation on the whole map starts a new generation, so `len` is enough for this.
 
-The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. That they would notice
-is shown on a copy in which renewal replaces all I-nodes, as published.
+The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. A copy in which renewal
+replaces all I-nodes, as published, shows that they would notice.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Placed:
 
 
 class Gate:
-    """Holds the first thread that comes, until it is opened."""
+    """Holds the first thread that arrives, until it is opened."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()
@@ -78,7 +78,7 @@ class Gate:
 def write_while_another_renews(
     make: Callable[[], Any], bump: Callable[[Any], Any], change: Callable[[Any, Any], Any], held_name: str
 ) -> None:
-    """A writer is held in the I-node of `a` and `a2` while another one goes down to that of the ys."""
+    """A writer is held in the I-node of `a` and `a2` while another one descends to that of the ys."""
     trie = make()
     lone = Placed("lone", 2)
     for k in (Placed("a", 1, 1), Placed("y1", 7, 1), Placed("y2", 7, 2), lone):
@@ -109,7 +109,7 @@ def test_a_write_survives_that_others_renew_around_it(bump: str, change: str, he
     write_while_another_renews(Ctrie, BUMPS[bump], CHANGES[change], held_name)
 
 
-# After clear and refill everything is of one generation, so that nothing is ever renewed.
+# After clear and refill everything has one generation, so nothing is renewed.
 @pytest.mark.parametrize("held_name", ["a", "b"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("bump", [bump for bump in BUMPS if bump != "clear and refill"])
@@ -120,7 +120,7 @@ def test_the_published_renewal_is_noticed(bump: str, change: str, held_name: str
 
 
 class TestRenewal:
-    """What becomes of the I-nodes of a C-node when one of them is entered, on the interpreted nodes."""
+    """What happens to the I-nodes of a C-node when one of them is entered, on the interpreted nodes."""
 
     @pytest.fixture
     def twin(self) -> Any:
@@ -176,5 +176,5 @@ def present(twin: Any, trie: Any) -> Any:
 
 
 def children(twin: Any, trie: Any) -> list[Any]:
-    """What the root's C-node leads to."""
+    """The children of the root's C-node."""
     return list(twin.nodes.load(twin.nodes.load(trie._root)).array)

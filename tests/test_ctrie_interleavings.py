@@ -1,12 +1,12 @@
 """Every pair of Ctrie operations, on every start that matters, with a thread switch at every access.
 
-One operation is held before its k-th access of a slot, for every k that there is, while another thread runs an operation
-to its end, or up to a change after which it stops for ever; some are held at two accesses. What all of them return, and
-what the trie then holds, must be what some order of the operations gives by the specification, which is a line of dict
-for each. Afterwards the trie must pass `check()`, have no more nodes than if its keys had just been put in, and share
-nothing with its snapshots.
+One operation is held before its k-th access of a slot, for every k, while another thread runs an operation to its end,
+or up to a change after which it stops for ever. Some operations are held at two accesses. All answers, and the final
+content, must be those of some order of the operations by the specification, which is one line about a dict for each.
+Afterwards the trie must pass `check()`, have no more nodes than if its keys had just been inserted, and share nothing
+with its snapshots.
 
-The last section puts the known faults of other implementations back, one at a time: each must be noticed.
+The last section restores known faults of other implementations, one at a time. Each must be noticed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ OLD = "old"  # the value of every key at the start
 
 
 class Operation(NamedTuple):
-    """An operation on a Ctrie and a key, with a value to write; and what it may do according to the specification."""
+    """An operation on a Ctrie and a key, with a value to write, and its allowed outcomes by the specification."""
 
     run: Callable[[Any, Key, str], Any]
     outcomes: Callable[[State, Key, str], Outcomes]
 
 
 class Cut(NamedTuple):
-    """What a snapshot showed when it was taken. It must show the same for ever."""
+    """The content that a snapshot showed when it was taken. It must show the same for ever."""
 
     trie: Any
     shown: State
@@ -149,7 +149,7 @@ class Start(NamedTuple):
         return twin.schedule.watched(Watch(), lambda: self.build(twin))
 
     def states(self, twin: Twin) -> list[State]:
-        """What the trie may hold. Whether an abandoned operation has taken place is open until somebody looks."""
+        """The allowed contents. Whether an abandoned operation has taken effect is open until some operation looks."""
         state = dict(self.make(twin).items())
         return [without(state, A), {**state, A: OLD}] if self.abandoned else [state]
 
@@ -264,13 +264,13 @@ def explore(twin: Twin, case: Case) -> int:
 
 
 class Schedules:
-    """The schedules of a case in which whoever stops for ever does so after its change number `after_change`."""
+    """The schedules of a case in which a thread stops for ever after its change number `after_change`."""
 
     def __init__(self, twin: Twin, case: Case, after_change: int) -> None:
         self.twin = twin
         self.case = case
         self.after_change = after_change
-        self.suspended = False  # whether somebody has been
+        self.suspended = False  # whether a thread has been
 
     def run(self, earlier: tuple[int, ...] = ()) -> Iterator[tuple[Any, list[Any], str]]:
         """Yield the trie after each schedule, what was returned, and how to call it."""
@@ -319,7 +319,7 @@ class Schedules:
 
 def judge(twin: Twin, case: Case, trie: Any, results: list[Any], expected: list[Explanation]) -> None:
     keys = {k for _, state in expected for k in state}
-    left = {k: trie.get(k) for k in keys if k in trie}  # to iterate would give it a new generation
+    left = {k: trie.get(k) for k in keys if k in trie}  # iterating would give it a new generation
     seen = [settled(result) for result in results], left
     assert seen in expected, f"{seen} is not among {expected}"
     if not (STARTS[case.start].abandoned or any(burst.suspended for burst in case.bursts)):
@@ -382,7 +382,7 @@ def outcomes(order: tuple[tuple[str, Key, str], ...], state: State) -> list[Expl
 
 
 def settled(result: Any) -> Any:
-    """A result as the specification has it. A snapshot must still show what it showed at first."""
+    """A result in the specification's form. A snapshot must still show what it showed at first."""
     if not isinstance(result, Cut):
         return result
     assert dict(result.trie.items()) == result.shown, "a snapshot has changed"
@@ -390,7 +390,7 @@ def settled(result: Any) -> Any:
 
 
 def keep_apart(trie: Any, cuts: list[Cut], keys: set[Key]) -> None:
-    """Write to the trie and to its snapshots; none must see what is written to another."""
+    """Write to the trie and to its snapshots; none must see another's writes."""
     for k in keys:
         trie[k] = "later"
     for shown in cuts:
@@ -404,12 +404,12 @@ def keep_apart(trie: Any, cuts: list[Cut], keys: set[Key]) -> None:
 
 @functools.cache
 def fresh_shape(keys: frozenset[Key], twin: Twin) -> tuple[Any, ...]:
-    """The nodes of a trie into which `keys` were put one by one."""
+    """The nodes of a trie into which `keys` were inserted one by one."""
     return canonical(filled(*keys)(twin)._shape())
 
 
 def canonical(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The shape but for the order of the entries of L-nodes."""
+    """The shape, without the order of the entries of L-nodes."""
     kind, *children = shape
     if kind == "S":
         return shape
@@ -474,7 +474,7 @@ def scripted(start: str, first: str) -> list[Case]:
     return [
         Case(start, (first, x), tuple(burst(texts, x, y) for texts in script))
         for script in SCRIPTS.values()
-        if len(script) == 1 or "colli" not in start  # the way down to an L-node is too long to be held twice on it
+        if len(script) == 1 or "colli" not in start  # the path to an L-node is too long for two holds on it
         for x, y in STARTS[start].keys
     ]
 
@@ -501,7 +501,7 @@ def test_two_operations_that_hold_each_other(start: str, first: str, second: str
 
 
 def explore_held(twin: Twin, case: Case) -> None:
-    """The first operation is held, then the second; the first goes on to its end, then the second."""
+    """The first operation is held, then the second; the first runs to its end, then the second."""
     expected = [found for state in STARTS[case.start].states(twin) for found in explanations(case, state)]
     (((name, k),), _) = case.bursts[0]
     for at in count(1):

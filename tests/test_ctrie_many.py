@@ -14,7 +14,7 @@ from ctrie import Ctrie, CtrieSet
 
 
 class Key:
-    """A key of a chosen hash."""
+    """A key with a chosen hash."""
 
     def __init__(self, name: str, hash: int) -> None:
         self.name, self.hash = name, hash
@@ -27,7 +27,7 @@ class Key:
 
 
 def some_keys(count: int, seed: int) -> list[Any]:
-    """Strings, integers, tuples, and keys of few hashes."""
+    """Strings, integers, tuples, and keys with few different hashes."""
     chance = random.Random(seed)
     kinds = (str, int, lambda i: (i, str(i)), lambda i: Key(f"k{i}", i % 7))
     return [chance.choice(kinds)(chance.randrange(count)) for _ in range(count)]

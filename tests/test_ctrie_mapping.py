@@ -1,4 +1,4 @@
-"""`Ctrie` as a mapping, from one thread: what it shares with dict, and where it decides otherwise."""
+"""`Ctrie` as a mapping, on one thread: what it shares with dict, and where it differs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ctrie import Ctrie
 
 @pytest.fixture(params=["spread", "colliding", "after a snapshot"])
 def make(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """A function that makes a Ctrie as dict() makes a dict."""
+    """A function that makes a Ctrie with the arguments of dict()."""
 
     def spread(content: Any = ()) -> Any:
         return Ctrie(content)
@@ -35,7 +35,7 @@ def make(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return {"spread": spread, "colliding": colliding, "after a snapshot": after_a_snapshot}[request.param]
 
 
-if importlib.util.find_spec("test.mapping_tests") is not None:  # some distributions of Python leave it out
+if importlib.util.find_spec("test.mapping_tests") is not None:  # some distributions of Python omit it
     from test import mapping_tests
 
     class TestMappingProtocolOfCPython(mapping_tests.TestHashMappingProtocol):  # type: ignore[misc, unused-ignore]
@@ -53,14 +53,14 @@ if importlib.util.find_spec("test.mapping_tests") is not None:  # some distribut
             self.assertRaises(TypeError, lambda: Ctrie(x=1))  # type: ignore[call-arg]
 
         def test_mutatingiteration(self) -> None:
-            """An iterator is of one instant, so changes neither disturb it nor are they an error."""
+            """An iterator is of one instant: changes neither disturb it nor raise an error."""
             d: Any = self._full_mapping({1: 1})
             for key in d:
                 d[key + 1] = 1
             self.assertEqual(d, {1: 1, 2: 1})
 
         def test_repr(self) -> None:
-            """As dict's, with the name of the type around it."""
+            """Like that of a dict, inside the name of the type."""
             d: Any = self._full_mapping({1: 2})
             self.assertEqual(repr(d), "Ctrie({1: 2})")
             self.assertEqual(repr(self._empty_mapping()), "Ctrie()")
@@ -68,7 +68,7 @@ if importlib.util.find_spec("test.mapping_tests") is not None:  # some distribut
             self.assertEqual(repr(d), "Ctrie({1: Ctrie({...})})")
 
         def test_popitem(self) -> None:
-            """Which pair it takes is not said, so two tries of the same content may differ in that."""
+            """It may take any pair, so two tries with the same content may differ in that."""
             mapping_tests.BasicTestMappingProtocol.test_popitem(self)
             d = self._full_mapping({repr(number): number for number in range(100)})
             self.assertEqual(sorted(d.popitem()[1] for _ in range(100)), list(range(100)))
@@ -80,7 +80,7 @@ if importlib.util.find_spec("test.mapping_tests") is not None:  # some distribut
 
 ABSENT = object()
 
-# Keys, values that are there, values to store.
+# Keys, present values, values to store.
 NONE_GRID = [(k, present, new) for k in (None, "k") for present in (ABSENT, None, "v") for new in (None, "n")]
 
 
@@ -169,7 +169,7 @@ class TestNone:
 
 
 class TestKeyIdentity:
-    """As in a dict, the first of several equal keys stays as long as the key is there, whatever stores a value."""
+    """As in a dict, the first of several equal keys stays as long as the key exists, whatever stores a value."""
 
     STORES: dict[str, Callable[[Any, Any], Any]] = {
         "set": lambda m, k: m.__setitem__(k, "new"),

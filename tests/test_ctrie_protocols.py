@@ -1,8 +1,8 @@
-"""GCAS, RDCSS and tombs, one promise at a time, on the interpreted nodes under a schedule of the tests' choosing.
+"""GCAS, RDCSS and tombs, one promise at a time, on the interpreted nodes under chosen schedules.
 
-What pairs of operations may return is the matter of test_ctrie_interleavings.py. This file says what they do on the way:
-what is put back, how often something is tried, what is changed, and how deep the stack gets. Each promise that some
-implementation has broken is tested once more with that fault put back: the last test.
+test_ctrie_interleavings.py tests what pairs of operations may return. This file tests what they do on the way: what
+they restore, how often they try, what they change, and how deep the stack gets. The last test repeats each promise that
+some implementation has broken, with that fault restored.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def inode_of(twin: Twin, trie: Any, k: Key) -> Any:
 
 
 def left_with_tomb(twin: Twin, removed: Key, *others: Key) -> Any:
-    """Return a trie in which a thread has removed a key and stopped for ever before it cleared its tomb away."""
+    """Return a trie in which a thread has removed a key and stopped for ever before it cleared the tomb."""
     trie = filled(twin, removed, *others)
     committed = 2
     assert twin.schedule.suspend(lambda: trie.pop(removed), committed)
@@ -143,7 +143,7 @@ def test_a_read_and_a_write_finish_beside_a_snapshot_that_stopped_half_way(twin:
 
 
 def test_a_write_that_pends_while_a_snapshot_is_proposed_finishes(twin: Twin) -> None:
-    """Were the write to wait for the snapshot, and the snapshot for the write to be decided, neither would."""
+    """If the write waited for the snapshot, and the snapshot for the write, neither would end."""
     trie = filled(twin, A)
 
     def propose(access: int) -> None:
@@ -195,7 +195,7 @@ def test_a_snapshot_costs_the_same_whatever_the_size(twin: Twin) -> None:
         (lambda m: m.replace_if(A, "old", "new"), 1),
         (lambda m: m.compute(A, str.upper), 1),
         (lambda m: m.compute(A3, lambda value: "new"), 1),
-        # One to remove, one to clear the tomb away, one to see that none is left: an L-node shrinks level by level.
+        # One to remove, one to clear the tomb, one to see that none is left: an L-node shrinks level by level.
         (lambda m: m.pop(A), 3),
         (lambda m: m.remove_if(A2, "old"), 3),
         (lambda m: m.pop(T1), 1 + 2 * 12),
@@ -217,7 +217,7 @@ def test_without_contention_nothing_is_tried_twice(
 
 @contextmanager
 def as_another_thread(twin: Twin) -> Iterator[None]:
-    """What is changed here does not count as a change that a callback makes of its own key."""
+    """The change here does not count as a callback's change of its own key."""
     own_changes: Any = twin.modules["ctrie._own_changes"]
     kept, own_changes.threading = own_changes.threading, SimpleNamespace(get_ident=lambda: -1)
     try:
@@ -254,7 +254,7 @@ def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any],
 
 @pytest.mark.parametrize(("removed", "survivor", "third"), [(A, A2, A3), (T1, T2, T3)], ids=["C-node", "L-node"])
 class TestTombLeftBehind:
-    """A tomb that nobody cleared away is met by whoever comes next."""
+    """The next thread meets a tomb that was not cleared."""
 
     def test_its_key_is_found_by_any_equal_one(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
         trie = left_with_tomb(twin, removed, survivor, B)

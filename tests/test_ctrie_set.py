@@ -1,4 +1,4 @@
-"""`CtrieSet`: a set as MutableSet has it, with the snapshots of a Ctrie."""
+"""`CtrieSet`: a MutableSet with the snapshots of a Ctrie."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TestOfOneThread:
 
 
 class TestAlgebra:
-    """The operators are those of set, whatever stands on the other side."""
+    """The operators are those of set, whatever the other operand is."""
 
     OPERATORS = (operator.or_, operator.and_, operator.sub, operator.xor)
     COMPARISONS = (operator.eq, operator.ne, operator.le, operator.lt, operator.ge, operator.gt)
@@ -173,7 +173,7 @@ class TestInstants:
     def test_operators_look_at_one_instant(
         self, there: str, meddled_at: int, operate: Callable[[Any, Any], Any]
     ) -> None:
-        """The other operand changes the set while it is looked at, as another thread might."""
+        """The other operand changes the set while it is read, as another thread might."""
         members = CtrieSet(there)
         looks = 0
 
@@ -263,7 +263,7 @@ class TestInstants:
 
 
 class TestReadOnly:
-    """Every mutator raises, also when there would be nothing to do."""
+    """Every mutator raises, even if there is nothing to do."""
 
     MUTATORS: dict[str, Callable[[Any], Any]] = {
         "add": lambda s: s.add(3),
@@ -314,7 +314,7 @@ class TestThreads:
 
 
 def test_its_pickle_asks_for_names_of_this_package_alone() -> None:
-    """An unpickler that admits only these has to be enough: `builtins.getattr`, say, opens every door."""
+    """An unpickler that admits only these must be enough: `builtins.getattr`, for example, would admit anything."""
     admitted = []
 
     class Only(pickle.Unpickler):

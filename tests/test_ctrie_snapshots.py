@@ -1,4 +1,4 @@
-"""Snapshots, and what is built on them: isolation both ways, read-only ones, differences, parts, copies and pickles."""
+"""Snapshots and what is built on them: isolation both ways, read-only ones, differences, parts, copies and pickles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def content(number: int = 100) -> dict[int, str]:
 
 
 def changed(trie: Any, seed: int = 0) -> None:
-    """Change a trie of `content` in many places and ways."""
+    """Change a trie with `content` at many places, in many ways."""
     chance = random.Random(seed)
     for k in chance.sample(range(150), 60):
         chance.choice(  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Any sequence of operations on a Ctrie and on snapshots and forks of it, against a dict for each."""
+"""Any sequence of operations on a Ctrie, its snapshots and its forks, compared with a dict for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ values = st.sampled_from([None, 0, 1, "v"])
 
 
 class Pair(NamedTuple):
-    """A trie and what it must hold."""
+    """A trie and its expected content."""
 
     trie: Any
     model: dict[Key, Any]
@@ -179,7 +179,7 @@ class CtrieMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_of_them_holds_what_it_must(self) -> None:
-        """Each in its turn. By lookups, which leave the generations as they are."""
+        """One after another, by lookups, which do not change the generations."""
         if self.pairs:
             self.steps += 1
             pair = self.pairs[self.steps % len(self.pairs)]

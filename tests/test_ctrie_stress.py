@@ -1,7 +1,7 @@
-"""Real threads on one Ctrie: nothing is lost, nothing comes back, and whoever looks at all of it sees one instant.
+"""Real threads on one Ctrie: nothing is lost, nothing comes back, and an operation on the whole map sees one instant.
 
-Each test runs a fixed amount of work, small enough for every test run; `slow` marks the same for longer. The long runs
-with recorded histories are the business of the `stress` package.
+Each test runs a fixed amount of work, small enough for every test run; `slow` marks longer versions. The `stress`
+package has the long runs with recorded histories.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class TestOwnKeys:
 
 
 class TestSameKeys:
-    """All threads want the same keys; of each contest exactly one wins."""
+    """All threads want the same keys; each contest has exactly one winner."""
 
     KEYS = max(20, WORK // 4)
 
@@ -120,7 +120,7 @@ class TestSameKeys:
         """Let all threads contest for each key; return the number of winners of each."""
 
         def compete(thread: int) -> list[bool]:
-            # Everybody begins elsewhere, so that they meet on the way.
+            # Each begins at a different place, so that they meet.
             order = [*range(thread * self.KEYS // THREADS, self.KEYS), *range(thread * self.KEYS // THREADS)]
             won = dict.fromkeys(order, False)
             for k in order:
@@ -268,7 +268,7 @@ class TestOneInstant:
         trie.check()
 
     def test_a_key_that_moves_is_never_seen_twice_nor_lost(self) -> None:
-        """Put in at its new place before it is taken from the old one: one key or two neighbours, never none."""
+        """Inserted at its new place before it is removed from the old one: one key or two neighbours, never none."""
         trie: Any = Ctrie({0: None})
         place = itertools.count()
 
@@ -339,7 +339,7 @@ class TestOneInstant:
 
 
 class TestAnythingGoes:
-    """No outcome is foretold, but no exception is let out that is not part of the contract."""
+    """No outcome is expected, but only exceptions of the contract may be raised."""
 
     def test_filling_clearing_and_looking(self) -> None:
         trie: Any = Ctrie()

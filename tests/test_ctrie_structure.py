@@ -1,4 +1,4 @@
-"""The shape of the trie: where keys lie, how deep, what collisions become, and that nothing is left after removals."""
+"""The shape of the trie: where keys are, how deep, what collisions become, and that nothing is left after removals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def colliding(number: int) -> list[Key]:
 
 def trie_of(*keys: Key, make: Callable[..., Any] = Ctrie) -> Any:
     trie = make(hash=hash_of)
-    for k in keys:  # one by one, each on its own way down
+    for k in keys:  # one by one, each on its own path
         trie[k] = k.name
     return trie
 
@@ -98,7 +98,7 @@ class TestReturnValues:
     A, A2, A3 = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3)
     K1, K2, K3 = colliding(3)
 
-    # The keys that are there, and the one that is looked at.
+    # The present keys, and the one that is changed.
     PLACES = {
         "in an empty trie": ([], A),
         "alone": ([A], A),
@@ -198,7 +198,7 @@ class TestReturnValues:
         self.same(trie, model)
 
     def test_every_operation_after_every_removal(self, place: Any) -> None:
-        """A removal leaves a place that the next operation, whichever it is, must cope with."""
+        """After a removal, any next operation must handle the place that is left."""
         _, model, _ = place
         operations: list[Callable[[Any, Key], Any]] = [
             lambda m, k: m.get(k),
@@ -232,7 +232,7 @@ class TestRemoval:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_the_shape_does_not_tell_what_was_removed(self, seed: int) -> None:
-        """After any history the nodes are those of a trie into which the keys that are left were put one by one."""
+        """After any history, the nodes are those of a trie into which the remaining keys were inserted one by one."""
         chance = random.Random(seed)
         universe = [key(str(number), *(chance.choice((1, 2)) for _ in range(6))) for number in range(60)]
         trie = trie_of(*universe)

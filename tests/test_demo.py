@@ -1,4 +1,4 @@
-"""The demonstration: its workload, what a cut must look like, and that faults and failures show."""
+"""The demonstration: its workload, the shape of a consistent cut, and that it shows faults and failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from subtrie.cli.steps import Writer, held_after, operations_behind, writers_for
 from subtrie.cli.watch import Watch
 from subtrie.cli.workload import openamq
 
-pytestmark = pytest.mark.slow  # Spark starts, and processes; the twin is of no account
+pytestmark = pytest.mark.slow  # Spark and processes start; the twin does not matter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -128,7 +128,7 @@ class TestJudgement:
         [
             holding({4, 6, 7}),  # a gap
             holding({4, 5}),  # one too few
-            holding({4, 5, 6, 7, 8}),  # two too many: what a walk sees that overtakes the writer
+            holding({4, 5, 6, 7, 8}),  # two too many, which a walk sees that overtakes the writer
             holding({4, 5, 6}, misplaced=1),
             Holding(rows=4, distinct=3, first=4, last=6, misplaced=0),  # one twice
             NOTHING._replace(rows=1),
@@ -146,7 +146,7 @@ class TestJudgement:
         assert faults(cut, [3], before=[0], after=[9]) == [
             "writer 0: the cut is after 11 operations, but it was taken between 0 and 10"
         ]
-        # Of an operation that had begun, nobody but the cut can know whether it was in time.
+        # Only the cut tells whether an operation that had begun was in time.
         assert faults(cut, [3], before=[0], after=[10]) == []
 
     def test_finds_fault_with_a_writer_that_is_missing_and_with_one_too_many(self) -> None:
@@ -297,7 +297,7 @@ class Faulty:
 
 
 class Idle(Exporter):
-    """An exporter that only waits for its moment."""
+    """An exporter that only waits."""
 
     def __init__(self) -> None:
         super().__init__(None, SubscriptionTrie(), [], [], list)  # type: ignore[arg-type]
@@ -360,7 +360,7 @@ class TestFailures:
 
     @staticmethod
     def work(trie: Any, exporter: Exporter | None = None, **arguments: Any) -> None:
-        """Run more messages than a test would live to see matched."""
+        """Run more messages than could be matched during a test."""
         workload = openamq(filters=20, seed=1)
         writers = writers_for(workload.filters, 2)
         publishers = [MessagePublisher(workload, 10**12, 2, str(number)) for number in range(2)]

@@ -1,4 +1,4 @@
-"""What a demonstration shows while it runs, and the page that it leaves: no Spark, the numbers are made up."""
+"""What a demonstration shows while it runs, and the page that it leaves; without Spark, with made-up numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOMENTS = [
 
 
 def crew(moments: int, faults: tuple[str, ...] = ()) -> Any:
-    """What stands where a crew's numbers are read."""
+    """A replacement for the object that a crew's numbers are read from."""
     now = time.perf_counter()
     publishers = [SimpleNamespace(messages=600, matches=1200, seconds=0.5, checked=600, wrong=0) for _ in range(2)]
     writers = [SimpleNamespace(completed=500, slots=100)]
@@ -128,7 +128,7 @@ class TestView:
 
 
 class Page(HTMLParser):
-    """The texts of a page, and that each of its elements ends."""
+    """The texts of a page; also checks that each of its elements ends."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,5 +1,4 @@
-"""What topics and filters are, and mean, in each dialect: published cases, limits, relations by brute
-force."""
+"""Topics and filters in each dialect, and what they mean: published cases, limits, relations by brute force."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def cases(name: str, kind: str) -> list[Any]:
 
 
 def matches(dialect: Dialect, filter_text: str, topic_text: str) -> bool:
-    """Compare as texts; a topic that the dialect refuses is matched by nothing."""
+    """Compare as texts; no filter matches a topic that the dialect refuses."""
     words = dialect.split_filter(filter_text)
     try:
         return dialect.matches(words, dialect.split_topic(topic_text))
@@ -55,7 +54,7 @@ def matches(dialect: Dialect, filter_text: str, topic_text: str) -> bool:
 
 
 def related(dialect: Dialect, relation: str, a_text: str, b_text: str) -> bool:
-    """Compare two filters as texts; one that the dialect refuses stands in no relation to any."""
+    """Compare two filters as texts; one that the dialect refuses has no relation to any other."""
     try:
         a, b = dialect.split_filter(a_text), dialect.split_filter(b_text)
     except TopicError:
@@ -93,7 +92,7 @@ class TestPublishedCases:
 
 
 class TestRefusals:
-    """The reason and the position of each offence, as docs/topics.md lists them."""
+    """The reason and the position of each fault, as docs/topics.md lists them."""
 
     @pytest.mark.parametrize(
         ("dialect", "kind", "text", "position", "reason"),
@@ -252,7 +251,7 @@ def test_shared_subscription_means_the_filter_behind_the_group() -> None:
 
 
 def test_matching_is_polynomial_in_the_number_of_wildcards() -> None:
-    """Exponential matchers do not return from this within anybody's lifetime."""
+    """An exponential matcher would never return from this."""
     hostile = AMQP.split_filter(".".join(["#", "a"] * 60 + ["b"]))
     topic = AMQP.split_topic(".".join("a" * 120))
     assert not AMQP.matches(hostile, topic)
@@ -261,7 +260,7 @@ def test_matching_is_polynomial_in_the_number_of_wildcards() -> None:
 
 
 RESERVED = replace(MQTT, name="reserved", many_last=False, share_prefix=None)
-"""A reserved prefix together with # anywhere: no broker has both, an own dialect may."""
+"""A reserved prefix together with # anywhere: no broker has both, but a user's dialect may."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The manual: its snippets run and say what it shows, its links lead somewhere, its command lines are understood."""
+"""The manual: its snippets run and print what it shows, its links lead somewhere, its command lines are understood."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 ELSEWHERE = {"stress.md", "spark.md", "published.md"}
-"""Pages that cannot be run as they are: `test_stress_docs` has the first, and the others are below."""
+"""Pages that cannot be run as they are: `test_stress_docs` tests the first; the others are tested below."""
 
 
 def named(page: Path) -> str:
@@ -50,7 +50,7 @@ def test_a_session_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.once
 def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a trie and seven versions, which the page takes for granted."""
+    """With a trie and seven versions, which the page assumes."""
     monkeypatch.chdir(tmp_path)
     trie: SubscriptionTrie[str] = SubscriptionTrie()
     with snapshot.Publisher(trie, "subscriptions") as publisher:
@@ -91,7 +91,7 @@ def test_the_page_on_spark_is_understood(spark: SparkSession, tmp_path: Path, mo
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as the site and the places that show Markdown make it."""
+    """The anchor of a heading, as the site and Markdown viewers make it."""
     shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
 
@@ -124,7 +124,7 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 @pytest.mark.once
 def test_files_that_pages_name_are_there() -> None:
-    """Of the examples and tests, and what a page includes."""
+    """The files of the examples and tests, and those that a page includes."""
     missing = []
     for page in [*PAGES, *TEXTS]:
         text = page.read_text(encoding="utf-8")
@@ -145,7 +145,7 @@ def test_every_example_is_on_a_page() -> None:
 @pytest.mark.once
 @pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=named)
 def test_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
-    """A bar in code is a new cell, too."""
+    """A bar in code also begins a new cell."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         rows = table.splitlines()

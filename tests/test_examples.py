@@ -1,4 +1,4 @@
-"""The examples: each of them runs, and does what it says."""
+"""The examples: each runs, and does what it says."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEPARTMENTS, EMPLOYEES = 5, 60
 
 
 def shown_output() -> dict[str, str]:
-    """What the pages of the manual say that the examples print."""
+    """The output of the examples, as the manual shows it."""
     shown = re.compile(r"^<!-- output of examples/(\w+\.py) -->\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
     pages = (page.read_text(encoding="utf-8") for page in (EXAMPLES.parent / "docs").rglob("*.md"))
     return {example: says for page in pages for example, says in shown.findall(page)}
@@ -65,7 +65,7 @@ def test_all_examples_are_run() -> None:
 
 
 class Counting(Company):
-    """Notes each row that is read."""
+    """Records each row that is read."""
 
     def __init__(self, database: Path) -> None:
         super().__init__(database)

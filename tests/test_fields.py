@@ -1,5 +1,4 @@
-"""Matching by fields: the worked examples, and anything against a comparison of every criterion with every
-field."""
+"""Matching by fields: worked examples, and random cases against a comparison of every criterion with every field."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ WORKED_EXAMPLE: dict[int, list[Criterion]] = {
 
 
 def left_in(matcher: FieldMatcher) -> list[Any]:
-    """What a matcher's state still leads to: nothing, if nobody is subscribed."""
+    """The objects that a matcher's state still leads to: none, if there are no subscriptions."""
     state = _state_of(matcher)
     index, clues = state.index, state.clues
     parts = [state.owners, state.rows, index.fields, index.absent]
@@ -248,7 +247,7 @@ class TestWeakSubscribers:
         assert left_in(matcher) == []
 
     def test_bound_methods_are_shown_as_what_they_are(self) -> None:
-        """The interpreter makes a method anew each time; what is held is its object."""
+        """The interpreter makes a method anew each time; its object is held."""
 
         class Inbox:
             def urgent(self) -> None: ...
@@ -432,7 +431,7 @@ class TestBadInput:
             FieldMatcher(max_criteria=most)
 
     def test_nobody_is_a_subscriber_like_others(self) -> None:
-        """None is one that `subscriptions` cannot be asked for: there it stands for all of them."""
+        """`subscriptions` cannot be asked for the subscriber None: there, None means all."""
         matcher = FieldMatcher()
         matcher.subscribe([Present("f")], 1)
         assert ([Present("f")], None) not in matcher
@@ -493,7 +492,7 @@ def compare(one: Any, other: Any, strictly: bool) -> bool:
 
 
 def meets(criterion: Criterion, message: dict[str, Any]) -> bool:
-    """Whether a message meets a criterion, told without the criterion's help."""
+    """Whether a message meets a criterion, found without the criterion's code."""
     if isinstance(criterion, Absent):
         return criterion.name not in message
     if criterion.name not in message:
@@ -705,7 +704,7 @@ def test_writers_lose_nothing() -> None:
                 assert matcher.unsubscribe(criteria, thread) == (subscription in own)
                 own.discard(subscription)
             seen = {s for s in matcher.hits({"f": 1, "g": 0}) if s.subscriber == thread}
-            assert seen == own  # all of them have a range that holds 0
+            assert seen == own  # each has a range that contains 0
         for subscription in own:
             assert matcher.unsubscribe(subscription.criteria, thread)
 
@@ -758,7 +757,7 @@ class TestRouting:
 
 @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
 def test_a_criterion_on_topics_says_what_the_dialect_says(dialect: Dialect) -> None:
-    """Every filter of up to three words against every topic of as many."""
+    """Every filter of up to three words against every topic of up to three words."""
     wild = [word for word in (dialect.one_word, dialect.many_words) if word]
     filters = [words for n in range(4) for words in itertools.product(["a", "b", "$x", *wild], repeat=n)]
     topics = [words for n in range(4) for words in itertools.product(["a", "b", "$x"], repeat=n)]

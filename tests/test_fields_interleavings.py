@@ -89,7 +89,7 @@ def test_what_users_code_raises_changes_nothing() -> None:
 
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_subscriber_that_moves_is_never_missed(counted: bool) -> None:
-    """One subscription is made before another one ends, again and again: who asks meanwhile finds one of them."""
+    """One subscription is made before another one ends, again and again: a query meanwhile finds one of them."""
     there: list[tuple[str, tuple[Any, ...]]] = [
         ("subscribe", ("f=1", "ann")),
         ("unsubscribe", ("f>=1 & g", "ann")),

@@ -1,6 +1,6 @@
 """Faults put into the field engine, one at a time: each is noticed by `check()` or by a comparison one by one.
 
-Those in what several threads share are in the catalogue of the explorer's mutants.
+The explorer's catalogue of mutants has the faults in state that several threads share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JSON patterns of event routers: read, written, refused by name."""
+"""JSON patterns of event routers: read, written, and refused by name."""
 
 from __future__ import annotations
 

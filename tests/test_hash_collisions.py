@@ -1,9 +1,9 @@
-"""What has one hash is not one thing: subscribers, values, criteria, words and keys whose hashes agree, or that are equal
-without being alike, against plain dicts and lists.
+"""Equal hashes do not mean equal objects: subscribers, values, criteria, words and keys whose hashes agree, or that are
+equal but of different kinds, against plain dicts and lists.
 
-Everything here is drawn from things of few hashes. Some have that by nature: 0, "", b"", False and 2**61 - 1 have the hash
+Everything here has one of few hashes. Some objects have these by nature: 0, "", b"", False and 2**61 - 1 have the hash
 0, -1 and -2 the hash -2, "a" and b"a" the same one; 1, True, 1.0 and Decimal(1) are even equal. Others have a type that
-says so.
+defines it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from subtrie.fields import (
 
 
 class Text(str):
-    """A text of the hash of 0."""
+    """A text with the hash of 0."""
 
     __slots__ = ()
 
@@ -47,14 +47,14 @@ class Text(str):
 
 
 class Number(int):
-    """A number of the hash of 0."""
+    """A number with the hash of 0."""
 
     def __hash__(self) -> int:
         return 0
 
 
 class Bound(str):
-    """A text that is what it says, but is of a type of its own."""
+    """A text with a type of its own."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ def meets(criterion: Criterion, message: dict[str, Any]) -> bool:
 
 
 def told(found: Any) -> list[str]:
-    """What is equal in any order, and whatever the equal objects are."""
+    """The answers in a form that ignores order, and which of several equal objects they contain."""
     return sorted(map(repr, found))
 
 

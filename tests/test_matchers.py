@@ -1,5 +1,4 @@
-"""One suite for all matchers: the published cases, any sequence of operations against the naive one,
-threads."""
+"""One suite for all matchers: published cases, any sequence of operations against the naive matcher, and threads."""
 
 from __future__ import annotations
 
@@ -115,7 +114,7 @@ class Operation(NamedTuple):
 
 
 def operations(dialect: Dialect) -> st.SearchStrategy[list[Operation]]:
-    """Few words and subscribers, so that operations meet."""
+    """Few words and subscribers, so that operations often concern the same."""
     assert dialect.many_words is not None
     words = st.sampled_from(WORDS[dialect])
     wild = st.sampled_from([dialect.one_word, dialect.many_words])
@@ -307,7 +306,7 @@ class TestOptimised:
         assert rows_after_the_first("a.b") == 2  # b and null, and nothing after that first null
         assert rows_after_the_first("a.b.c.d") == 3
         assert rows_after_the_first("a.f.g.d") == 2  # nothing is left after g
-        assert rows_after_the_first("x.b.c.d") == 0  # nobody named x, nobody has a wildcard there
+        assert rows_after_the_first("x.b.c.d") == 0  # no filter has x there, and none has a wildcard
         assert rows_after_the_first("a.b.c.d.e") == 0  # longer than every filter
         matcher.check()
 
@@ -344,7 +343,7 @@ def test_locked_trie_keeps_no_empty_nodes() -> None:
 
 @every_matcher
 def test_many_wildcards_are_matched_in_polynomial_time(make: MakeMatcher) -> None:
-    """Exponential matchers do not return from this within anybody's lifetime."""
+    """An exponential matcher would never return from this."""
     matcher = make(AMQP)
     for last in ("b", "a"):
         matcher.subscribe(".".join(["#", "a"] * 60 + [last]), last)

@@ -1,4 +1,4 @@
-"""The example broker (examples/mqtt_broker.py): real clients talk to it, and get what a real Mosquitto gives them."""
+"""The example broker (examples/mqtt_broker.py): real clients use it, and get what a real Mosquitto gives them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def port() -> Iterator[int]:
 
 
 class Client:
-    """A paho client, which waits for the answer to what it asks."""
+    """A paho client that waits for each answer."""
 
     def __init__(self, port: int, name: str, version: int = paho.MQTTv5, will: dict[str, Any] | None = None) -> None:
         self.name = name
@@ -110,7 +110,7 @@ class Client:
         self._answers.get(timeout=PATIENCE)
 
     def received(self, until: str) -> list[tuple[str, str, int, bool, tuple[int, ...]]]:
-        """What came before the message with the payload `until`."""
+        """The messages before the one with the payload `until`."""
         found = []
         while (message := self.got.get(timeout=PATIENCE)).payload != until.encode():
             identifiers = getattr(message.properties, "SubscriptionIdentifier", [])
@@ -124,7 +124,7 @@ class Client:
         self.client.loop_stop()
 
     def die(self) -> None:
-        """Go without a word."""
+        """Disconnect without a packet."""
         self.client._sock.close()
         self.client.loop_stop()
 
@@ -148,7 +148,7 @@ def connecting(port: int) -> Iterator[Callable[..., Client]]:
 
 
 def fence(clients: list[Client], sender: Client) -> dict[str, Any]:
-    """What each client has received so far, in no order."""
+    """The messages that each client has received so far, in no order."""
     for client in clients:
         client.subscribe("fence", qos=1)
     sender.publish("fence", "fence")

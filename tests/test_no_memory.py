@@ -1,7 +1,7 @@
-"""One allocation fails, whichever: the call raises MemoryError and has changed nothing, or it succeeds.
+"""One allocation fails, whichever it is: the call raises MemoryError and has changed nothing, or it succeeds.
 
-Where a removal has been made already and only a tomb was to be cleared away, that is left to the next change there. Of
-the interpreted twin all this would be a test of the interpreter.
+If a removal has been made and only a tomb was still to be cleared, the next change there clears it. There is no such
+test of the interpreted twin, since it would test the interpreter.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_a_change_of_a_ctrie(change: str) -> None:
 @free_threaded_frees_what_it_never_set
 @pytest.mark.parametrize("change", ["subscribe", "unsubscribe"])
 def test_a_change_of_a_subscription_trie(change: str) -> None:
-    """Chains are parted and joined, levels made and rolled up, texts packed."""
+    """Chains are split and joined, levels made and rolled up, texts packed."""
     run_failing(f"""
         from subtrie import SubscriptionTrie
 

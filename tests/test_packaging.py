@@ -1,4 +1,4 @@
-"""The package as it is built and imported: which twin runs, what comes along, and who may know whom."""
+"""The package as it is built and imported: which twin runs, which files it has, which package may import which."""
 
 from __future__ import annotations
 

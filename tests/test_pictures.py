@@ -1,4 +1,4 @@
-"""The manual's pictures (docs/pictures): they show what tries do today, and can be read in light and in dark pages."""
+"""The manual's pictures (docs/pictures) show what tries do today, and are readable on light and dark pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published directories: what publishers write, what comes back, and what each of them refuses."""
+"""Published directories: what publishers write, what is restored, and what each of them refuses."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ class TestSubscribers:
         with snapshot.Publisher(trie, tmp_path) as publisher:
             publisher.publish()
             trie.subscribe("b", object())
-            with pytest.raises(TypeError, match=r"JSON has no equal of it: .* give a key= function"):
+            with pytest.raises(TypeError, match=r"JSON cannot express it: .* give a key= function"):
                 publisher.publish()
             assert len(snapshot.restore(tmp_path)) == 1
         trie.check()
@@ -290,7 +290,7 @@ class TestSubscribers:
                 publisher.publish()
             assert sorted(tmp_path.rglob("*")) == files
             trie.unsubscribe("a", ("x", 1))
-            publisher.publish()  # what has gone leaves its key to others
+            publisher.publish()  # a removed subscriber leaves its key to others
             assert held_by(snapshot.restore(tmp_path)) == {("b", "1", None): {}}
             trie.subscribe_many([("c", ("x", 2)), ("d", ("y", 2))])
             with pytest.raises(ValueError, match="both have the key '2'"):
@@ -349,7 +349,7 @@ class TestSubscribers:
             trie.unsubscribe("a", 1)
             publisher.publish()
             assert held_by(snapshot.restore(tmp_path, at=2)) == {("a", 1, None): {}}
-            trie.subscribe("a", "text")  # now that there is no other
+            trie.subscribe("a", "text")  # now that there are no others
             publisher.publish()
             assert held_by(snapshot.restore(tmp_path)) == {("a", "text", None): {}}
             trie.subscribe("b", 2)
@@ -386,7 +386,7 @@ class TestOptions:
             trie.subscribe("b", "s", n="1")
             with pytest.raises(TypeError, match="'n' is a string in one subscription and not in another"):
                 publisher.publish()
-            trie.unsubscribe("a", "s")  # what it was before does not matter then
+            trie.unsubscribe("a", "s")  # its earlier type does not matter then
             assert publisher.publish() == 2
             assert snapshot.versions(tmp_path)[-1].kind == "full"
             assert_equal(snapshot.restore(tmp_path), trie)
@@ -738,7 +738,7 @@ class TestByItself:
 class TestBadDirectories:
     def test_are_not_there(self, tmp_path: Path) -> None:
         for read in (snapshot.versions, snapshot.restore, snapshot.follow):
-            with pytest.raises(FileNotFoundError, match="no published directory"):
+            with pytest.raises(FileNotFoundError, match="is not a published directory"):
                 read(tmp_path / "nowhere")
         assert not (tmp_path / "nowhere").exists()
 

@@ -1,4 +1,4 @@
-"""Publishing that ends in the middle: killed processes, full disks, bad disks, interrupts."""
+"""Publishing that is interrupted: killed processes, full disks, faulty disks, interrupts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.crashing_publisher import content, held_by, step_of
 
 ROOT = Path(__file__).parent.parent
 THOROUGH = "STRESS_PUBLISHING" in os.environ
-"""Whether there is time for all: `make stress` sets it."""
+"""Whether there is time for all cases: `make stress` sets it."""
 
 KILLS = 60 if THOROUGH else 10
 FIRST_LINES = [1, 2, 3] if THOROUGH else [1]
@@ -60,7 +60,7 @@ class TestKills:
             with publishing(publishers, where, notes, keep):
                 if chance.random() < 0.7:
                     wait_for_more(notes, noted)
-                time.sleep(chance.random() * 0.1)  # where in its work it is killed is left to chance
+                time.sleep(chance.random() * 0.1)  # the moment of the kill is left to chance
             if follower is None and where.exists() and open_directory(where).versions():
                 follower = snapshot.follow(where)
             if notes.exists() and notes.stat().st_size > noted:
@@ -72,7 +72,7 @@ class TestKills:
         assert follower is not None
         follower.trie.check()
         with snapshot.Publisher(SubscriptionTrie(), where, keep=keep):
-            pass  # removes what the killed ones have left
+            pass  # removes the files that the killed ones have left
         directory = open_directory(where)
         manifests = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
         named = {file.path for version in manifests for file in version.files()}
@@ -108,7 +108,7 @@ def publishers() -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def publishing(publishers: subprocess.Popen[str], where: Path, notes: Path, keep: int | None) -> Iterator[None]:
-    """A publisher that is killed in the end."""
+    """A publisher that is killed at the end."""
     assert publishers.stdin is not None
     assert publishers.stdout is not None
     print(json.dumps([str(where), str(notes), keep]), file=publishers.stdin, flush=True)
@@ -131,7 +131,7 @@ def wait_for_more(notes: Path, size: int) -> None:
 
 
 class Faults:
-    """Lets one of the calls by which a publisher works fail: before it has done anything, or after it has done all."""
+    """Makes one of a publisher's calls to the system fail: before it has any effect, or after it has succeeded."""
 
     CALLS = ((os, "link"), (os, "fsync"), (os, "pwrite"), (os, "open"), (composer, "write"), (composer, "write_feed"))
 
@@ -220,7 +220,7 @@ class TestFaults:
             assert held_by(snapshot.restore(where)) == {("a", "alice"): {}}
 
     def check_all(self, where: Path) -> None:
-        """Every change is in the feeds once."""
+        """The feeds contain every change once."""
         trie = snapshot.restore(where, at=1)
         directory = open_directory(where)
         for version in directory.changes(1, directory.version_at().version):

@@ -1,7 +1,7 @@
-"""What the tries and the slots hold on to, and for how long: nothing that nobody can reach, and no longer than needed.
+"""What the tries and the slots keep alive, and how long: nothing unreachable, and nothing longer than needed.
 
-References are dropped by counting alone: the collector is off in these tests but where cycles are the subject. On
-free-threaded interpreters `drain` ends the wait for readers that might still be there.
+References are dropped by counting alone: the collector is off in these tests, except where cycles are the subject. On
+free-threaded interpreters, `drain` ends the wait for readers that might still exist.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Thing:
 
 
 class Colliding(Thing):
-    """A key whose hash all others have too."""
+    """A key with the same hash as all others."""
 
     def __hash__(self) -> int:
         return 7
@@ -201,7 +201,7 @@ class TestCtrie:
 
 
 class TestUndecidedOrAborted:
-    """What is left by operations that were aborted, on the interpreted nodes."""
+    """What aborted operations leave, on the interpreted nodes."""
 
     A, A2, B = key("a", 1, 1), key("a2", 1, 2), key("b", 2)
 
@@ -252,7 +252,7 @@ class TestUndecidedOrAborted:
 
 
 class TestFinalizers:
-    """Users' finalizers run when nothing is half done, so they may do anything with the map they came from."""
+    """Users' finalizers run when no operation is half done, so they may use the map that they came from."""
 
     @pytest.mark.parametrize(
         "change",
@@ -445,7 +445,9 @@ class TestThreads:
             trie[number] = None
 
         run_together([lambda number=number: leave_garbage(number) for number in range(8)])
-        with meanwhile(lambda: trie.update(other=Thing())):  # one thread alone would not look for what others left
+        with meanwhile(
+            lambda: trie.update(other=Thing())
+        ):  # a single thread would not look for values that others left
             for number in range(10_000):
                 trie["busy"] = [number]
         assert [ref() for ref in weak] == [None] * 8
@@ -467,7 +469,7 @@ class TestThreads:
         trie.check()
 
     def test_a_reader_that_is_held_in_a_comparison_does_not_stop_the_release_of_the_rest(self) -> None:
-        """It holds the node that it compares with, and nothing else."""
+        """It holds only the node that it compares with."""
         entered, go = threading.Event(), threading.Event()
 
         class Slow(Colliding):

@@ -1,4 +1,4 @@
-"""What `inspect.signature` and `help` say of the public names: on both twins what the source says, and what the stubs say."""
+"""`inspect.signature` and `help` of the public names agree with the source and the stubs, on both twins."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def is_made_as_pythons_own(kind: Any) -> bool:
 
 
 def parameters(thing: Any) -> list[str]:
-    """Kinds, names and defaults, without the types, and without the object that a method is of."""
+    """Kinds, names and defaults, without types, and without a method's object."""
     shown = inspect.signature(thing).parameters.values()
     named = [f"{each.kind.description} {each.replace(annotation=each.empty)}" for each in shown]
     return [each for each in named if not each.endswith((" self", " cls"))]
 
 
 def all_parameters() -> dict[str, list[str]]:
-    """Of the public names of modules that are compiled. What a class of the interpreted twin takes, its `__init__` says."""
+    """The public names of compiled modules. In the interpreted twin, `__init__` has the parameters of a class."""
     found = {}
     for module in MODULES[:4]:
         for name, thing in public_names(module):
@@ -147,5 +147,5 @@ def test_help_shows_them() -> None:
     shown = pydoc.plain(pydoc.render_doc(subtrie.SubscriptionTrie.subscribe))
 
     assert "subscribe(self, /, filter, subscriber, **options)" in shown
-    assert "    Put `subscriber` on `filter`" in shown
+    assert "    Subscribe `subscriber` to `filter`" in shown
     assert "$self" not in shown

@@ -1,4 +1,4 @@
-"""The exported columns: what each of them says of a subscription, and what cannot be exported."""
+"""The exported columns: what each says about a subscription, and what cannot be exported."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class TestSource:
     @pytest.mark.parametrize("source", [{}, None, Ctrie(), [("a", "alice")]], ids=lambda source: type(source).__name__)
     @pytest.mark.parametrize("export", [snapshot.to_arrow, snapshot.to_pandas])
     def test_must_be_a_subscription_trie(self, export: Callable[[Any], object], source: Any) -> None:
-        wanted = f"a SubscriptionTrie or a snapshot of one is wanted, not {type(source).__name__}"
+        wanted = f"the source must be a SubscriptionTrie or a snapshot of one, not {type(source).__name__}"
         with pytest.raises(TypeError, match=wanted):
             export(source)
 

@@ -1,4 +1,4 @@
-"""Spark as it is deployed: several executors, of which one is lost, and Spark Connect.
+"""Spark as it is deployed: several executors, one of which is lost, and Spark Connect.
 
 Each session takes a minute and some gigabytes, so `make stress` runs these, and `make test` does not.
 """
@@ -19,11 +19,11 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.once, pytest.ma
 
 ROOT = Path(__file__).parent.parent
 CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
-"""What `pyspark[connect]` needs besides pyspark."""
+"""The packages that `pyspark[connect]` needs besides pyspark."""
 
 
 def driven(*arguments: str) -> list[dict[str, Any]]:
-    """What a driver printed."""
+    """The output of a driver."""
     path = os.pathsep.join([str(ROOT), *sys.path])
     done = subprocess.run(
         [sys.executable, "-m", "tests.cluster_driver", *arguments],

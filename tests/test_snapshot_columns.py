@@ -1,4 +1,4 @@
-"""Columns and back: any trie becomes columns that say what it holds, and a trie again, in both twins."""
+"""Columns and back: any trie becomes columns that describe it, and these become an equal trie, in both twins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORDS = st.sampled_from(["", "a", "b", "bb", "é", "日本", "😀", "a-b", "a!"
 
 
 def filters(dialect: Dialect) -> st.SearchStrategy[str]:
-    """Filters of a dialect, shared ones too."""
+    """Filters of a dialect, including shared ones."""
     words = WORDS if dialect.empty_words else WORDS.filter(bool)
     words = words.filter(lambda word: not set(word) & set(dialect.forbidden))
     middle = st.lists(words | st.just(dialect.one_word), min_size=1, max_size=4)
@@ -326,7 +326,7 @@ class TestFromArrow:
             snapshot.from_arrow(table, AMQP)
         with pytest.raises(ValueError, match="give dialect="):
             snapshot.from_arrow(self.TABLE)
-        with pytest.raises(ValueError, match="row 0: 'NITS' is none of the dialects AMQP, MQTT, NATS"):
+        with pytest.raises(ValueError, match="row 0: 'NITS' is not one of the dialects AMQP, MQTT, NATS"):
             snapshot.from_arrow(self.TABLE.append_column("dialect", pa.array(["NITS"] * 2)))
 
     def test_of_no_rows_needs_a_dialect(self) -> None:
@@ -400,7 +400,7 @@ class TestFromArrow:
     def test_refuses_tables_without_a_column_that_it_needs_and_what_is_no_table(self) -> None:
         with pytest.raises(ValueError, match="there is no column 'subscriber', only"):
             snapshot.from_arrow(self.TABLE.select(["filter"]), AMQP)
-        with pytest.raises(TypeError, match=r"an Arrow table, .* is wanted, not list"):
+        with pytest.raises(TypeError, match=r"the data must be an Arrow table, .* not list"):
             snapshot.from_arrow([("a", "s")], AMQP)
 
     def test_in_no_order_at_all_goes_on_one_by_one(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Messages matched by Spark: the same answers as the trie's own, whatever the messages look like."""
+"""Messages matched by Spark: the same answers as the trie's, for all kinds of messages."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class TestMatchSpark:
 
     def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
         source: Any = {"a": "alice"}
-        with pytest.raises(TypeError, match=r"a SubscriptionTrie or a snapshot of one is wanted, .* not dict"):
+        with pytest.raises(TypeError, match=r"the source must be a SubscriptionTrie, a snapshot of one, .* not dict"):
             snapshot.match_spark(spark.createDataFrame([], "topic string"), source)
 
 
@@ -315,7 +315,7 @@ def change(trie: SubscriptionTrie, chance: random.Random) -> None:
 
 
 def feed_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> pa.Table:
-    """What a published directory has of a change, deletes first."""
+    """The rows of a change in a published directory, deletes first."""
     rows: list[dict[str, Any]] = []
     now = {name_of(held): held for held in newer.subscriptions()}
     before = {name_of(held): held for held in older.subscriptions()}

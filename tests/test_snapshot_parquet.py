@@ -1,4 +1,4 @@
-"""Subscription sets as Parquet files: what comes back from them, and what they refuse."""
+"""Subscription sets as Parquet files: what is loaded from them, and what they refuse."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class TestFile:
 
     def test_is_not_begun_for_what_is_no_subscription_trie(self, path: Path) -> None:
         source: Any = {"a": "alice"}
-        with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not dict"):
+        with pytest.raises(TypeError, match="the source must be a SubscriptionTrie or a snapshot of one, not dict"):
             snapshot.write(source, path)
         assert not list(path.parent.iterdir())
 
@@ -165,7 +165,7 @@ class TestKills:
 class TestWhatCannotBeRebuilt:
     @pytest.mark.parametrize("value", [(1, 2), object(), {1: 2}, {"a"}, float("nan")])
     def test_an_option_without_an_equal_in_json(self, path: Path, value: object) -> None:
-        with pytest.raises(TypeError, match=r"option 'x' .* JSON has no equal of it: .*'alice'"):
+        with pytest.raises(TypeError, match=r"option 'x' .* JSON cannot express it: .*'alice'"):
             snapshot.write(trie_of(("a", "alice", {"x": value})), path)
 
     def test_an_option_that_is_a_string_here_and_a_number_there(self, path: Path) -> None:
@@ -279,7 +279,7 @@ class TestLoad:
 
 
 class TestDamage:
-    """A damaged file loads as what was written, or not at all."""
+    """A damaged file gives the set that was written, or an error."""
 
     @pytest.mark.parametrize(
         ("rows", "problem"),

@@ -1,4 +1,4 @@
-"""The two plans of matching: each is held to the dialect, and both to one answer."""
+"""The two plans of matching: each agrees with the dialect, and both give the same answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATHS = Dialect(
     max_bytes=40,
     max_words=6,
 )
-"""All that no built-in dialect has together: many words anywhere, one at least; reserved topics; groups; limits."""
+"""Rules that no built-in dialect combines: many words anywhere, at least one; reserved topics; groups; limits."""
 
 DIALECTS = [AMQP, MQTT, NATS, PATHS]
 

@@ -29,7 +29,7 @@ VALUES: dict[str, list[Any]] = {
     "date": [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
     "timestamp_ntz": [datetime.datetime(2020, 1, 1), datetime.datetime(2021, 5, 1, 3)],
 }
-"""What columns hold, by their types, which are their names too."""
+"""The values of columns, by their types, which are also their names."""
 
 OTHERS = [Fraction(1, 3), Decimal("0.1"), 2**100, -(2**70), 0.3, "zz", (1,), 2**53 + 1.0, Decimal("1E+50"), 10**40]
 CRITERIA = 250
@@ -64,7 +64,7 @@ def criterion(chance: random.Random, constants: list[Any]) -> Any:
     while True:
         try:
             return chance.choice(kinds)()
-        except (TypeError, ValueError):  # nothing is equal to it, or lies within
+        except (TypeError, ValueError):  # nothing equals it or is within a range of it
             one = chance.choice(constants)
 
 
@@ -118,7 +118,7 @@ def test_refuses_what_it_cannot_evaluate(spark: SparkSession, frame: DataFrame) 
     with pytest.raises(TypeError, match=r"column 'x' is of type array<int>, whose values do not compare"):
         field_predicate(arrays, [Equals("x", 1)])
     with pytest.raises(
-        TypeError, match=r"a criterion of subtrie\.fields that Spark can evaluate is wanted, not 'price'"
+        TypeError, match=r"a criterion must be one of subtrie\.fields that Spark can evaluate, not 'price'"
     ):
         field_predicate(frame, ["price"])
     assert arrays.where(field_predicate(arrays, [Present("x")])).count() == 1

@@ -1,4 +1,4 @@
-"""Questions about a set, and what is said where Spark cannot answer."""
+"""Questions about a set, and the errors if Spark cannot answer."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class TestEnvironment:
     def test_without_a_session_is_told(self, trie: SubscriptionTrie) -> None:
         nothing: Any = None
         for ask in (lambda: snapshot.to_spark(trie, nothing), lambda: snapshot.register(nothing)):
-            with pytest.raises(TypeError, match=r"a SparkSession is wanted, not NoneType; SparkSession.builder"):
+            with pytest.raises(TypeError, match=r"spark must be a SparkSession, not NoneType; SparkSession.builder"):
                 ask()
 
     def test_with_a_stopped_session_is_told(self, trie: SubscriptionTrie) -> None:

@@ -26,7 +26,7 @@ def pyarrow_fs() -> Any:
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
-    """A bucket of a server on this machine, as the part of its URI before a key and the part behind."""
+    """A bucket of a server on this machine, as the parts of its URI before and after a key."""
     server_of = pytest.importorskip("moto.server", reason="needs moto, of the extra `s3`").ThreadedMotoServer
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = server_of(ip_address="127.0.0.1", port=0, verbose=False)
@@ -44,7 +44,7 @@ def bucket() -> Iterator[str]:
 
 @pytest.fixture
 def uri(bucket: str, request: pytest.FixtureRequest) -> str:
-    """A URI where nothing is yet."""
+    """A URI where nothing exists yet."""
     return inside(bucket, request.node.name.partition("[")[0])
 
 

@@ -25,7 +25,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def instants(where: Path) -> dict[int, Rows]:
-    """Versions with all that can happen to a subscription, queue groups included."""
+    """Versions with everything that can happen to a subscription, including queue groups."""
     trie = SubscriptionTrie(NATS)
     trie.subscribe_many((f"a.{n}.>", f"s{n % 7}", {"qos": n % 3}) for n in range(300))
     instants = {}

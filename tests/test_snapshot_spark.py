@@ -81,7 +81,7 @@ class TestToSpark:
 
     def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
         source: Any = Ctrie()
-        with pytest.raises(TypeError, match="a SubscriptionTrie or a snapshot of one is wanted, not Ctrie"):
+        with pytest.raises(TypeError, match="the source must be a SubscriptionTrie or a snapshot of one, not Ctrie"):
             snapshot.to_spark(source, spark)
 
 
@@ -120,7 +120,7 @@ class TestBackFromSpark:
 
 
 def held_as_texts(trie: SubscriptionTrie) -> set[tuple[str, str, frozenset[tuple[str, str | None]]]]:
-    """What a trie holds once all that is no string has become the text that exports give it."""
+    """The content of a trie, with every value that is not a string as the text in exports."""
     table = snapshot.to_arrow(trie, key=str).select(["filter", "subscriber", "options"])
     return {(row["filter"], row["subscriber"], frozenset(row["options"])) for row in table.to_pylist()}
 
@@ -195,7 +195,7 @@ class TestDiffToSpark:
     def test_with_what_is_no_subscription_trie_is_an_error(
         self, spark: SparkSession, trie: SubscriptionTrie, wrong: Any
     ) -> None:
-        wanted = f"a SubscriptionTrie or a snapshot of one is wanted, not {type(wrong).__name__}"
+        wanted = f"the source must be a SubscriptionTrie or a snapshot of one, not {type(wrong).__name__}"
         with pytest.raises(TypeError, match=wanted):
             snapshot.diff_to_spark(trie, wrong, spark)
         with pytest.raises(TypeError, match=wanted):

@@ -1,4 +1,4 @@
-"""Streams: messages matched with what is published, and what is published as a stream of changes."""
+"""Streams: messages matched with a published set, and a published set as a stream of changes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def put(folder: Path, number: int, *topics: str) -> None:
 
 
 def run(frame: DataFrame, folder: Path) -> int:
-    """Run a stream until all that is there is done; return how many batches that took."""
+    """Run a stream until all present messages are done; return the number of batches."""
     query = (
         frame.writeStream.format("parquet")
         .option("path", str(folder / "matched"))
@@ -124,7 +124,7 @@ class TestMatchStream:
 
 
 def drive(folder: Path, batches: int | None) -> None:
-    """Run the driver to its end, or kill it when so many batches have been given a version since it started."""
+    """Run the driver to its end, or kill it when so many batches have got a version since it started."""
     records = folder / "published" / "_matched"
     begun = len(list(records.glob("*.json")))
     driver = subprocess.Popen(
@@ -156,7 +156,7 @@ def with_timeout(driver: subprocess.Popen[str], seconds: float) -> None:
 
 
 def committed(folder: Path) -> list[dict[str, Any]]:
-    """The rows of the files that the sink's own log names: what Spark reads."""
+    """The rows of the files in the sink's own log, which are those that Spark reads."""
     log = folder / "matched" / "_spark_metadata"
     rows: list[dict[str, Any]] = []
     for entry in sorted(log.glob("[0-9]*")):
@@ -198,7 +198,7 @@ class TestRecord:
         with pytest.raises(ValueError, match="is of another published directory"):
             streaming.recorded(where, record, streaming._Task("q", 1))
         (tmp_path / "record" / "q.2.json").write_text("no")
-        with pytest.raises(ValueError, match="is no record of a micro-batch"):
+        with pytest.raises(ValueError, match="is not the record of a micro-batch"):
             streaming.recorded(where, record, streaming._Task("q", 2))
 
 

@@ -1,7 +1,7 @@
-"""The checker against the plainest possible one, on small random histories of every specification.
+"""The checker against the simplest possible one, on small random histories of every specification.
 
-The plain checker tries all permutations of the operations, with every choice of pending ones, and shares
-nothing with the real one but the specifications.
+The simple checker tries all permutations of the operations, with every choice of pending ones. It shares only the
+specifications with the real one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The checker, property by property: what counts as an order, what it may skip, when it must not answer."""
+"""The checker, property by property: which orders it accepts, what it may skip, and when it must not answer."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def register_log(random: Random, size: int) -> list[Operation]:
 
 
 class TestManyPending:
-    """What is wanted is tried first, and no detour is taken: the steps are few for each operation."""
+    """The wanted order is tried first, without detours: each operation takes few steps."""
 
     def test_additions_that_timed_out_and_were_seen_or_not(self) -> None:
         adds = [(at, at, None if at % 2 else at + 3, "add", (at,), None) for at in range(200)]
@@ -320,7 +320,7 @@ class TestSegments:
         assert judgement.steps < 20 * len(rows)
 
     def test_what_was_tried_is_remembered_by_what_runs_at_once_however_long_the_history(self) -> None:
-        """Beside a read that lasts from the first call to the last, calls that overlap the ones before and after."""
+        """Besides a read that lasts from the first call to the last, calls that overlap their neighbours."""
         short = [(at % 2, 10 * at, 10 * at + 12, "write", (at,), None) for at in range(1_000)]
         segment = Segment(history((9, -1, 20_000, "read", (), 7), *short), Register())
 
@@ -421,7 +421,7 @@ class TestBudget:
         assert check(history(), Queue()).spent == ""
 
     def test_the_clock_is_read_during_a_turn_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """By a clock that goes on by a second whenever somebody looks at it."""
+        """By a clock that advances by a second at each reading."""
         readings = itertools.count()
         with monkeypatch.context() as patch:
             patch.setattr(time, "monotonic", lambda: float(next(readings)))

@@ -1,4 +1,4 @@
-"""`python -m stress`: what it prints, what it writes, and its exit status."""
+"""`python -m stress`: what it prints and writes, and its exit status."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TestNumbers:
 
 
 def told_nobody(*words: str) -> tuple[int, str]:
-    """The status of a command whose reader has gone, and what it complains of."""
+    """The status and the complaint of a command whose reader is gone."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb") as nobody:
@@ -95,7 +95,7 @@ class TestPipes:
         ],
     )
     def test_it_ends_quietly_when_its_reader_has_gone(self, words: list[str]) -> None:
-        """A verdict that nobody got is none; but what was found wrong is."""
+        """A verdict that could not be written does not count; but a fault that was found does."""
         assert told_nobody(*words) == (1 if words[3:] == [BAD] else 2, "")
 
     def test_so_does_help(self) -> None:

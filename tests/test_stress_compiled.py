@@ -28,14 +28,14 @@ pytestmark = pytest.mark.once
 ROOT: Final = Path(__file__).parent.parent
 MODULES: Final = ROOT / "build" / "explored" / "lib"
 WITHOUT_A_MUTANT: Final = {
-    # Who loses these has remembered less, and nobody can tell.
+    # Losing one of these only means that less is remembered, which no answer shows.
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, None, table)",
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)",
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, place, load_at(table.places, place), remembered)",
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, table, None)",
     # A statistic.
     "subtrie/_trie/trie.py: retries.compare_and_set(counted, counted + number)",
-    # The name of a snapshot, which whoever asks first draws.
+    # The name of a snapshot, which the first reader draws.
     "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
     # That no factory runs twice shows in no answer; tests/test_ctrie_callbacks.py counts the calls.
     "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",

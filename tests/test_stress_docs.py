@@ -1,4 +1,4 @@
-"""The manual's examples run, and say what the manual says they say."""
+"""The manual's examples run, and print what the manual says."""
 
 from __future__ import annotations
 

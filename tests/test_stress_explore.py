@@ -1,4 +1,4 @@
-"""The explorer: its schedules are all there and come again, it sees what it should, and finds the tries in order."""
+"""The explorer: its schedules are complete and repeatable, it sees what it should, and the tries pass."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ def first(attempts: Iterator[Finding | None]) -> Finding:
 
 
 def seen(twin: TrieCopy, each: Scenario, attempts: Callable[[TrieExperiment], Iterator[Finding | None]]) -> set[Any]:
-    """What anybody could tell of the executions: precedence, answers and what is left, for each."""
+    """What can be observed of each execution: precedence, answers and the final content."""
     experiment = TrieExperiment(twin, each)
     clean(attempts(experiment))
     return set(experiment._verdicts)
 
 
 def executions(attempts: Iterator[Finding | None], twin: TrieCopy) -> Iterator[Execution]:
-    """Those that came to their ends."""
+    """The executions that ended."""
     for finding in attempts:
         assert finding is None
         if not twin.machine.execution.cut:

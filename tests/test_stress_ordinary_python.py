@@ -105,7 +105,7 @@ class OfBoundedSemaphore(UnderLock):
 
 
 class Spinning(Plain):
-    """A right spin lock."""
+    """A correct spin lock."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Objects of one's own under every schedule: right ones are explored to the end, wrong ones are refuted and explained."""
+"""Users' own objects under every schedule: right ones are explored to the end, wrong ones are refuted and explained."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Total:
 
 
 class LossyTotal(Total):
-    """The same, but nobody looks whether the compare-and-set succeeds."""
+    """The same, but the result of the compare-and-set is ignored."""
 
     def add(self, amount: int) -> None:
         n = self.n.load()
@@ -342,7 +342,7 @@ class Link:
 
 
 class OneWay:
-    """A sum as a list of what was added. Who is too late gives up."""
+    """A sum as a list of the added numbers. A thread that is too late gives up."""
 
     def __init__(self) -> None:
         self.head = AtomicReference(Link(0))
@@ -471,7 +471,7 @@ class TestWhatElseIsLookedAt:
 
 
 class Idle(Total):
-    """Looks, and adds nothing."""
+    """Reads, and adds nothing."""
 
     def add(self, amount: int) -> None:
         self.n.load()
@@ -783,7 +783,7 @@ class TestReplayFromTheCommandLine:
 
 
 class LossyFromTwo:
-    """A counter that loses updates, but only of those that find 2 in it."""
+    """A counter that loses updates, but only those that find 2 in it."""
 
     def __init__(self) -> None:
         self.n = AtomicReference(0)

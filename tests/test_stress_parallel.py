@@ -1,4 +1,4 @@
-"""A large history judged in several processes: the answer is the one that one process gives."""
+"""A large history judged by several processes: the answer equals that of one process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Reading and writing histories: our JSON Lines, jepsen logs and EDN events, and what is said of files that
-are none of them.
-"""
+"""Reading and writing histories: our JSON Lines, jepsen logs and EDN events, and the errors for other files."""
 
 from __future__ import annotations
 

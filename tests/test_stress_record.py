@@ -1,4 +1,4 @@
-"""The recorder: it writes down what threads saw, in an order that is true, and gets out of the way."""
+"""The recorder: it writes down what threads saw, in a true order, and disturbs them little."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Plans = list[list[list[tuple[str, tuple[Any, ...]]]]]
 
 
 class Locked:
-    """A counter that is right."""
+    """A correct counter."""
 
     def __init__(self) -> None:
         self.lock, self.n = threading.Lock(), 0

@@ -1,6 +1,5 @@
-"""The reduction and the bounded search lose nothing that could be seen: held against every schedule, for random programs
-of locks, events, semaphores, references, plain attributes and containers, and loops that wait.
-"""
+"""The reduction and the bounded search lose nothing that could be seen. They are compared with every schedule, for
+random programs of locks, events, semaphores, references, plain attributes and containers, and loops that wait."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from stress.explorer.scenario import Scenario
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
 MOST = 3_000
-"""Schedules of a program that is looked at."""
+"""Schedules of a program under test."""
 
 
 class Anything(stress.Spec):

@@ -1,4 +1,4 @@
-"""Reports: each kind of fault is named by what it is, in words and on a page that a person can use."""
+"""Reports: each kind of fault is named correctly, in words and on a page that people can use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.once  # Python that is the same everywhere
 
 @pytest.fixture(autouse=True)
 def _there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a machine that is busy, the seconds that an explanation may take are soon gone, and it says less."""
+    """On a busy machine, an explanation soon uses up its seconds, and says less."""
     for module in (faults, window):
         monkeypatch.setattr(module, "_SECONDS", 1_000.0)
 

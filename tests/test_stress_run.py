@@ -1,6 +1,4 @@
-"""Campaigns, on structures as users write them: the broken ones are refuted and explained, the right ones are not
-accused.
-"""
+"""Campaigns on structures as users write them: broken ones are refuted and explained, right ones are not accused."""
 
 from __future__ import annotations
 
@@ -84,7 +82,7 @@ class LockedMatcher(TornMatcher):
 
 
 class CachedMap:
-    """A dict under a lock with a cache of the last read, which only writers of the same key throw away, too late."""
+    """A dict under a lock, with a cache of the last read, which only writers of the same key clear, too late."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -364,7 +362,7 @@ def test_a_workload_needs_operations() -> None:
 
 
 class Mailbox:
-    """Right as long as one thread alone takes what many put in."""
+    """Right as long as only one thread takes what many put in."""
 
     def __init__(self) -> None:
         self.letters: list[int] = []

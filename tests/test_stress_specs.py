@@ -61,7 +61,7 @@ def some_states(spec: Spec, any_call: Any, random: Random, count: int = 60) -> l
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestHints:
-    """A hint that is wrong for a single state would make the checker wrong."""
+    """A hint that is wrong for one state would make the checker wrong."""
 
     def test_a_read_changes_no_state_at_all(self, kind: str) -> None:
         spec, any_call = KINDS[kind]

@@ -1,7 +1,6 @@
-"""Histories that other people recorded and judged: the checker must say what they said, and leave none
-undecided.
+"""Histories that other people recorded and judged: the checker must agree, and leave none undecided.
 
-`data/histories/README.md` tells where they come from, and `VERDICTS.tsv` what was found.
+`data/histories/README.md` tells where they come from, and `VERDICTS.tsv` has the verdicts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Verdicts that cannot lie: whatever becomes of a run, it ends with exit status 0, 1 or 2, and the right one.
+"""Verdicts that cannot lie: however a run ends, its exit status is 0, 1 or 2, and the right one.
 
-Every case here once ended with another: with success, or with a traceback.
+Every case here once ended with another status: with success, or with a traceback.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ TWO = [[("increment",)], [("increment",)]]
 
 
 class TestHang:
-    """Case 13: a saved hang showed again as "linearizable"; where the threads were, nobody told."""
+    """Case 13: a saved hang was shown again as "linearizable", without the places of the threads."""
 
     def test_says_where_every_thread_is_also_when_shown_again(self, folder: Path) -> None:
         ran = command("run", "objects:stuck", "--duration", "30", "--patience", "1")
@@ -375,7 +375,7 @@ class TestDamagedFiles:
 
 
 class TestOutput:
-    """A verdict that nobody gets is none."""
+    """A verdict that could not be written does not count."""
 
     COMMANDS = (
         ("run", "objects:locked", "--rounds", "20"),
@@ -437,7 +437,7 @@ class TestMistakes:
 
 
 class TestOnesOwn:
-    """Specifications and objects of one's own, on the command line."""
+    """Users' own specifications and objects, on the command line."""
 
     def test_the_replay_line_of_a_report_works(self, folder: Path) -> None:
         ran = command("run", "objects:LossyCounter", "--spec", "objects:Spec", "--duration", "20")
@@ -504,7 +504,7 @@ class TestFewerCalls:
 
 
 def test_one_thread_in_one_call_at_a_time() -> None:
-    """Of what a dead process leaves, too."""
+    """Also for what a dead process leaves."""
     from stress.recorder.call_log import CallLog
 
     log = CallLog(2, 10)

@@ -16,7 +16,7 @@ WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
 
 
 def filled(dialect: Dialect, size: int, rng: random.Random, exact: bool = False) -> SubscriptionTrie:
-    """Words of all lengths, wildcards in all places, and filters that part from one another anywhere."""
+    """Words of all lengths, wildcards in all places, and filters that differ from one another anywhere."""
     trie = SubscriptionTrie(dialect, exact=exact)
     for n in range(size):
         text = [rng.choice(WORDS) for _ in range(rng.randrange(2, 5))]
@@ -90,7 +90,7 @@ def test_numbers_of_rows_are_refused_for_what_is_no_topic() -> None:
 
 @pytest.mark.slow
 def test_while_others_subscribe() -> None:
-    """What is fetched in advance may be gone before anybody looks at it again."""
+    """A node that is fetched in advance may be gone before it is read."""
     rng = random.Random(1)
     trie = filled(AMQP, 25_000, rng)
     topics = topics_of(AMQP, 1_000, rng)

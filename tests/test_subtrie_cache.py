@@ -1,4 +1,4 @@
-"""The match cache: nobody can tell that there is one, but for the time that matches take and what stays alive."""
+"""The match cache: it changes no answer, only the time that matches take, and what stays alive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def counted(trie: Any) -> tuple[int, int]:
 
 
 def warm(trie: Any, topic: str) -> None:
-    """Ask until the answer is remembered: the first time notes the topic, the second one remembers the answer."""
+    """Match until the answer is remembered: the first time notes the topic, the second one remembers the answer."""
     for _ in range(2):
         trie.match(topic)
 
@@ -108,7 +108,7 @@ class TestWhatIsRemembered:
 
     @pytest.mark.parametrize("letter", ["a", "é", "ж", "𝄞"], ids=["ascii", "one byte", "two bytes", "four bytes"])
     def test_topics_that_differ_in_one_character_are_told_apart(self, letter: str) -> None:
-        """In a cache of four places all of them come to the same places, in which their texts alone decide."""
+        """In a cache of four places, all of them share the same places, in which only their texts decide."""
         trie = SubscriptionTrie(cache=4)
         for size in range(1, 30):
             text = letter * size
@@ -186,7 +186,7 @@ class TestNoAnswerIsOlderThanACompletedWrite:
         cached.check()
 
     def test_of_two_filters_that_somebody_moves_between(self) -> None:
-        """Real threads: anna is always on one of the filters, so that no answer, recalled or not, may leave her out."""
+        """Real threads: anna is always on one of the filters, so no answer, remembered or not, may leave her out."""
         trie = SubscriptionTrie(cache=CACHED)
         trie.subscribe("#", "anna")
 

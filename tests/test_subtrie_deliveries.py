@@ -1,4 +1,4 @@
-"""Deliveries: who gets a message, with which options, by which filter, for which group."""
+"""Deliveries: the subscribers that get a message, with their options, filters and groups."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Someone:
 
 
 PEOPLE = [Someone(n) for n in range(4)]
-# Some options of a subscription: with the one in question, and without it.
+# Options of a subscription, with and without the one in question.
 OPTIONS: list[dict[str, Any]] = [{}, {"qos": 0}, {"qos": 1}, {"qos": 2}, {"no_local": True}]
 there_of = dict[tuple[str, str | None, Any], dict[str, Any]]
 settings_of = pytest.mark.parametrize("settings", [{}, {"cache": 8}, {"exact": True}, {"weak": True}], ids=str)
@@ -53,7 +53,7 @@ def plain(found: Iterable[Delivery]) -> list[Any]:
 @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
 @given(data=st.data())
 def test_any_subscriptions(dialect: Dialect, settings: dict[str, Any], data: st.DataObject) -> None:
-    """Against a dict of (filter, group, subscriber) to options, asked of the trie, a snapshot and a fork."""
+    """The trie, a snapshot and a fork against a dict from (filter, group, subscriber) to options."""
     ways, trie = Ways(dialect), SubscriptionTrie(dialect, **settings)
     groups = [None] if dialect is AMQP else GROUPS
     there: there_of = {}

@@ -1,6 +1,6 @@
-"""Tries that keep filters without a wildcard by their whole text: `SubscriptionTrie(exact=True)`.
+"""Tries that store filters without a wildcard by their whole text: `SubscriptionTrie(exact=True)`.
 
-That every question gets the same answers as from any other trie, the tests of the questions show, which run on both.
+The tests of the questions run on these tries, too, and show that the answers are the same.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class TestInstants:
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("rounds", [300, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_real_threads(seed: int, rounds: int) -> None:
-    """Somebody is subscribed throughout, moving between a filter's text and filters that are looked for by words."""
+    """A subscriber is subscribed throughout, moving between a filter's text and filters that are found by words."""
     print(f"seed {seed}")
     trie = filled("a.b.x", "b.*.c")
     trie.subscribe("a.b.c", "mover")

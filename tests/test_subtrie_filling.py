@@ -1,4 +1,4 @@
-"""Many subscriptions into an empty trie: it ends as one by one would have left it, all at one instant."""
+"""Many subscriptions into an empty trie: the result is the same as one by one, and appears at one instant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIALECTS = [AMQP, MQTT, NATS]
 
 
 def some_rows(dialect: Dialect, count: int, words: int, rng: random.Random) -> list[tuple[Any, ...]]:
-    """Filters that begin alike, end within one another, and come again with the same subscribers."""
+    """Filters with common beginnings, prefixes of one another, and repeats with the same subscribers."""
     vocabulary = ["a", "cc", "word-eight", "\xe9" if rng.random() < 0.1 else "e", *(f"w{n}" for n in range(words))]
     rows: list[tuple[Any, ...]] = []
     for _ in range(count):
@@ -64,7 +64,7 @@ def test_the_same_trie_as_one_by_one(dialect: Dialect, words: int) -> None:
 
 
 def test_words_that_the_dialect_has_to_cut() -> None:
-    """Texts outside of ASCII, many words, and long ones that only look alike at first, beside plain ones."""
+    """Texts outside of ASCII, many words, and long ones that differ only late, besides plain ones."""
     rows: list[tuple[Any, ...]] = [
         ("\xe9t\xe9.b", 1), ("\xe9t\xe9.c", 2), ("\u20ac.\xe9.x", 3), ("\u20ac.\xe9", 4), ("a.\U0001f600.b", 5), ("a.b", 6),
         (".".join("abcdefgh" * 9), 7), (".".join("abcdefgh" * 9), 8), (".".join("abcdefgh" * 9 + "i"), 9),

@@ -19,7 +19,7 @@ from tests.threads import meanwhile, run_together
 
 
 class Ways:
-    """How a dialect writes that a subscriber is on a filter, as a member of a group or not."""
+    """The arguments that subscribe to a filter in a dialect, in a group or not."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -31,7 +31,7 @@ class Ways:
         return {"queue": group} if group is not None and self.dialect.queue_groups else {}
 
     def group(self, filter: str, group: str) -> Any:
-        """What tells a group from all others: in NATS its name alone."""
+        """The identity of a group: in NATS, only its name."""
         return group if self.dialect.queue_groups else (filter, group)
 
     def subscribe(self, trie: SubscriptionTrie, filter: str, group: str | None, subscriber: Any) -> bool:

@@ -1,6 +1,6 @@
-"""The reverse index of a SubscriptionTrie: it names a subscriber's filters, all of them, whatever else goes on.
+"""The reverse index of a SubscriptionTrie: it names all filters of a subscriber, whatever happens at the same time.
 
-One thread against a dict; two operations under every schedule; real threads; and what the index promises for time.
+One thread against a dict; two operations under every schedule; real threads; and the index's promises about time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def filled() -> SubscriptionTrie:
 
 
 class Sore:
-    """A subscriber of the same hash as others; `calm` says whether it can be compared."""
+    """A subscriber with the same hash as others; `calm` tells whether it can be compared."""
 
     calm = True
 
@@ -141,7 +141,7 @@ class TestOneThread:
     def test_where_a_comparison_raises_the_index_too_is_as_it_was(
         self, change: Callable[[Any, str, Any], bool], filter: str, was_on: bool
     ) -> None:
-        """Another subscriber of the same hash is on one of the filters."""
+        """Another subscriber with the same hash is on one of the filters."""
         trie = SubscriptionTrie(index=True)
         one, other, same_as_other = Sore("one"), Sore("other"), Sore("other")
         trie.subscribe("a", one)
@@ -429,7 +429,7 @@ def test_the_suite_notices(fault: Fault) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rounds", [150, pytest.param(4_000, marks=pytest.mark.slow)])
 def test_real_threads_on_the_same_subscriptions(seed: int, rounds: int) -> None:
-    """All about the same few pairs; in the end the index is exactly what the trie has."""
+    """All about the same few pairs; at the end the index has exactly the trie's subscriptions."""
     trie = SubscriptionTrie(index=True, exact=seed == 0)
     filters, subscribers = ["a", "a.b", "*.b", "#"], ["x", "y"]
 
@@ -462,7 +462,7 @@ def test_real_threads_on_the_same_subscriptions(seed: int, rounds: int) -> None:
 
 
 def test_real_threads_that_own_their_subscriptions_always_find_them() -> None:
-    """Whoever has subscribed finds the filter, while others unsubscribe theirs from the same filters."""
+    """A thread that has subscribed finds the filter, while others unsubscribe theirs from the same filters."""
     trie = SubscriptionTrie(index=True)
     filters = ["a", "a.b", "*.b", "#", "a.#"]
 

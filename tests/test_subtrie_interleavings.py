@@ -1,8 +1,8 @@
 """Every pair of subscription operations, on every start that matters, with a thread switch at every access.
 
 The first operation is held before its k-th access of a slot, for every k that can make a difference; another thread
-runs one operation to the end; then the first goes on. See subtrie_support.py for what is asked of the outcome. The
-last section puts faults into the source, one at a time: each must be noticed by the same means.
+runs one operation to its end; then the first continues. subtrie_support.py describes the allowed outcomes. The last
+section puts faults into the source, one at a time. Each must be noticed in the same manner.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def mixed_generations(twin: Twin) -> Any:
 
 
 def suspended(on: On, after_change: int, *subscriptions: On) -> Callable[[Twin], Any]:
-    """A thread has been suspended for ever in taking `on` off, after its change number `after_change`."""
+    """A thread has been suspended for ever while removing `on`, after its change number `after_change`."""
 
     def build(twin: Twin) -> Any:
         trie = filled(*subscriptions)(twin)
@@ -233,8 +233,8 @@ FAULTS = [
         Fault(
             "branches are joined over the subscribers between them",
             BRANCH,
-            "        if is_wanted(self):  # somebody",
-            "        if False:  # somebody",
+            "        if is_wanted(self):  # there is a subscriber",
+            "        if False:  # there is a subscriber",
         ),
         "left with a last tomb",
     ),

@@ -1,8 +1,8 @@
-"""What a SubscriptionTrie keeps alive, and how it goes.
+"""What a SubscriptionTrie keeps alive, and how it is released.
 
-A subscriber who is nowhere subscribed any more, a dropped trie and a dropped snapshot are released by reference counting
-alone, once `drain` has released what readers might still have looked at. Cycles through a trie are collected. A very
-deep trie goes without deep recursion.
+A subscriber without subscriptions, a dropped trie and a dropped snapshot are released by reference counting alone, once
+`drain` has released what readers might still have used. Cycles through a trie are collected. Dropping a very deep trie
+needs no deep recursion.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("little_to_collect")
 
 
 class Subscriber:
-    """Can be weakly referred to; `holds` is whatever it keeps alive."""
+    """Supports weak references; `holds` is whatever it keeps alive."""
 
     holds: object = None
 
@@ -314,7 +314,7 @@ print("all gone")
     [pytest.param(0, id="usual stack"), pytest.param(512 * 1024, id="small stack", marks=pytest.mark.compiled)],
 )
 def test_a_deep_trie_goes_without_deep_recursion(stack_size: int) -> None:
-    """In a process of its own, since to run out of stack is the end of one."""
+    """In a process of its own, since running out of stack ends it."""
     assert run_script(DEEP.replace("{stack_size}", str(stack_size))) == (0, "all gone\n", "")
 
 

@@ -1,9 +1,9 @@
-"""A match answers for one instant: whoever is subscribed throughout, through whatever filters, is in the answer.
+"""A match answers for one instant: a subscriber that is subscribed throughout, by whatever filters, is in the answer.
 
-Other subscription tries read the branches of one level at different moments. The schedule that shows it: a match has
-read one branch and found nobody; a subscriber joins there and leaves the other branch; the match reads the other branch,
-finds nobody, and answers "nobody", though somebody was subscribed throughout. Here this schedule is tried with every
-way to write the two filters, at every access of every question, and then on real threads. Matchers that read their
+Other subscription tries read the branches of one level at different moments. This schedule shows it: a match has read
+one branch and found no subscriber; a subscriber joins there and leaves the other branch; the match reads the other
+branch, finds none, and answers "nobody", although the subscriber was subscribed throughout. The tests try this schedule
+with all forms of the two filters, at every access of every question, and then on real threads. Matchers that read their
 branches at different moments must fail.
 """
 
@@ -206,7 +206,7 @@ DEEP_FILTERS = [".".join(words) for words in product("a*", repeat=7)]
 
 
 def deep_trie() -> SubscriptionTrie:
-    """Has all levels of DEEP_FILTERS, and nobody on any of them."""
+    """Has all levels of DEEP_FILTERS, and no subscriber on any of them."""
     trie = SubscriptionTrie()
     for filter in DEEP_FILTERS:
         trie.subscribe(f"{filter}.z", "bystander")

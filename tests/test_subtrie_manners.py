@@ -1,5 +1,7 @@
-"""What a `SubscriptionTrie` does as other containers do: equality, `in`, iteration, pickles, type parameters; and which
-options a dialect knows."""
+"""A `SubscriptionTrie` behaves like other containers: equality, `in`, iteration, pickles, type parameters.
+
+Also the options that a dialect knows.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Any sequence of operations, on a trie, its snapshots and its forks, against a dict and the dialect's own rules.
 
-Then what such sequences seldom reach: words of every width and length, topics around the sizes at which the compiled
-matcher changes its method, hostile filters, crowds.
+The other tests cover what such sequences rarely reach: words of every width and length, topics around the sizes at
+which the compiled matcher changes its method, hostile filters, many subscribers.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def plain_changes(changes: Iterable[Change]) -> list[Any]:
 
 
 class Tried:
-    """A trie and what it should hold. Every operation is done to both."""
+    """A trie and its expected content. Every operation is applied to both."""
 
     def __init__(self, trie: SubscriptionTrie, model: Model) -> None:
         self.trie = trie
@@ -301,7 +301,7 @@ ODD_WORDS = [
 @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
 @either_layout
 def test_words_of_every_width_and_length(dialect: Dialect, exact: bool) -> None:
-    """Every word as a filter of its own and beside every other one, found by itself and by no other."""
+    """Every word as a filter of its own and beside every other one; only the same word finds it."""
     roomy = replace(dialect, max_bytes=1_000)
     words = [word for word in ODD_WORDS if is_filter(roomy, word)]
     literal = [word for word in words if not roomy.is_wild(word)]
@@ -370,7 +370,7 @@ def test_repeated_words_and_wildcards(filters: list[str], topic: str, exact: boo
 
 @either_layout
 def test_many_wildcards_for_many_words(exact: bool) -> None:
-    """In the tries that backtrack, the first of these questions takes longer than anybody lives."""
+    """In tries that backtrack, the first of these questions would practically never end."""
     tried = Tried.empty(AMQP, exact)
     for filter in ("#." * 15 + "b", "#.a." * 15 + "#", "#.a.#.a." * 7 + "b", "#." * 100 + "#", "#.*." * 31 + "#", "#"):
         tried.subscribe(filter, filter, {})

@@ -24,7 +24,7 @@ from tests.threads import run_together
 
 
 class Told:
-    """A listener that accepts only what can be: True, False, True for each filter."""
+    """A listener that accepts only valid sequences: True, False, True for each filter."""
 
     def __init__(self) -> None:
         self.wanted: set[str] = set()
@@ -294,11 +294,11 @@ class TestCounts:
 
 
 class TestCtrlC:
-    """Whatever moment Ctrl-C comes at, the listener learns in the end what the trie has."""
+    """Whenever Ctrl-C comes, the listener learns the state of the trie in the end."""
 
     @staticmethod
     def settle(trie: SubscriptionTrie, told: dict[str, bool]) -> None:
-        """Change something else, which delivers what was left, and compare."""
+        """Change something else, which delivers what is left, and compare."""
         trie.subscribe("later", 0)
         trie.unsubscribe("later", 0)
         assert {filter for filter, wanted in told.items() if wanted} == {one.filter for one in trie.subscriptions()}

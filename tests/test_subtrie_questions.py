@@ -1,7 +1,7 @@
-"""What a SubscriptionTrie answers beyond `match`: filters against filters, exact matches first, merged entries, literal
-filters; and many subscriptions at once.
+"""The answers of a SubscriptionTrie beyond `match`: filters against filters, exact matches first, merged entries,
+literal filters; and many subscriptions at once.
 
-The specification is each time a line over all subscriptions, with the dialect's own rules.
+Each specification is one line over all subscriptions, with the dialect's own rules.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class TestOverlapping:
         trie.check()
 
     def test_what_cannot_overlap_is_not_looked_at(self) -> None:
-        """A level of many words costs nothing where the filter names one of them."""
+        """A level of many words costs nothing if the filter names one of them."""
         twin = subscription_twin()
         few, many = (twin.modules["subtrie"].SubscriptionTrie() for _ in range(2))
         words = ["a", "s1", "s2", "s3", "deep1", "deep2", "t1", "t2"]
@@ -169,7 +169,7 @@ class TestOverlapping:
         many.check()
 
     def test_hostile_filters(self) -> None:
-        """By backtracking this would take for ever."""
+        """With backtracking this would take for ever."""
         filters = ["#." * 15 + "b", "#.a." * 15 + "#", "*." * 30 + "#", "#." * 100 + "#"]
         trie = filled(AMQP, filters)
         for filter in filters:

@@ -1,7 +1,7 @@
-"""Bad input to a SubscriptionTrie: the error names the offence and its place, and nothing has changed.
+"""Bad input to a SubscriptionTrie: the error names the fault and its place, and nothing has changed.
 
-Texts as docs/topics.md lists them. Subscribers whose own methods raise, block or come back to the trie, and what counts
-as the same subscriber.
+Texts as docs/topics.md lists them. Subscribers whose own methods raise, block or call the trie. And when two
+subscriptions are the same.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ def test_a_comparison_amid_a_match(crowd: int, breaks: bool) -> None:
 @pytest.mark.parametrize("ask", [ABOUT_A_SUBSCRIBER[name] for name in ("subscribe", "unsubscribe")])
 @pytest.mark.parametrize("moment", ["on_hash", "on_eq"])
 def test_a_subscriber_that_comes_back_to_the_trie(ask: Callable[[SubscriptionTrie, Any], Any], moment: str) -> None:
-    """What it writes is written; then its own operation goes on, having started again if need be."""
+    """Its writes take effect; then its own operation continues, after a restart if needed."""
     trie = SubscriptionTrie()
     trie.subscribe("a.b", 7)
     guests: list[str] = []

@@ -1,7 +1,7 @@
-"""The persistent set of one filter's subscribers: every version is a set, and stays what it was.
+"""The persistent set of one filter's subscribers: every version is a set, and never changes.
 
-Hashes are chosen: many share their lowest bits, some all 64, so that sets of a few dozen are deep and have lists of
-entries at the bottom.
+Hashes are chosen: many share their lowest bits, some all 64, so sets of a few dozen are deep and have lists of entries
+at the bottom.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from subtrie._trie.subscribers import (
 )
 from tests.scripts import run_script
 
-INLINE = 8  # entries, above which a set is a hash trie
+INLINE = 8  # with more entries, a set is a hash trie
 
 TOP = 0xFFFF_FFFF_FFFF_FFFF
-# Apart in the first four bits, in later ones, in the last ones, or nowhere.
+# Different in the first four bits, in later ones, in the last ones, or nowhere.
 HASHES = [0, 1, 2, 15, 16, 17, 16 << 8, 1 << 59, 1 << 60, 1 << 63, TOP, TOP ^ 1 << 63, *[7, 7, 7], *[TOP >> 1] * 3]
 
 
@@ -110,7 +110,7 @@ def test_every_version_is_a_set_and_stays_what_it_was(steps: list[tuple[str, Mem
 def test_the_changes_between_any_two_versions(
     steps: list[tuple[str, Member]], branch: list[tuple[str, Member]]
 ) -> None:
-    """Of one line or of two that parted."""
+    """In one line, or in two that diverged."""
     ends = [Version()]
     for line in (steps, branch):
         version = ends[-1]
@@ -175,7 +175,7 @@ def test_growth_to_two_thousand_and_back(order: str) -> None:
 
 
 def test_a_change_shares_all_but_a_path() -> None:
-    """The difference of two sets that differ by one entry is found without a look at the others."""
+    """The difference of two sets that differ by one entry is found without reading the others."""
     rng = random.Random(5)
     compared = []
 
@@ -227,7 +227,7 @@ def test_a_subscriber_that_asks_the_trie_again_and_again_is_stopped(count: int) 
 
 
 class SameHash:
-    """Subscribers of one hash, told apart by their number."""
+    """Subscribers with the same hash, which differ by number."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -243,7 +243,7 @@ class SameHash:
 
 
 def test_one_filter_with_two_thousand_subscribers_in_a_trie() -> None:
-    """Some of one hash. They come and go through the trie's own methods, and a snapshot keeps them."""
+    """Some have the same hash. The trie's own methods add and remove them, and a snapshot keeps them."""
     crowd: list[Any] = [*range(1_970), *map(SameHash, range(30))]
     rng = random.Random(6)
     rng.shuffle(crowd)

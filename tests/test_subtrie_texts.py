@@ -1,5 +1,5 @@
-"""The texts of filters: whatever their characters and lengths, they come back as they were, are told from all others, and
-go with the filters."""
+"""The texts of filters: whatever their characters and lengths, they come back unchanged, differ from all others, and
+are freed with the filters."""
 
 from __future__ import annotations
 

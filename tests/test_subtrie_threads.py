@@ -1,6 +1,6 @@
 """Many threads on one SubscriptionTrie: no acknowledged write is lost, and every snapshot is of one instant.
 
-Each is short here and longer under the marker `slow`. Seeds make the threads' choices, not their timing.
+Each test is short here, and longer under the marker `slow`. Seeds determine the threads' choices, but not their timing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ short_and_long = pytest.mark.parametrize("rounds", [200, pytest.param(4_000, mar
 
 
 def some_filters(number: int, seed: int) -> list[str]:
-    """Different ones, with many words in common."""
+    """Different filters, with many words in common."""
     rng = random.Random(seed)
     found: set[str] = set()
     while len(found) < number:
@@ -222,7 +222,7 @@ def test_clear_is_one_instant(rounds: int) -> None:
 
 
 def test_threads_that_come_and_go() -> None:
-    """Each of many threads makes one change and ends; what it displaced is released all the same."""
+    """Each of many threads makes one change and ends; the value that it replaced is released all the same."""
     trie = SubscriptionTrie()
     number = count()
     for _ in range(20):

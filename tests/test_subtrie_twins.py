@@ -1,6 +1,6 @@
-"""Matching in C against the text that it mirrors: the same subscriptions and topics, the same answers and refusals.
+"""Matching in C against its interpreted twin: the same subscriptions and topics, the same answers and refusals.
 
-The two share no hash: words fall into different branches, so a mistake of one would have to be made twice.
+The two share no hash: words fall into different branches, so a mistake would have to be made twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def interpreted(dialect: Dialect, exact: bool) -> Any:
 
 
 class Twins:
-    """Two tries to which the same is done; what comes of it must be the same."""
+    """Two tries with the same operations, which must have the same results."""
 
     def __init__(self, dialect: Dialect, exact: bool = False) -> None:
         self.compiled = SubscriptionTrie(dialect, exact=exact)
@@ -57,7 +57,7 @@ class Twins:
 
 
 def outcome(ask: Callable[[Any], Any], trie: Any) -> Any:
-    """What is returned, or what is raised; the twins have a TopicError each."""
+    """The result or the error; each twin has a TopicError of its own."""
     try:
         return ask(trie)
     except (ValueError, TypeError) as error:
@@ -82,7 +82,7 @@ DIALECTS = [
 
 
 def texts(dialect: Dialect) -> st.SearchStrategy[str]:
-    """Valid filters and topics mostly, and such as are nearly valid."""
+    """Mostly valid filters and topics, and some nearly valid ones."""
     wild = [dialect.one_word, dialect.many_words or dialect.one_word]
     word = st.sampled_from(
         ["a", "b", "", "a\xe9", "\u044f", "\U0001d11e", "$s", "$share", "abcdefgh", "abcdefghi", *wild]

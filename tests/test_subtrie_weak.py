@@ -1,8 +1,8 @@
 """Weakly held subscribers: `SubscriptionTrie(weak=True)`.
 
-A subscriber that nobody else holds is gone from every filter, at whatever moment that comes about: in the middle of
-another operation, in other threads, in a collection. Nobody is ever shown a dead one or a reference, and nothing but
-the dead one's subscriptions goes.
+A subscriber that nothing else holds is removed from every filter, whenever it dies: in the middle of another operation,
+in other threads, in a collection. No answer ever contains a dead subscriber or a reference, and only the dead
+subscriber's subscriptions are removed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SameHash(Subscriber):
 
 
 class Equal(Subscriber):
-    """Equals whoever has the same name."""
+    """Equals any object with the same name."""
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -71,7 +71,7 @@ def without_collector() -> Iterator[None]:
 
 
 def crowd(trie: SubscriptionTrie, filter: str, size: int) -> list[Subscriber]:
-    """Subscribe so many others to a filter; they live as long as the list."""
+    """Subscribe so many other objects to a filter; they live as long as the list."""
     others: list[Subscriber] = [SameHash(f"{n}") if n % 2 else Subscriber(f"{n}") for n in range(size)]
     for other in others:
         assert trie.subscribe(filter, other)
@@ -89,7 +89,7 @@ On = tuple[str, str | None, str]  # filter, queue, name of the subscriber
 
 
 def assert_answers(trie: SubscriptionTrie, alive: dict[str, Any], state: dict[On, Any]) -> None:
-    """Hold every public answer to the subscriptions that there should be; they map to the option `qos`."""
+    """Compare every public answer with the expected subscriptions, which map to the option `qos`."""
     dialect = trie.dialect
     expected = Counter((filter, name, qos) for (filter, _, name), qos in state.items())
 
@@ -153,7 +153,7 @@ def assert_answers_about(trie: SubscriptionTrie, topic: str, state: dict[On, Any
 @pytest.mark.parametrize("words", [1, 63, 64, 200])
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_topic_of_any_length(words: int, exact: bool) -> None:
-    """The compiled twin matches long ones by another body."""
+    """The compiled twin matches long topics by other code."""
     trie = SubscriptionTrie(dataclasses.replace(AMQP, max_bytes=1_000), weak=True, exact=exact)
     one, other = Subscriber(), Subscriber()
     topic = ".".join(["a"] * words)
@@ -282,7 +282,7 @@ class TestReferenceCounting:
         del trie, fork
         drain()
         assert [ref() for ref in refs] == [None, None]
-        del subscriber  # it has nobody to tell
+        del subscriber  # it has no trie to report to
 
     def test_a_subscriber_that_holds_the_trie_is_no_cycle(self) -> None:
         trie = SubscriptionTrie(weak=True)
@@ -309,7 +309,7 @@ class TestReferenceCounting:
 
         assert trie.subscribe_many(temporary()) == 20
         drain()
-        assert [ref() for ref in born] == [None] * 40  # the options too: nobody had to sweep
+        assert [ref() for ref in born] == [None] * 40  # including the options: no sweep was needed
         assert trie.stats()["branches"] == 0
         trie.check()
 
@@ -339,7 +339,7 @@ def test_cycles_are_collected(company: bool) -> None:
 
 
 def test_in_a_collection_all_are_dead_when_the_first_is_taken_off() -> None:
-    """Then the interpreter has cleared all references; they are called one by one, and between them nobody is shown."""
+    """Then the interpreter has cleared all references; it calls them one by one, and no dead one is shown meanwhile."""
     told: list[tuple[str, bool]] = []
 
     def listener(filter: str, wanted: bool) -> None:
@@ -493,7 +493,7 @@ class TestEqualSubscribers:
         trie.check()
 
     def test_a_newer_one_stays_when_an_older_one_goes(self, size: int) -> None:
-        """It was subscribed when the older one was dead, and not yet taken off."""
+        """It was subscribed when the older one was dead, but not yet removed."""
         trie = SubscriptionTrie(weak=True)
         others = crowd(trie, "a", size)
         first, second = Equal("x"), Equal("x")
@@ -581,7 +581,7 @@ def test_who_comes_back_when_it_is_finalised_is_still_subscribed() -> None:
 
 
 def test_who_comes_back_from_a_collection_can_subscribe_again() -> None:
-    """Whether it still is subscribed, versions of Python differ on; if not, it is nowhere."""
+    """Versions of Python differ in whether it is still subscribed; if not, no answer contains it."""
     saved: list[Subscriber] = []
 
     class Phoenix(Subscriber):
@@ -660,7 +660,7 @@ def test_a_death_amid_a_comparison(operation: Callable[[SubscriptionTrie, Any], 
 
 
 class Start:
-    """A trie of a private twin with two subscribers; `die` lets go of one of them."""
+    """A trie of a private twin with two subscribers; `die` releases one of them."""
 
     kept: Any = None
 
@@ -721,7 +721,7 @@ def assert_left(on: Start, left: set[str]) -> None:
 @pytest.mark.parametrize("operation", AMID)
 class TestEverySchedule:
     def test_of_a_death_amid_an_operation(self, operation: str) -> None:
-        """In the same thread or another, at each access to something shared."""
+        """In the same thread or another, at each access to a slot."""
         twin: Twin = subscription_twin()
         at = 1
         while True:
@@ -735,7 +735,7 @@ class TestEverySchedule:
         assert at > 2
 
     def test_of_an_operation_amid_a_death(self, operation: str) -> None:
-        """The subscriber is dead; its subscriptions are taken off one after the other."""
+        """The subscriber is dead; its subscriptions are removed one after another."""
         twin: Twin = subscription_twin()
         at = 1
         while True:
@@ -756,7 +756,7 @@ class TestEverySchedule:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_threads(seed: int) -> None:
-    """Each makes subscribers and drops them; all look at all of them, on filters that they share."""
+    """Each thread makes subscribers and drops them; all read all of them, on shared filters."""
     told: dict[str, bool] = {}
     trie = SubscriptionTrie(NATS, weak=True, on_interest=told.__setitem__)
     filters = ["a", "a.b", "a.*", ">", "*.b"]
@@ -800,7 +800,7 @@ def test_threads(seed: int) -> None:
 
 
 def test_two_threads_let_go_of_one_filter() -> None:
-    """Each holds half of its subscribers; in the end nothing is left of it."""
+    """Each thread holds half of its subscribers; at the end nothing is left."""
     for _ in range(10):
         trie = SubscriptionTrie(weak=True)
         halves = [[SameHash() for _ in range(10)] for _ in range(2)]
@@ -849,7 +849,7 @@ def test_what_does_not_go_together(option: dict[str, Any], reason: str) -> None:
 
 def test_references_of_ones_own_are_subscribers_like_any_other() -> None:
     class Reference(weakref.ref[Any]):
-        """Can be weakly referred to itself."""
+        """Supports weak references itself."""
 
     target = Subscriber()
     ref = Reference(target)
@@ -899,7 +899,7 @@ class Client:
 
 
 class TestBoundMethods:
-    """A bound method is made anew each time, and dropped at once; what counts is the object."""
+    """A bound method is made anew each time, and dropped at once; only the object counts."""
 
     def test_lives_as_long_as_its_object(self) -> None:
         trie = SubscriptionTrie(weak=True)

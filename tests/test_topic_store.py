@@ -1,4 +1,4 @@
-"""`TopicStore`: the last value of each topic, asked for by filter."""
+"""`TopicStore`: the last value of each topic, found by filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a type checker makes of the package: `make lint` checks the types asserted here, and they are what there is."""
+"""What a type checker finds in the package: `make lint` checks the types asserted here, the tests at run time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLASSES = [
     for node in STUBS[package].body
     if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Change"
 ]
-UNNAMED = {"Ctrie.pop", "TopicStore.pop"}  # whose default is an object of which nobody else knows the name
+UNNAMED = {"Ctrie.pop", "TopicStore.pop"}  # whose default is an object without a public name
 
 
 def named(function: ast.FunctionDef) -> list[str]:
@@ -56,7 +56,7 @@ def test_a_map_of_what_it_was_made_with() -> None:
     assert_type(list(prices.diff(Ctrie())), list[tuple[str, int | None, int | None]])
     assert_type(prices | {1: "one"}, "Ctrie[str | int, int | str]")
     anything = Ctrie()
-    anything[1] = prices  # of what is empty nothing is known, and nothing is demanded
+    anything[1] = prices  # the type of an empty one is unknown, and nothing is required
     prices.check()
 
 
@@ -93,7 +93,7 @@ def test_a_trie_of_its_subscribers() -> None:
     whole: SubscriptionTrie[str] = snapshot
     assert len(whole) == 2
     anybody = SubscriptionTrie()
-    anybody.subscribe("a", object())  # of what says nothing, nothing is demanded
+    anybody.subscribe("a", object())  # without an annotation, nothing is required
     trie.check()
 
 

@@ -102,14 +102,14 @@ EXTRA = {
 
 
 def test_examples_run(installed: Path, tmp_path: Path) -> None:
-    """Those that need no more than the package, and end by themselves."""
+    """The examples that need only the package, and end by themselves."""
     for example in sorted((ROOT / "examples").glob("*.py")):
         if example.name not in EXTRA:
             assert run(installed, example, cwd=tmp_path)
 
 
 def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
-    """Those that need no more than the package."""
+    """The pages that need only the package."""
     pages = [
         page for page in (ROOT / "docs").rglob("*.md") if page.name not in ("stress.md", "spark.md", "published.md")
     ]
@@ -153,7 +153,7 @@ def test_interpreted_because_nothing_was_compiled_warns_once(installed: Path, tm
 
 
 def test_pytest_finds_the_fixtures_by_itself(installed: Path, tmp_path: Path) -> None:
-    """Without `-p`: the wheel registers them. Of the environment of this test, pytest alone is lent."""
+    """Without `-p`: the wheel registers them. Only pytest is taken from the environment of this test."""
     lent = tmp_path / "lent"
     lent.mkdir()
     for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "sortedcontainers"):

@@ -1,4 +1,4 @@
-"""Threads for tests: started together, joined within a time limit, their exceptions raised where the test sees them."""
+"""Threads for tests: started together, joined within a time limit, with their exceptions raised in the test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 LIMIT = 60.0  # seconds; a thread that takes longer hangs
-SWITCH_INTERVAL = 1e-5  # seconds; interpreters with a GIL switch threads far more often than they would by themselves
+SWITCH_INTERVAL = 1e-5  # seconds; makes interpreters with a GIL switch threads far more often than usual
 
 
 class Hung(AssertionError):
@@ -38,7 +38,7 @@ class Worker(threading.Thread):
 
 
 def run_together(functions: Sequence[Callable[[], T]], limit: float = LIMIT) -> list[T]:
-    """Call every function in a thread of its own, all at once; return their results, or raise what the first raised."""
+    """Call every function in a thread of its own, all at once; return their results, or raise the first error."""
     with frequent_switches():
         return finish(start(functions), limit)
 
@@ -66,7 +66,7 @@ def finish(workers: Sequence[Worker], limit: float = LIMIT) -> list[Any]:
 
 @contextmanager
 def meanwhile(*functions: Callable[[], Any]) -> Iterator[None]:
-    """While the block runs, call each function over and over in a thread of its own; each is called at least once."""
+    """While the block runs, call each function repeatedly in a thread of its own; each is called at least once."""
     stop = threading.Event()
 
     def repeating(function: Callable[[], Any]) -> Callable[[], None]:

@@ -1,7 +1,7 @@
 """Scala's TrieMap, the reference implementation of the Ctrie, driven from Python.
 
-Its library comes with pyspark, among the jars of Spark; py4j runs it in a JVM of its own. Nothing is compiled: the
-calls go through Java's ConcurrentMap view of the TrieMap, so that each is one message.
+The library comes with pyspark, among the jars of Spark; py4j runs it in a JVM of its own. Nothing is compiled: the
+calls go through Java's ConcurrentMap view of the TrieMap, so each call is one message.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class TrieMap:
         return TrieMap(self._jvm, self._scala.readOnlySnapshot())
 
     def content(self) -> dict[str | None, int]:
-        """All pairs, in one message. Keys hold no spaces, so that the text can be taken apart."""
+        """All pairs, in one message. Keys contain no spaces, so the text can be split."""
         text = self._scala.mkString(",")
         pairs = [pair.split(" -> ") for pair in text.split(",") if pair]
         return {None if key == "null" else key: int(value) for key, value in pairs}

@@ -1,4 +1,4 @@
-"""What every wheel is asked after it was built, where only the standard library is: `python tests/wheel_smoke.py`."""
+"""The checks that every built wheel must pass, with only the standard library: `python tests/wheel_smoke.py`."""
 
 from __future__ import annotations
 

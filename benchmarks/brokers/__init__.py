@@ -1,8 +1,8 @@
-"""Real brokers, started on loopback for the length of a test or a benchmark, as far as they are installed.
+"""Real brokers, started on loopback for the length of a test or a benchmark, if they are installed.
 
-A `Broker` says which dialect it speaks and runs a server of its own. A `Session` with it subscribes by filters and says
-to whom each message was delivered: what the broker answers where our matchers answer `match`. Servers listen on
-127.0.0.1 only, at a port that was free, and keep their files in a temporary folder.
+A `Broker` has a dialect and runs a server of its own. A `Session` with it subscribes by filters, and tells which
+subscribers got each message: the broker's answer, where our matchers answer `match`. Servers listen only on 127.0.0.1,
+at a free port, and keep their files in a temporary folder.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from subtrie import Dialect
 
 
 class Refused(Exception):
-    """The broker took a filter or a topic for an error."""
+    """The broker refused a filter or a topic."""
 
 
 class Session(Protocol):
-    """What one test has to do with a broker: nothing of another session is seen in it."""
+    """One test's use of a broker. It sees nothing of other sessions."""
 
     def subscribe(self, filter: str, subscriber: int) -> None:
-        """Subscribe, and return when the broker has done so.
+        """Subscribe, and return when this has taken effect.
 
-        :raises Refused: where it does not like the filter; the session is of no further use then
+        :raises Refused: the broker refused the filter; the session is unusable then
         """
         ...
 
     def unsubscribe(self, filter: str, subscriber: int) -> None:
-        """Take back a subscription that is there, and return when the broker has done so."""
+        """Remove a present subscription, and return when this has taken effect."""
         ...
 
     def deliveries(self, topics: Sequence[str]) -> list[list[int]]:
-        """Publish a message under each topic; return to whom each was delivered, once for each copy.
+        """Publish a message under each topic; return the receivers of each, once for each copy.
 
-        :raises Refused: where the broker does not like a topic; the session is of no further use then
+        :raises Refused: the broker refused a topic; the session is unusable then
         """
         ...
 
@@ -48,7 +48,7 @@ class Broker:
     name: str
     dialect: Dialect
     missing: Callable[[], str | None]
-    """Says what is not installed, if anything."""
+    """Returns what is not installed, if anything."""
     running: Callable[[], AbstractContextManager[int]]
     """Runs a server and yields its port."""
     session: Callable[[int], AbstractContextManager[Session]]

@@ -1,9 +1,9 @@
-"""amqtt, a broker in Python, as it comes and with the trie of examples/amqtt_on_a_trie.py.
+"""amqtt, a broker in Python: unchanged, and with the trie of examples/amqtt_on_a_trie.py.
 
     python -m benchmarks.brokers.amqtt PORT as-it-comes | on-a-trie
 
-An amqtt answers a PING before it has delivered what came before, so a session with it counts: it is told how many
-messages each client is to get. All filters of a client go in one packet, since amqtt writes out its table for each.
+amqtt answers a PING before it has delivered earlier messages. So a session counts: it is told how many messages each
+client will get. All filters of a client go in one packet, since amqtt writes out its table for each packet.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Clients:
             self._subscribers[subscriber].subscribe_many(own)
 
     def deliveries(self, topics: Sequence[str], expected: Counter[int]) -> list[list[int]]:
-        """Publish a message under each topic; return whom each has reached, when each has got what it is to get."""
+        """Publish a message under each topic; return the receivers of each, when all messages have arrived."""
         delivered: list[list[int]] = [[] for _ in topics]
         for number, topic in enumerate(topics):
             self._publisher.publish(topic, b"%d" % number)

@@ -1,4 +1,4 @@
-"""Which brokers there are to ask."""
+"""The brokers that are installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BROKERS = (MOSQUITTO, RABBITMQ, NATS)
 
 
 def present() -> list[Broker]:
-    """Leave out those that are not installed, with a word."""
+    """Leave out those that are not installed, and say so."""
     found = []
     for broker in BROKERS:
         missing = broker.missing()

@@ -1,8 +1,8 @@
-"""Mosquitto: a client of MQTT 3.1.1 at quality of service 0, just what a session needs.
+"""Mosquitto: a client of MQTT 3.1.1 at quality of service 0, with just what a session needs.
 
-A subscriber is a client with a connection of its own. Mosquitto works off in one thread what it gets: when the
-publisher has its PING answered, every message has been queued for its receivers, and when a receiver has its own PING
-answered after that, it has received all of them.
+A subscriber is a client with a connection of its own. Mosquitto handles its input in one thread. So when the
+publisher's PING is answered, every message has been queued for its receivers. When a receiver's own PING is answered
+after that, it has received all of them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Client:
             raise Refused(f"failure code for {filter!r}")
 
     def subscribe_many(self, filters: Sequence[str]) -> None:
-        """Subscribe to all of some filters by one packet."""
+        """Subscribe to several filters by one packet."""
         number = next(self._numbers).to_bytes(2)
         self._send(_SUBSCRIBE, number + b"".join(_text(filter) + bytes(1) for filter in filters))
         answer = self._expect(_SUBACK)
@@ -81,7 +81,7 @@ class Client:
         self._send(_PUBLISH, _text(topic) + payload)
 
     def receive(self, messages: int) -> list[bytes]:
-        """Wait for so many messages; return what they hold."""
+        """Wait for so many messages; return their contents."""
         received: list[bytes] = []
         while len(received) < messages:
             got, body = self._packet()
@@ -90,7 +90,7 @@ class Client:
         return received
 
     def round_trip(self, receive: Callable[[bytes], None] | None = None) -> None:
-        """Return when the server has done all that this client told it."""
+        """Return when the server has handled everything that this client sent."""
         self._send(_PINGREQ, b"")
         self._expect(_PINGRESP, receive)
 
@@ -171,7 +171,7 @@ def _text(text: str) -> bytes:
 
 
 def _length(length: int) -> bytes:
-    """Return a length as MQTT writes it: seven bits a byte, the lowest first."""
+    """Return a length in MQTT's form: seven bits per byte, the lowest first."""
     encoded = bytearray()
     while True:
         length, low = divmod(length, 0x80)

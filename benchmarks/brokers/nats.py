@@ -1,7 +1,7 @@
-"""NATS: a client of its text protocol, just what a session needs.
+"""NATS: a client of its text protocol, with just what a session needs.
 
-Each subscription has a number, and each delivery names it. The server handles the lines of a connection in order, so
-all deliveries of what was published are there when a PING has been answered.
+Each subscription has a number, and each delivery names it. The server handles the lines of a connection in order. So
+when a PING has been answered, all deliveries of earlier messages have arrived.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class NatsSession:
         self._connection.sendall(b"".join(line + b"\r\n" for line in lines))
 
     def _round_trip(self, receive: Callable[[int, bytes], None] | None = None) -> None:
-        """Return when the server has done all that it was told."""
+        """Return when the server has handled everything that it was sent."""
         self._send(b"PING")
         while (line := self._expect(b"PONG", b"MSG")) != b"PONG":
             *_, number, size = line.split()

@@ -1,7 +1,7 @@
 """RabbitMQ: a topic exchange, and a queue for each subscriber, through pika.
 
-What a channel publishes reaches a queue in order, so a queue's deliveries are complete when the marker has come that is
-put into each queue at the end.
+Messages that a channel publishes reach a queue in order. At the end a marker is put into each queue, so a queue's
+deliveries are complete when its marker has come.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.brokers.server import ANSWER_LIMIT, LOOPBACK, free_port, program
 from subtrie import AMQP
 
 _SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-"""The server itself; what is on the path insists on being a system user, with the system's folders."""
+"""The server itself: the program on the path requires a system user and the system's folders."""
 _END = b"end"
 
 
@@ -52,7 +52,7 @@ def _running() -> Iterator[int]:
             "RABBITMQ_CONF_ENV_FILE": str(root / "environment"),
         }
         Path(environment["RABBITMQ_CONF_ENV_FILE"]).touch()
-        # Erlang's server of names would be started by the way and stay behind; this one goes with the block.
+        # Erlang would start its name server and leave it running; this one ends with the block.
         with (
             running([program("epmd") or "epmd"], root / "names", environment),
             running([str(_SERVER)], root / "output", environment) as is_alive,
@@ -62,7 +62,7 @@ def _running() -> Iterator[int]:
 
 
 def _accepts_clients(port: int) -> bool:
-    """Say whether the server speaks AMQP yet."""
+    """Return whether the server speaks AMQP yet."""
     pika = import_module("pika")
     try:
         _connect(pika, port).close()

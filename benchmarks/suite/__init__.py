@@ -1,4 +1,4 @@
-"""The benchmarks: each module here has some about one question, in `BENCHMARKS`."""
+"""The benchmarks. Each module has the benchmarks of one question, in `BENCHMARKS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An adopted broker: messages through amqtt as it comes, and with the trie in place of its table."""
+"""An adopted broker: messages through amqtt, unchanged and with the trie instead of its table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.workloads import growing_filters
 from subtrie import MQTT, SubscriptionTrie
 
 MESSAGES = {10: 5_000, 1_000: 2_000, 10_000: 400}
-"""How many messages a repeat publishes, by the number of subscriptions."""
+"""The number of messages in a repeat, by the number of subscriptions."""
 CLIENTS = 20
 NAMES = {AS_IT_COMES: "amqtt", ON_A_TRIE: "amqtt on a trie"}
 
@@ -56,10 +56,10 @@ BENCHMARKS = [
         plot="growth",
         repeats=9,
         note=(
-            "From the first message published to the last one received, at quality of service 0, by a client in another"
-            " process; nearly every message reaches one subscriber. Both brokers run at the same time and are asked in"
-            " turn; both have amqtt's plugin for anonymous logins and no other. Whom each message reached is checked"
-            " against the trie's answers first. The broker is examples/amqtt_on_a_trie.py."
+            "Time from the first message published to the last one received, at quality of service 0, by a client in"
+            " another process. Nearly every message reaches one subscriber. Both brokers run at the same time and are"
+            " measured in turn; both have only amqtt's plugin for anonymous logins. The receivers of each message are"
+            " checked against the trie's answers first. The broker is examples/amqtt_on_a_trie.py."
         ),
     )
 ]

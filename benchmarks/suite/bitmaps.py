@@ -22,7 +22,7 @@ def _topics(count: int) -> list[str]:
 
 
 def _knowing(entrant: Entrant, count: int) -> Any:
-    """Return a matcher of so many filters that has seen a topic for each."""
+    """Return a matcher with so many filters that has seen a topic for each."""
     matcher = filled(entrant, growing_filters(count))
     for number, topic in enumerate(_topics(count)):
         check(number in matcher.match(topic), f"{entrant.name}: {topic}")
@@ -52,7 +52,7 @@ def _subscribe(matcher: Any, filters: list[str]) -> float:
 
 
 def growth(entrant: Entrant, count: int, known: int) -> float:
-    """Return by how many bytes this process grows for so many filters, and topics that it gets to know."""
+    """Return by how many bytes this process grows for so many filters, and for the topics that it sees."""
     topics = _topics(known)
     gc.collect()
     before = resident_bytes()
@@ -92,6 +92,6 @@ BENCHMARKS = [
         x_label="topics",
         repeats=3,
         warm_ups=0,
-        note="The filters' own strings included. What an inverted bitmap takes is for the topics, not for the filters.",
+        note="Including the filters' own strings. An inverted bitmap takes memory for the topics, not for the filters.",
     ),
 ]

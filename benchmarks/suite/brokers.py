@@ -1,4 +1,4 @@
-"""Brokers: what a message costs from publisher to subscribers through a real broker, beside the answer alone."""
+"""Brokers: the cost of a message from publisher to subscribers through a real broker, beside that of a match alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _groups(quick: bool) -> Iterator[Group]:
 
 
 def _client(number: int) -> int:
-    """Return which of the clients has the filter of that number."""
+    """Return the client that has the filter with this number."""
     return number % CLIENTS
 
 
@@ -56,9 +56,9 @@ BENCHMARKS = [
         unit="us",
         repeats=5,
         note=(
-            "A broker's figure is that of publishing, routing, sending and receiving with one Python client: it says"
-            " what a way through a broker costs, not how fast one matches. Each one's deliveries are checked against"
-            " the trie's answers first."
+            "A broker's figure includes publishing, routing, sending and receiving with one Python client: it is the"
+            " cost of a message through a broker, not of a match. The deliveries of each broker are checked against the"
+            " trie's answers first."
         ),
     )
 ]

@@ -16,7 +16,7 @@ Subscription = tuple[str, int]
 
 @dataclass(frozen=True)
 class Shape:
-    """What is in a matcher, and what comes and goes."""
+    """The standing subscriptions of a matcher, and those that are added and removed."""
 
     name: str
     standing: list[Subscription]

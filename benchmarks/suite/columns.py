@@ -1,4 +1,4 @@
-"""Sets as columns: rows a second of each way out of a trie and in again, memory meanwhile, and who else goes on."""
+"""Sets as columns: rows per second out of a trie and back by each method, the memory, and the slowdown of others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _ways(quick: bool) -> Iterator[Group]:
 
 
 def _way(work: Callable[[], Any], count: int) -> float:
-    """The time of one way, without that of giving back what it has made."""
+    """The time of one method, without the time to free its result."""
     start = time.perf_counter()
     made = work()
     seconds = time.perf_counter() - start
@@ -81,7 +81,7 @@ def _memory(quick: bool) -> Iterator[Group]:
 
 
 def _growth(count: int) -> list[float]:
-    """How much the process grows at most, in a process that has nothing but the trie."""
+    """The largest growth of a process that has only the trie."""
     trie = _trie(count)
     gc.collect()
     with TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def _growth(count: int) -> list[float]:
 
 
 def _peak(work: Callable[[], object]) -> float:
-    """The highest memory while something is done, over that before; looked at every few milliseconds."""
+    """The largest memory during some work, minus the memory before; read every few milliseconds."""
     before, highest, done = resident_bytes(), [0], threading.Event()
 
     def look() -> None:
@@ -134,7 +134,7 @@ def _meanwhile(quick: bool) -> Iterator[Group]:
 
 
 def _matching(trie: SubscriptionTrie, work: Callable[[], object] | None, seconds: float) -> float:
-    """Seconds for a match, by two threads that match while something is done again and again."""
+    """Seconds for a match, by two threads that match while some work is repeated."""
     topics = [filter for filter in growing_filters(2_000) if "*" not in filter]
     done, stop = [0, 0], threading.Event()
 
@@ -170,7 +170,7 @@ BENCHMARKS = [
         groups=_ways,
         repeats=3,
         x_label="subscriptions",
-        note="Five words a filter, in no order; 5,000 subscribers, one option. A scan sums a hash of all columns.",
+        note="Filters of five words in random order; 5,000 subscribers, one option. A scan sums a hash of all columns.",
     ),
     Benchmark(
         name="columns-memory",
@@ -181,7 +181,7 @@ BENCHMARKS = [
         repeats=1,
         warm_ups=0,
         x_label="subscriptions",
-        note="The highest of what is seen every 5 ms, less what there was before.",
+        note="The largest size, read every 5 ms, minus the size before.",
     ),
     Benchmark(
         name="columns-meanwhile",
@@ -191,6 +191,6 @@ BENCHMARKS = [
         baseline="while: no export",
         repeats=5,
         x_label="threads",
-        note="The export is a third thread. With the GIL all three take turns.",
+        note="The export runs in a third thread. With the GIL all three take turns.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Deliveries: what a broker pays for options, filters and each client once, beside the names alone; and batches."""
+"""Deliveries: the cost of options, of filters and of each client once, beside the names alone; and of batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Someone:
     """A subscriber that can be weakly held."""
 
     def told(self, topic: str) -> None:
-        """What such a one is called by."""
+        """The bound method of such a subscriber."""
 
 
 def _groups(quick: bool) -> Iterator[Group]:
@@ -114,8 +114,8 @@ BENCHMARKS = [
         operation="message",
         groups=_groups,
         baseline=BASELINE,
-        note="The throughput workload, about 3 matches a message. A list takes longer to make of an iterator than of a "
-        "tuple: `list(iter(match))` is what `list(match_iter)` could be at best.",
+        note="The throughput workload, about 3 matches per message. Making a list takes longer from an iterator than "
+        "from a tuple: `list(iter(match))` is a lower bound for `list(match_iter)`.",
     ),
     Benchmark(
         name="weak",
@@ -123,7 +123,7 @@ BENCHMARKS = [
         operation="match",
         groups=_weak,
         baseline="match of objects",
-        note="The throughput workload. Of a bound method, what is held is its object; each match makes a method anew.",
+        note="The throughput workload. For a bound method, its object is held, and each match makes the method anew.",
     ),
     Benchmark(
         name="batches",
@@ -133,6 +133,6 @@ BENCHMARKS = [
         baseline=ONE_BY_ONE,
         x_label="filters",
         plot="growth",
-        note="30,000 topics in no order, none twice; filters of five words, a tenth of them with a wildcard.",
+        note="30,000 different topics in random order; filters of five words, a tenth of them with a wildcard.",
     ),
 ]

@@ -95,7 +95,7 @@ def _quamina(
 
 
 def _rare(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
-    """One value of as many as there are subscriptions for three of them, and one of three others; 1 match a message."""
+    """A value that three subscriptions share, and one of three other values; 1 match per message."""
     domain = max(1, size // 3)
     subscriptions: list[Criteria] = [
         [Equals("id", rng.randrange(domain)), Equals("side", rng.randrange(3))] for _ in range(size)
@@ -104,7 +104,7 @@ def _rare(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]
 
 
 def _rare_in_range(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
-    """One rare value and one range that half of the messages are in; 1.4 matches a message."""
+    """One rare value and one range that half of the messages are in; 1.4 matches per message."""
     domain = max(1, size // 3)
     subscriptions: list[Criteria] = []
     for _ in range(size):
@@ -115,7 +115,7 @@ def _rare_in_range(size: int, rng: random.Random) -> tuple[list[Criteria], list[
 
 
 def _ranges(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
-    """A range alone; 3 matches a message."""
+    """Only a range; 3 matches per message."""
     subscriptions: list[Criteria] = []
     for _ in range(size):
         low = rng.randrange(1_000 * size)

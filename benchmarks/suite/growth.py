@@ -1,4 +1,4 @@
-"""Growth: what a match costs as filters, words of a level and subscribers of a filter grow more."""
+"""Growth: the cost of a match as the number of filters, of words at a level, or of subscribers of a filter grows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.workloads import LATENCY_FILTER, LATENCY_TOPIC, growing_filters,
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_000, INVERTED: 10_000, NAIVE: 100_000}
-"""How far each one goes: beyond, it takes too much memory or time."""
+"""The largest size for each: with more, it takes too much memory or time."""
 PROBE = "dict.get of the whole topic"
 MATCHES = 20_000
 TOPICS = {NAIVE: 20, INVERTED: 200}
@@ -50,7 +50,7 @@ def _sample(size: int) -> list[int]:
 
 
 def _one_topic(size: int) -> Contender:
-    """Return a match of one topic again and again: what more steps cost, with all that they read in the cache."""
+    """Return a match of one topic again and again: the cost of more steps that read only the processor's cache."""
     trie = filled(TRIE, chain([LATENCY_FILTER], long_filters(size - 1)))
     check(trie.match(LATENCY_TOPIC) == (0,), f"the latency workload at {size:,}")
     return _contender(f"{TRIE.name}: latency workload, one topic", trie.match, [LATENCY_TOPIC] * MATCHES, size)
@@ -81,11 +81,11 @@ BENCHMARKS = [
         x_label="filters, words or subscribers",
         plot="growth",
         note=(
-            "Filters of five words, 100 different ones a level, every 10th with a wildcard. 20,000 topics in no order;"
-            " but 200 again and again for the inverted bitmap, which has to know them, and 20 for the naive one."
-            " One probe of a dict, which finds literal filters only, says how much of the growth is that of memory;"
-            " the latency workload, one topic again and again among filters of long random words, says how much is that"
-            " of the trie."
+            "Filters of five words, 100 different words at each level, every 10th filter with a wildcard. 20,000 topics"
+            " in random order, but the same 200 for the inverted bitmap, which has to know them, and the same 20 for"
+            " the naive matcher. One probe of a dict, which finds only literal filters, shows how much of the growth is"
+            " due to memory. The latency workload, one topic again and again among filters of long random words, shows"
+            " how much is due to the trie."
         ),
     )
 ]

@@ -1,4 +1,4 @@
-"""Interest: what it costs to learn whether anybody wants a topic, without learning who (S5 of the founding papers)."""
+"""Interest: the cost of learning whether any subscriber wants a topic, but not which (S5 of the founding papers)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.workloads import throughput_filters, throughput_topics
 
 
 def _groups(quick: bool) -> Iterator[Group]:
-    # No last word is wild, so nobody wants a topic that ends with a word that no filter has.
+    # No last word is a wildcard, so no filter matches a topic that ends with a word that no filter has.
     filters = [filter for filter in throughput_filters(count=100 if quick else 1_000) if not filter.endswith("*")]
     wanted = throughput_topics(filters, 200 if quick else 2_000)
     unwanted = [f"{topic}x" for topic in wanted]
@@ -34,6 +34,6 @@ BENCHMARKS = [
         groups=_groups,
         baseline=f"{TRIE.name}: somebody does",
         repeats=5,
-        note="The filters of the throughput workload, but for those whose last word is wild.",
+        note="The filters of the throughput workload, without those whose last word is a wildcard.",
     )
 ]

@@ -1,4 +1,4 @@
-"""Literal: what an exact match costs, with and without wildcards beside it (S13 of the founding papers)."""
+"""Literal: the cost of an exact match, with and without wildcard filters beside it (S13 of the founding papers)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     count = 200 if quick else 10_000
     filters = list(growing_filters(count))
     literal = [filter for filter in filters if "*" not in filter]
-    # Copies, since a message's topic is never the very string that the filter was.
+    # Copies, since a message's topic is never the same string object as the filter.
     some = [".".join(filter.split(".")) for filter in random.Random(5).sample(literal, min(TOPICS, len(literal)))]
     topics = some * REPETITIONS
     group = [_contender(PROBE, dict.fromkeys(literal).get, topics)]
@@ -48,6 +48,6 @@ BENCHMARKS = [
         operation="match",
         groups=_groups,
         baseline=PROBE,
-        note=f"Filters of five words, 100 different ones a level. The same {TOPICS} topics again and again for all.",
+        note=f"Filters of five words, 100 different words at each level. All match the same {TOPICS} topics.",
     )
 ]

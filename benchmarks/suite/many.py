@@ -1,4 +1,4 @@
-"""Many at once: keys and members looked up, and maps, sets and tries filled, beside one by one."""
+"""Many at once: keys and members looked up, and maps, sets and tries filled, compared with one by one."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ BENCHMARKS = [
         baseline=GET,
         x_label="keys",
         plot="growth",
-        note="Texts in no order, none twice, up to 100,000 of them; all answers are kept in a list.",
+        note="Up to 100,000 different texts in random order; all answers are kept in a list.",
     ),
     Benchmark(
         name="filling",
@@ -135,7 +135,7 @@ BENCHMARKS = [
         x_label="keys",
         plot="growth",
         repeats=5,
-        note="Of a free-threaded interpreter the collector is off throughout.",
+        note="On free-threaded interpreters the collector is off throughout.",
     ),
     Benchmark(
         name="subscribe-many",
@@ -146,6 +146,6 @@ BENCHMARKS = [
         x_label="filters",
         plot="growth",
         repeats=3,
-        note="Filters of five words in no order, every tenth with a wildcard.",
+        note="Filters of five words in random order, every tenth with a wildcard.",
     ),
 ]

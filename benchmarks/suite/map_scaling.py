@@ -1,4 +1,4 @@
-"""The Ctrie as a map that several threads use at once, against other ways of sharing one."""
+"""The Ctrie as a map that several threads use at once, against other ways to share a map."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.model import Benchmark, Contender, Group, check
 from benchmarks.threads import THREADS, Work, timed_in_threads
 
 _NOTE = (
-    "Read by map[key]. On free-threaded Python 3.13, dict.get takes a hundred times as long as dict[key] where another"
+    "Read by map[key]. On free-threaded Python 3.13, dict.get takes a hundred times as long as dict[key] if another"
     " thread made the keys: it locks the dict twice."
 )
 _KINDS = {"get": "get only", "mixed": "get and set in turn"}
@@ -38,7 +38,7 @@ def _groups(kind: str, quick: bool) -> Iterator[Group]:
 
 
 def _work(map: Any, kind: str, size: int, keys: int, passes: int, thread: int) -> Work:
-    """Each thread uses some of the keys again and again: what is cold at first is so for one thread as for many."""
+    """Each thread uses some of the keys again and again, so cold keys cost the same for one thread as for many."""
     own = shuffled_keys(size, seed=thread, count=keys) * passes
     return partial(_get_each if kind == "get" else _get_and_set, map, own)
 

@@ -1,4 +1,4 @@
-"""The Ctrie as a map, against `dict` and against other ways of sharing a map between threads."""
+"""The Ctrie as a map, against `dict` and other ways to share a map between threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _groups(operation: str, quick: bool) -> Iterator[Group]:
         uses = 2_000 if quick else 100_000
         content = {key: number for number, key in enumerate(shuffled_keys(size, seed=1))}
         asked = (shuffled_keys(size, seed=2) * (uses // size + 1))[:uses]
-        # New keys are a tenth of the map, or it would not be that size any more; they come and go more often.
+        # New keys are a tenth of the map, so that it keeps its size; they are added and removed more often.
         fresh = [f"new{key}" for key in shuffled_keys(max(size // 10, 100), seed=3)][:uses]
         keys = asked if operation in ("get", "set") else fresh
         rounds = max(1, uses // len(keys))

@@ -1,5 +1,4 @@
-"""Memory: what a subscription takes, whether it comes back, and what the garbage collector has to do with
-it."""
+"""Memory: how much a subscription takes, whether it is given back, and the garbage collector's part."""
 
 from __future__ import annotations
 
@@ -103,7 +102,7 @@ BENCHMARKS = [
         unit="bytes",
         repeats=3,
         warm_ups=0,
-        note="Filters of five words, 100 different ones a level, each with an int as its subscriber.",
+        note="Filters of five words, 100 different words at each level, each filter with an int as its subscriber.",
     ),
     Benchmark(
         name="refill",

@@ -46,7 +46,7 @@ MIXES = (
     Mix("insert-1-1", "one subscribe to one match", 2, inserts_only=True, operations=8_000),
 )
 COSTS = {TRIE: 1, UNDER_LOCK: 1, LOCKED: 10, PAHO_UNDER_LOCK: 10, OPTIMISED: 20, INVERTED: 400, NAIVE: 400}
-"""By how much fewer operations the slower ones get."""
+"""The factor by which slower matchers get fewer operations."""
 
 
 def _groups(mix: Mix, quick: bool) -> Iterator[Group]:
@@ -56,7 +56,7 @@ def _groups(mix: Mix, quick: bool) -> Iterator[Group]:
         most = (200 if quick else mix.operations) // COSTS[entrant]
         operations = most // mix.write_every * mix.write_every + mix.write_every
         matcher = filled(entrant, filters)
-        # The inverted bitmap gets to know all topics that there are, as it must have before it is of use.
+        # The inverted bitmap first sees all topics, which it needs to know.
         topics = map(".".join, product(DIGITS, repeat=3)) if entrant is INVERTED else throughput_topics(filters, 50)
         verify(entrant, matcher, filters, topics)
         for threads in THREADS[:2] if quick else THREADS:

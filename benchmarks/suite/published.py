@@ -77,8 +77,8 @@ BENCHMARKS = [
         baseline="lookup, hot: SubscriptionTrie",
         repeats=15,
         note=(
-            f"A lookup is of {LATENCY_TOPIC}, which only {LATENCY_FILTER} matches: the latency workload."
-            " That filter is there when the matcher is called empty, too."
+            f"The topic of a lookup is {LATENCY_TOPIC}, which only {LATENCY_FILTER} matches: the latency workload."
+            " Even a matcher that is called empty has that filter."
             " The inverted bitmap knows one topic for each filter."
         ),
     )

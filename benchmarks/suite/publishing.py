@@ -1,4 +1,4 @@
-"""Published directories: what a version of 100 changes costs, and when a follower in another process has it."""
+"""Published directories: the cost of a version with 100 changes, and the delay until a follower has it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from subtrie import SubscriptionTrie
 INSERTS, DELETES, UPDATES = 30, 30, 39  # and one that marks the version
 POLL_EVERY = 0.02
 WHOLE = 10_000
-"""Of a set of this size, what one does without a published directory is measured, too: it is written whole."""
+"""At this size, the alternative to a published directory is measured, too: writing the whole set."""
 
 
 class _Publishing:
@@ -75,7 +75,7 @@ class _Publishing:
 
 
 def _follow(where: str, pipe: Connection) -> None:
-    """Follow in the background; of each version that is asked for, say when it was there. The clock is everybody's."""
+    """Follow in the background; for each version asked for, return when it arrived, by a clock that all share."""
     with snapshot.follow(where, every=POLL_EVERY) as follower:
         pipe.send(len(follower.trie))
         while (asked := pipe.recv()) is not None:
@@ -109,7 +109,7 @@ BENCHMARKS = [
         unit="us",
         x_label="subscriptions",
         plot="growth",
-        note=f"To publish includes the flush to the disk; the follower is another process, which polls every "
-        f"{POLL_EVERY * 1000:.0f} ms, and the time is that from when publish has returned.",
+        note=f"Publishing includes the flush to the disk. The follower is another process, which polls every "
+        f"{POLL_EVERY * 1000:.0f} ms; its time starts when publish has returned.",
     )
 ]

@@ -64,17 +64,17 @@ BENCHMARKS = [
         operation="answer",
         groups=partial(_groups, filters_of),
         baseline=PREPARED,
-        note="1,000 x 100 x 10 topics of three words, put in in no order; the list holds the very pairs of the store. "
+        note="1,000 x 100 x 10 topics of three words, added in random order; the list holds the pairs of the store. "
         + note,
     )
     for name, shape, filters_of, note in (
-        ("retained-end", "site/#", _at_the_end, "1,000 answers a filter, all below one node."),
-        ("retained-middle", "site/+/kind", _in_the_middle, "100 answers a filter, each in a level of its own."),
+        ("retained-end", "site/#", _at_the_end, "1,000 answers per filter, all below one node."),
+        ("retained-middle", "site/+/kind", _in_the_middle, "100 answers per filter, each in a level of its own."),
         (
             "retained-start",
             "+/room/kind",
             _at_the_start,
-            "1,000 answers a filter, each in another part of the store: ten nodes an answer, fetched side by side.",
+            "1,000 answers per filter, each in another part of the store: ten nodes per answer, fetched side by side.",
         ),
     )
 ]

@@ -15,7 +15,7 @@ from benchmarks.workloads import DIGITS, throughput_filters, throughput_topics
 
 
 class Client:
-    """A subscriber as a program has them: an object of a class of its own."""
+    """A subscriber as in a program: an object of a class of its own."""
 
 
 def _groups(quick: bool) -> Iterator[Group]:
@@ -66,8 +66,8 @@ BENCHMARKS = [
         x_label="threads",
         plot="scaling",
         note=(
-            "Each thread makes its own topics and its own bound method and waits at a barrier, then the clock"
-            " starts. The time is from the first thread's start to the last one's end."
+            "Each thread makes its own topics and its own bound method, and waits at a barrier before the clock starts."
+            " The time is from the first thread's start to the last one's end."
         ),
     )
 ]

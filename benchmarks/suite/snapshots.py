@@ -22,7 +22,7 @@ def _sizes(quick: bool) -> tuple[int, int]:
 
 
 def _trie(count: int) -> tuple[SubscriptionTrie, list[str]]:
-    """Return a trie of so many filters, and some that it does not have yet."""
+    """Return a trie with so many filters, and some filters that it does not have yet."""
     filters = list(growing_filters(count + WRITES))
     trie: SubscriptionTrie = filled(TRIE, filters[:count])
     check(len(trie) == count, "the trie lacks filters")
@@ -55,7 +55,7 @@ def _touch(trie: SubscriptionTrie, filter: str) -> None:
 
 
 def _each_after_a_write(take: Callable[[], Any], write: Callable[[], object]) -> float:
-    """Time the calls alone; a snapshot of what has not changed since the last one could cost less."""
+    """Time only the calls. Each follows a write, since a snapshot without a change could cost less."""
     seconds = 0.0
     for _ in range(CALLS):
         write()
@@ -78,7 +78,7 @@ def _writes(quick: bool) -> Iterator[Group]:
 
 def _writes_after(trie: SubscriptionTrie, fresh: list[str], snapshot: bool) -> float:
     size = len(trie)
-    # Both begin with the trie's nodes its own: `len` has just taken a snapshot, which these writes pay for.
+    # Both begin with nodes that belong to the trie: `len` has just taken a snapshot, which these writes pay for.
     for _ in range(2):
         _subscribe_all(trie, fresh)
         for filter in fresh:
@@ -104,7 +104,7 @@ BENCHMARKS = [
         groups=_calls,
         x_label="filters or keys",
         plot="growth",
-        note="Each call comes after a write; the write is not on the clock.",
+        note="Each call comes after a write, which is not timed.",
     ),
     Benchmark(
         name="after-snapshot",

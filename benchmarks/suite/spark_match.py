@@ -1,4 +1,4 @@
-"""Messages matched by Spark on two cores: both plans, and a worker's set brought up to date."""
+"""Messages matched by Spark on two cores: both plans, and the update of a worker's set."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HOT = "w0.w0.w0.w0.w0"
 HOT_MESSAGES = 20
 
 SAMPLE = 10_000
-"""Matches that are given back again and again, to see what the rows alone cost."""
+"""The same matches returned again and again, to show the cost of the rows alone."""
 
 
 def session() -> SparkSession:
@@ -141,7 +141,7 @@ def _as_given_back(rows: pa.Table) -> pa.RecordBatch:
 
 
 def _same_rows(batches: Iterator[pa.RecordBatch], sample: pa.RecordBatch, times: float) -> Iterator[pa.RecordBatch]:
-    """For each row so many, whatever is in it."""
+    """The same number of matches for each row, whatever is in it."""
     owed = 0.0
     for batch in batches:
         owed += len(batch) * times
@@ -206,7 +206,7 @@ BENCHMARKS = [
         repeats=3,
         x_label="subscriptions",
         note="Warm: the workers have the set. Each answer has as many matches as `entries` names. Rows without "
-        "matching are the floor of the trie: Python workers give back as many rows, the same ones again and again.",
+        "matching are a lower bound for the trie: Python workers return as many rows, always the same ones.",
     ),
     Benchmark(
         name="spark-match-large",
@@ -215,7 +215,7 @@ BENCHMARKS = [
         groups=_large,
         repeats=2,
         x_label="subscriptions",
-        note="As spark-match, among a set as dense and among one ten times as dense.",
+        note="Like spark-match, among a set as dense and among one ten times as dense.",
     ),
     Benchmark(
         name="worker-update",

@@ -1,8 +1,8 @@
-"""Tail: how long single matches take while others subscribe in a burst.
+"""Tail: how long single matches take while another thread subscribes in bursts.
 
-On the clock that is the match, and whatever keeps its thread waiting meanwhile: the operating system, which gives the
-processor to somebody else, and collections, for which all threads stop. So the same is measured without collections,
-and with a match that does nothing, whose longest is what the machine and the interpreter take.
+The time includes whatever keeps the thread waiting: the operating system, which gives the processor to another program,
+and collections, which stop all threads. So the same is also measured without collections, and with a match that does
+nothing, which shows the longest delay due to the machine and the interpreter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUANTILES = {"median": 0.5, "99 %": 0.99, "99.9 %": 0.999, "longest": 1.0}
 
 
 class Idle(SubscriptionTrie):
-    """A trie that is subscribed to as any other, and whose matches do nothing."""
+    """A trie whose matches do nothing; subscribing is as in any other."""
 
     def match(self, topic: str, /) -> tuple[Any, ...]:
         return ()
@@ -73,7 +73,7 @@ def _quantiles(entrant: Entrant, filters: Sequence[str], burst: int, collecting:
 def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> array[float]:
     topics = throughput_topics(filters, 1_000, seed)
     match, clock = matcher.match, time.perf_counter
-    seconds = array("d")  # a list of millions would be looked through by every collection
+    seconds = array("d")  # every collection would visit a list of millions
     together.wait()
     while not (seconds and done.is_set()):
         for topic in topics:
@@ -101,7 +101,7 @@ BENCHMARKS = [
         groups=_groups,
         unit="us",
         repeats=5,
-        note="On the clock a match may have to wait: for a processor, for a collection, with a GIL for its turn "
-        "(the interpreter's switch interval is 5 ms). `no match at all` shows how long that takes by itself.",
+        note="The time includes waiting: for a processor, for a collection, and with a GIL for a turn (the "
+        "interpreter's switch interval is 5 ms). `no match at all` shows the waiting alone.",
     )
 ]

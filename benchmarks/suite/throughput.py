@@ -1,4 +1,4 @@
-"""Throughput: what a match costs on one thread, beside the cheapest thing that Python can do with a topic."""
+"""Throughput: the cost of a match on one thread, beside the cheapest operation that Python can do with a topic."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ BENCHMARKS = [
         operation="message",
         groups=_groups,
         baseline=LOOP,
-        note="Slow matchers get every 500th message. Of a list, match_many looks each topic up once; what comes one by"
-        " one, from an iterator, is all looked up. A cache remembers the answer to a topic that comes again.",
+        note="Slow matchers get every 500th message. In a list, match_many looks up each different topic once; topics"
+        " from an iterator are all looked up. A cache remembers the answers to recurring topics.",
     )
 ]

@@ -1,5 +1,4 @@
-"""Writers: how fast one thread matches while nobody writes, and while another one changes subscriptions without a
-pause."""
+"""Writers: how fast one thread matches while no thread writes, and while another writes without a pause."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     for entrant in present([TRIE, UNDER_LOCK, INVERTED, OPTIMISED, LOCKED, PAHO_UNDER_LOCK, FILTERING, NAIVE]):
         matcher = filled(entrant, filters)
         topics = throughput_topics(filters, 50)
-        if entrant is INVERTED:  # it has to know all topics before it is of use
+        if entrant is INVERTED:  # it needs to know all topics
             topics = [".".join((a, b, c)) for a in DIGITS for b in DIGITS for c in DIGITS]
         verify(entrant, matcher, filters, topics)
         alone = partial(_read, entrant, matcher, filters, seconds, Barrier(1))
@@ -60,7 +59,7 @@ def _groups(quick: bool) -> Iterator[Group]:
 
 
 def _both(entrant: Entrant, matcher: Any, filters: Sequence[str], seconds: float) -> list[float]:
-    """Return the seconds that a match takes, and those that a write takes, one thread doing each at once."""
+    """Return the seconds of a match and of a write, with one thread for each at the same time."""
     together, done = Barrier(2), Event()
     with ThreadPoolExecutor(1) as pool:
         writer = pool.submit(_write, entrant, matcher, together, done)
@@ -109,8 +108,8 @@ BENCHMARKS = [
         baseline=series(TRIE, BESIDE),
         repeats=5,
         note=(
-            "The throughput workload: 1,000 filters, about 3 matches a message. The writer does not pause, so both"
-            " threads do what the matcher lets them, for the same time. With a GIL they take turns of 5 ms."
+            "The throughput workload: 1,000 filters, about 3 matches per message. The writer does not pause, so both"
+            " threads do as much as the matcher allows, for the same time. With a GIL they take turns of 5 ms."
         ),
     )
 ]

@@ -1,4 +1,4 @@
-"""What a version is made of: the files with the full instant and with what changed, and what its manifest says."""
+"""Composes a version: writes its files, a full instant and a change feed, and finds the content of its manifest."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from subtrie import SubscriptionTrie
 from subtrie.columns import Changed, changed
 
 FEED_ROWS: Final = 300
-"""One more feed takes about as long to read as this many rows of a full instant."""
+"""Reading one more feed takes about as long as reading this many rows of a full instant."""
 
 FEWEST_ROWS: Final = 1000
-"""What has changed does not outweigh a full instant before it has more rows than this,"""
+"""Changes with at most this many rows never outweigh a full instant,"""
 
 FEWEST_FEEDS: Final = 16
-"""or more feeds than this: of a small set, a feed and a full instant weigh the same."""
+"""nor do at most this many feeds: for a small set, a feed and a full instant cost the same."""
 
 
 class Published(NamedTuple):
-    """What has been published last, for the next version to follow.
+    """The version published last, which the next one follows.
 
     :param version: its manifest
-    :param instant: the trie as it was then; None where another process has published it
+    :param instant: the trie as it was then; None if another process published it
     :param feeds: how many feeds there are since the last full instant
-    :param rows: how many changes they have
+    :param rows: how many changes they contain
     """
 
     version: Version
@@ -47,10 +47,10 @@ class Published(NamedTuple):
 
 
 class Composition(NamedTuple):
-    """What a version will be.
+    """A version before its commit.
 
-    :param fields: what its manifest says of it; None if nothing has changed
-    :param trial: what becomes of the subscribers' keys; None where there is no key function
+    :param fields: the fields of its manifest; None if nothing has changed
+    :param trial: the changes of the subscribers' keys; None if there is no key function
     """
 
     fields: dict[str, Any] | None
@@ -58,11 +58,11 @@ class Composition(NamedTuple):
 
 
 class Composer:
-    """Writes the files of versions, under names of one publisher.
+    """Writes the files of versions, under names that belong to one publisher.
 
-    :param directory: what is there
-    :param store: where to
-    :param epoch: of the publisher
+    :param directory: the published directory, for reading
+    :param store: the same, for writing
+    :param epoch: the epoch of the publisher
     """
 
     def __init__(self, directory: Directory, store: Store, epoch: int) -> None:
@@ -71,7 +71,7 @@ class Composer:
         self._epoch = epoch
 
     def compose(self, cut: Cut, number: int, last: Published | None, ledger: Ledger | None) -> Composition:
-        """Write the files of version `number`; if this fails, none are left.
+        """Write the files of version `number`. If this fails, no files are left.
 
         :raises TypeError: a subscription could not be rebuilt
         :raises ValueError: two subscribers have the same key
@@ -86,7 +86,7 @@ class Composer:
             raise
 
     def discard(self, files: Iterable[DataFile]) -> None:
-        """Remove files that no version has."""
+        """Remove files that belong to no version."""
         for file in files:
             with contextlib.suppress(OSError):  # the next publisher will remove it
                 self._store.remove(file.path)
@@ -125,8 +125,8 @@ class Composer:
     def _changes(
         self, cut: Cut, last: Published, ledger: Ledger | None
     ) -> tuple[Callable[[], Iterator[Changed]], Trial | None]:
-        """What has changed since the last version, with keys, and what becomes of these. Deletes come first where an
-        insert may be of the same subscription."""
+        """The changes since the last version, with keys, and the changes of the keys. Deletes come first if an insert
+        may have the same subscription."""
         instant = last.instant
         if instant is None:
             return self._changes_from_another(cut, last.version, ledger)
@@ -138,11 +138,11 @@ class Composer:
     def _changes_from_another(
         self, cut: Cut, version: Version, ledger: Ledger | None
     ) -> tuple[Callable[[], Iterator[Changed]], Trial | None]:
-        """The same where another process has published the last version, of which there are only the files. O(n)."""
+        """The same if another process published the last version, so that there are only its files. O(n)."""
         older = rebuild(self._directory, version)
         trial = None if ledger is None else ledger.trial(all_added(cut.trie))
         if ledger is None or trial is None:
-            with contextlib.suppress(ValueError):  # it was made with exact=True
+            with contextlib.suppress(ValueError):  # the trie was made with exact=True
                 cut.trie.diff(older)
                 return lambda: changed(cut.trie, older), None
         held = cut.trie.subscriptions() if ledger is None or trial is None else trial.keyed_all(cut.trie, ledger)
@@ -185,7 +185,7 @@ class Composer:
 
 
 def all_added(trie: SubscriptionTrie) -> Iterator[Changed]:
-    """All subscriptions, as if there had been none before."""
+    """All subscriptions, as changes from an empty trie."""
     return (Changed(held.filter, None, held.subscriber, None, held.options) for held in trie.subscriptions())
 
 
@@ -195,5 +195,5 @@ def _deletes_first(changes: Callable[[], Iterator[Changed]]) -> Iterator[Changed
 
 
 def _outweighs(feeds: int, rows: int, subscriptions: int) -> bool:
-    """Whether what has changed since a full instant weighs more than another one would."""
+    """Whether the changes since a full instant cost more to read than a new full instant would."""
     return rows > max(subscriptions, FEWEST_ROWS) or feeds > max(subscriptions // FEED_ROWS, FEWEST_FEEDS)

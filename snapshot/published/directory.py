@@ -1,8 +1,8 @@
-"""A published directory as its readers see it: which versions there are, and of which files each is made.
+"""A published directory as its readers see it: the versions in it, and the files that each is made of.
 
-Reading takes no lock and needs no publisher. A version is there when its manifest is; what a manifest names was
-complete before it. Retention removes the oldest versions, manifests before files; whoever comes too late for one is
-told so.
+Reading takes no lock and needs no publisher. A version exists as soon as its manifest does; the files that the manifest
+names were complete before. Retention removes the oldest versions, manifests before files. A reader that comes too late
+gets an error that says so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from snapshot.published.store import Files, files_of
 
 
 class Parts(NamedTuple):
-    """What a version is rebuilt from: the full instant of one version, and the feeds of versions after it, in order."""
+    """The parts that a version is rebuilt from: one version's full instant, and the feeds of later ones, in order."""
 
     full: Version
     feeds: list[Version]
@@ -35,19 +35,19 @@ class Parts(NamedTuple):
 class Directory:
     """The versions of a published directory.
 
-    Only the answers of one call belong together: a publisher may go on meanwhile.
+    A publisher may publish between two calls, so two answers need not belong together.
     """
 
     def __init__(self, store: Files) -> None:
         self.store = store
 
     def newest(self) -> Version | None:
-        """The newest version, be it a claim; None where there is none. Usually two or three small files are read."""
+        """The newest version, which may be a claim; None if there is none. Usually reads two or three small files."""
         hint = self.hint()
         found = None if hint is None else self.get(hint)
         if found is not None and found.kind == "claim":
-            found = None  # behind a claim there may be a gap, where versions were removed
-        # Progress: a round that finds none found that what was the newest has been removed, so that others followed it.
+            found = None  # after a claim there may be a gap, where versions were removed
+        # Progress: a round without a result found that the newest version had been removed, so others followed it.
         while found is None:
             numbers = self.numbers()
             if not numbers:
@@ -58,7 +58,7 @@ class Directory:
         return found
 
     def get(self, number: int) -> Version | None:
-        """One version, be it a claim; None where it is not there."""
+        """One version, which may be a claim; None if it does not exist."""
         name = manifest_name(number)
         try:
             text = self.store.read(name)
@@ -73,14 +73,14 @@ class Directory:
         return [] if oldest is None else [each for each in found if each.kind != "claim" and each.version >= oldest]
 
     def version_at(self, at: int | datetime.datetime | None = None) -> Version:
-        """The version of a number; the newest that is not later than a time; without either, the newest.
+        """The version with a number; the newest that is not later than a time; or, for None, the newest.
 
-        The number of a claim stands for the last version published before it.
+        The number of a claim means the last version published before it.
 
         :raises NotPublishedError: there is none
         :raises ValueError: the time has no zone
         """
-        # Progress: a round that does not return found that what was the newest at its beginning has been removed.
+        # Progress: a round that does not return found that the version that was the newest at its start was removed.
         while True:
             newest = self.newest()
             oldest = None if newest is None else newest.oldest
@@ -95,9 +95,9 @@ class Directory:
                 raise self._missing(at)
 
     def parts(self, version: Version) -> Parts:
-        """What `version` is rebuilt from.
+        """The parts that `version` is rebuilt from.
 
-        :raises FileNotFoundError: a manifest is not there: the version is not kept any more, or the file was lost
+        :raises FileNotFoundError: a manifest is missing: the version is not kept any more, or the file was lost
         """
         base = version.base
         if base is None:
@@ -127,7 +127,7 @@ class Directory:
         return found
 
     def hint(self) -> int | None:
-        """The number of a version that was the newest when somebody wrote it down, if anybody did."""
+        """The number of a version that was the newest when the hint was written; None if there is no hint."""
         try:
             return int(self.store.read(NEWEST))
         except (FileNotFoundError, ValueError):
@@ -154,7 +154,7 @@ class Directory:
         return self.get(at) if at >= 0 else None
 
     def _newest_until(self, time: datetime.datetime, oldest: int) -> Version | None:
-        """By bisection, since versions are in the order of their times."""
+        """Found by bisection, since versions are in the order of their times."""
         if time.tzinfo is None:
             raise ValueError(f"the time {time!r} has no zone: say which, for instance tzinfo=datetime.UTC")
         numbers = [number for number in self.numbers() if number >= oldest]
@@ -162,7 +162,7 @@ class Directory:
         while low < high:
             middle = (low + high) // 2
             version = self.get(numbers[middle])
-            if version is None or version.time <= time:  # None: removed meanwhile, as all before it
+            if version is None or version.time <= time:  # None: removed meanwhile, like all before it
                 found, low = version, middle + 1
             else:
                 high = middle
@@ -179,7 +179,9 @@ class Directory:
         kept = self.versions()
         if not kept:
             if not self.numbers():
-                return FileNotFoundError(f"{place} is no published directory: nothing was published there, or not yet")
+                return FileNotFoundError(
+                    f"{place} is not a published directory: nothing was published there, or not yet"
+                )
             return NotPublishedError(f"{place}: nothing has been published yet")
         first, last = kept[0], kept[-1]
         return NotPublishedError(
@@ -192,7 +194,7 @@ class Directory:
 
 
 def open_directory(where: str | os.PathLike[str]) -> Directory:
-    """Read what is published at `where`, a path or a URI. Nothing is looked at yet."""
+    """Return a reader of the directory at `where`, a path or a URI. It reads no file yet."""
     return Directory(files_of(where))
 
 
@@ -201,9 +203,10 @@ def versions(where: str | os.PathLike[str]) -> list[Version]:
 
     :param where: the directory, a path or a URI
     :raises FileNotFoundError: nothing was ever published there
-    :raises DamagedError: a manifest is damaged, or of a format that is not known here
+    :raises DamagedError: a manifest is damaged, or has an unknown format
 
-    O(versions): each has a small file. Lock-free; of one instant but for versions that come or are removed meanwhile.
+    O(versions): it reads one small file for each. Lock-free. Versions that are published or removed during the call may
+    be missing or present.
     """
     directory = open_directory(where)
     found = directory.versions()

@@ -1,14 +1,14 @@
-"""What can be wrong with a published directory, each with what to do about it."""
+"""The errors of published directories. Each message says what to do."""
 
 from __future__ import annotations
 
 
 class FencedError(RuntimeError):
-    """Another publisher has taken over the directory, so that this one publishes nothing any more."""
+    """Another publisher has taken over the directory, so this one publishes nothing any more."""
 
 
 class DamagedError(ValueError):
-    """A file of a published directory is not what its publisher wrote, or not of a format that is known here."""
+    """A file of a published directory differs from what its publisher wrote, or has an unknown format."""
 
 
 class NotPublishedError(LookupError):

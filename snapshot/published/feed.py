@@ -1,7 +1,7 @@
-"""The change feed: what is different in one version from the one before it, as rows of a Parquet file and back.
+"""The change feed: the changes from one version to the next, written as rows of a Parquet file, and applied from it.
 
-The rows have the columns of a full instant and those that Delta's change feed adds. Only what an insert or an update
-leaves has options whose types count: of what it replaces nothing is rebuilt, only found.
+The rows have the columns of a full instant and those that Delta's change feed adds. The types of options matter only in
+the rows that inserts and updates add. Removed rows are not rebuilt: they only serve to find the subscription.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_p
 
 
 class Written(NamedTuple):
-    """What a feed was found to hold while it was written.
+    """The content of a feed, counted while it was written.
 
-    :param rows: of the file
-    :param changes: an update counts once
-    :param growth: inserts less deletes
-    :param texts: what those of inserts and updates stand for
+    :param rows: the rows of the file
+    :param changes: the changes; an update counts once
+    :param growth: inserts minus deletes
+    :param texts: what the texts of inserts and updates stand for
     """
 
     rows: int
@@ -56,7 +56,7 @@ def feed_schema() -> pa.Schema:
 
 
 def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) -> Written:
-    """Write changes into a Parquet file, in their order; one batch of them is in memory at a time.
+    """Write changes into a Parquet file in their order, with one batch in memory at a time.
 
     :raises TypeError: a subscription could not be rebuilt from its texts
     """
@@ -99,7 +99,7 @@ def _rows(changes: Iterable[Changed], tally: _Tally) -> Iterator[tuple[str, Subs
 
 
 class _Tally:
-    """Counts what passes by, and finds what its texts stand for."""
+    """Counts the changes, and finds what their texts stand for."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._recorder = Recorder(dialect, keyed=False)
@@ -127,10 +127,10 @@ class _Tally:
 
 
 def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -> None:
-    """Do to a trie what the feed of a version says. To do it again, or after a part of it, changes nothing more.
+    """Apply the feed of a version to a trie. This is idempotent, even if an earlier attempt stopped in the middle.
 
-    :raises DamagedError: the file is damaged; what was not is done
-    :raises FileNotFoundError: it is not there
+    :raises DamagedError: the file is damaged; the changes before the damage may have been applied
+    :raises FileNotFoundError: the file is missing
     """
     file = version.feed
     assert file is not None
@@ -140,7 +140,7 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
         for batch in extra("pyarrow.parquet").ParquetFile(io.BytesIO(content)).iter_batches(BATCH_ROWS, columns=_USED):
             _apply(trie, batch, metadata)
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
-        raise DamagedError(f"{directory.locate(file)} is no change feed of format {FORMAT}: {error}") from error
+        raise DamagedError(f"{directory.locate(file)} is not a change feed of format {FORMAT}: {error}") from error
 
 
 _USED = ["_change_type", "filter", "subscriber", "options"]
@@ -162,7 +162,7 @@ def _apply(trie: SubscriptionTrie, batch: pa.RecordBatch, metadata: FileMetadata
 def _place(
     metadata: FileMetadata, filter: str, subscriber: str, options: list[tuple[str, str | None]]
 ) -> tuple[Any, ...]:
-    """Of a subscription that was deleted all that finds it; what its options were may have been typed otherwise."""
+    """What finds a deleted subscription. Its other options are ignored, since their types may have been different."""
     filter, owner, _ = metadata.subscription(filter, subscriber, [])
     queue: Mapping[str, Any] = {}
     if metadata.dialect.queue_groups:
@@ -171,9 +171,9 @@ def _place(
 
 
 def read_whole(directory: Directory, file: DataFile) -> bytes:
-    """The bytes of a file, which are those that were written.
+    """The bytes of a file, verified by its digest.
 
-    :raises DamagedError: they are not
+    :raises DamagedError: they are not the bytes that were written
     """
     content = directory.store.read(file.path)
     if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:

@@ -1,4 +1,4 @@
-"""`Follower`: a subscription trie that is kept like the one that is published, in any number of other processes."""
+"""`Follower`: a live copy of a published subscription trie, in any number of other processes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _log = logging.getLogger("snapshot.published")
 class Follower:
     """A live copy of a published trie; `follow` opens one.
 
-    `trie` is one `SubscriptionTrie` all the time: threads may match with it while it is brought up to date. Each change
-    is atomic, a version is not: as in the trie that is published, a reader may see some of its changes before others.
-    Take a snapshot after `poll` where a whole version is wanted. Nobody else should write to it.
+    `trie` is the same `SubscriptionTrie` all the time: threads may match with it during an update. Each change is
+    atomic, but a version is not: a reader may see some of its changes before others. If you need a whole version, take
+    a snapshot after `poll`. Nothing else should write to `trie`.
 
-    May be used by several threads.
+    Several threads may use a follower.
     """
 
     def __init__(self, where: str | os.PathLike[str], every: float | datetime.timedelta | None) -> None:
@@ -45,27 +45,28 @@ class Follower:
 
     @property
     def trie(self) -> SubscriptionTrie:
-        """The copy, the same object as long as the follower lives."""
+        """The copy. It is the same object as long as the follower lives."""
         return self._trie
 
     @property
     def version(self) -> int:
-        """The number of the version that `trie` has; while it is brought up to date, of the one before."""
+        """The number of the version that `trie` holds; during an update, the number of the version before."""
         return self._version.version
 
     def poll(self) -> int:
         """Bring `trie` up to date with the newest version; return that version's number.
 
-        :raises DamagedError: a file is damaged or missing, or of a format that is not known here; `trie` stays as it
-            is, or as far as it has come, and `poll` may be called again
+        :raises DamagedError: a file is damaged or missing, or has an unknown format. `trie` keeps the changes applied
+            so far, and `poll` may be called again
         :raises OSError: a file cannot be read
 
-        If nothing is new, two files are looked for. Otherwise O(changes): version by version. If the follower has
-        fallen behind what is kept, it rebuilds the newest version beside `trie` and changes what is different, so that
-        readers never see less than what both have: O(n) time, and memory for another trie. Calls wait for each other.
+        If nothing is new, it looks for two files. Otherwise it applies the changes of each version: O(changes). If its
+        version is not kept any more, it rebuilds the newest version beside `trie` and applies the difference, so
+        readers never see less than what both have in common: O(n) time, and memory for another trie. Calls wait for
+        each other.
         """
         with self._one_at_a_time:
-            # Progress: a round that does not return has come to a later manifest.
+            # Progress: each round that does not return reaches a later manifest.
             while True:
                 following = self._directory.get(self._seen + 1)
                 if following is not None and following.directory == self._version.directory:
@@ -76,7 +77,7 @@ class Follower:
                     return self._version.version
 
     def close(self) -> None:
-        """Follow no more; `trie` stays as it is. Closing a follower that is closed does nothing."""
+        """Stop following; `trie` stays as it is. Closing it again does nothing."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -90,7 +91,7 @@ class Follower:
         self.close()
 
     def _advance(self, version: Version) -> None:
-        """Do what the next manifest says. To do it again, after a part of it, is to do it once."""
+        """Apply the next version. This is idempotent, even if an earlier attempt stopped in the middle."""
         if version.feed is not None:
             try:
                 apply_feed(self._trie, self._directory, version)
@@ -104,8 +105,8 @@ class Follower:
             self._version = version
 
     def _is_behind(self) -> bool:
-        """Whether the version that the trie has is not there any more. Versions are removed in their order, so that
-        the one after it may be gone, too; as long as it is there, the one after it is there or not published yet."""
+        """Whether the trie's version is not kept any more. Versions are removed in order. So while it exists, the next
+        one exists or is not published yet; afterwards, the next one may have been removed, too."""
         mine = self._directory.get(self._version.version)
         return mine is None or mine.directory != self._version.directory
 
@@ -125,7 +126,7 @@ class Follower:
         while not self._stop.wait(every):
             try:
                 self.poll()
-            except Exception:  # noqa: BLE001 (a thread that ends would be noticed by nobody)
+            except Exception:  # noqa: BLE001 (nobody would notice that the thread ended)
                 _log.exception("following %s failed; it is tried again", self._directory.store.place)
 
 
@@ -133,13 +134,13 @@ def follow(where: str | os.PathLike[str], *, every: float | datetime.timedelta |
     """Open a live copy of the trie that is published in a directory.
 
     :param where: the directory, a path or a URI
-    :param every: let a background thread `Follower.poll` this often: seconds, or a ``timedelta``. Errors are logged
-        (logger ``snapshot.published``), and it is tried again; without it, nothing happens but by `Follower.poll`
+    :param every: how often a background thread calls `Follower.poll`: seconds, or a ``timedelta``. It logs errors
+        (logger ``snapshot.published``) and tries again. None: only your calls of `Follower.poll` update the copy
     :raises FileNotFoundError: nothing was ever published there
     :raises NotPublishedError: nothing has been published there yet
-    :raises DamagedError: a file is damaged or missing, or of a format that is not known here
+    :raises DamagedError: a file is damaged or missing, or has an unknown format
 
-    O(n), as `restore`.
+    O(n), like `restore`.
 
     >>> import tempfile, snapshot
     >>> trie = SubscriptionTrie()

@@ -1,4 +1,4 @@
-"""Which subscriber has which key, as published: no two may share one, and each keeps its own as long as it is there."""
+"""The published keys of subscribers: no two share a key, and each keeps its key while it has subscriptions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from subtrie.columns import Changed
 class Ledger:
     """The keys of all subscribers that are published, each with the number of its subscriptions.
 
-    A version first asks for a `Trial` with its changes, which changes nothing here; what is committed is then booked.
-    Memory: one entry for each subscriber.
+    Before a version is committed, its changes become a `Trial`, which changes nothing here. After the commit, the trial
+    is booked. Memory: one entry for each subscriber.
 
     :param key: turns a subscriber into a string
     """
@@ -26,10 +26,10 @@ class Ledger:
         self._counts: Counter[Hashable] = Counter()
 
     def trial(self, changes: Iterable[Changed]) -> Trial:
-        """The keys as they are after some changes, in any order.
+        """The keys after some changes, which may come in any order.
 
-        :raises TypeError: `key` answered something else than a string
-        :raises ValueError: two subscribers have the same key, or one cannot be encoded as UTF-8
+        :raises TypeError: `key` did not return a string
+        :raises ValueError: two subscribers have the same key, or a key cannot be encoded as UTF-8
         """
         moved: Counter[Hashable] = Counter()
         for change in changes:
@@ -40,7 +40,7 @@ class Ledger:
         return Trial(moved, self._new_keys(moved))
 
     def _new_keys(self, moved: Counter[Hashable]) -> dict[Hashable, str]:
-        """The keys of subscribers that have none; among one another and with those who stay, each may be given once."""
+        """The keys of new subscribers. Each differs from the others, and from the keys of subscribers that remain."""
         given = SubscriberKeys(self.key)
         new = {subscriber: given.of(subscriber) for subscriber in moved if subscriber not in self._keys}
         for subscriber, key in new.items():
@@ -53,12 +53,12 @@ class Ledger:
         return new
 
     def of(self, trial: Trial, subscriber: Hashable) -> str:
-        """The key of a subscriber who is in the last version or in the one that is tried."""
+        """The key of a subscriber of the last version or of the trial."""
         known = self._keys.get(subscriber)
         return trial.new_keys[subscriber] if known is None else known
 
     def book(self, trial: Trial) -> None:
-        """Take over what was tried, since it has been committed."""
+        """Apply a trial whose version has been committed."""
         for subscriber, number in trial.moved.items():
             if number < 0:
                 self._counts[subscriber] += number
@@ -72,18 +72,18 @@ class Ledger:
 
 
 class Trial:
-    """What some changes do to a ledger: how many subscriptions of each subscriber come and go, and the new keys."""
+    """The effect of changes on a ledger: how many subscriptions each subscriber gains or loses, and the new keys."""
 
     def __init__(self, moved: Counter[Hashable], new_keys: dict[Hashable, str]) -> None:
         self.moved = moved
         self.new_keys = new_keys
 
     def keyed(self, changes: Iterable[Changed], ledger: Ledger) -> Iterator[Changed]:
-        """The changes with keys in the place of subscribers."""
+        """The changes with keys instead of subscribers."""
         for change in changes:
             yield change._replace(subscriber=ledger.of(self, change.subscriber))
 
     def keyed_all(self, trie: SubscriptionTrie, ledger: Ledger) -> Iterator[Subscription]:
-        """All subscriptions with keys in the place of subscribers."""
+        """All subscriptions with keys instead of subscribers."""
         for held in trie.subscriptions():
             yield Subscription(held.filter, ledger.of(self, held.subscriber), held.options)

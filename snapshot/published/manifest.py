@@ -1,4 +1,4 @@
-"""The manifest of a version: one small JSON file, by whose appearance the version becomes visible."""
+"""The manifest of a version: one small JSON file. The version becomes visible when the file appears."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from snapshot.published.errors import DamagedError
 from subtrie import Dialect
 
 FORMAT: Final = 1
-"""Version of the format that docs/published.md describes; any other is refused."""
+"""The version of the format that docs/published.md describes. Any other is refused."""
 
 VERSIONS, FULL, CHANGES = FOLDERS = ("_versions", "full", "changes")
 NEWEST: Final = f"{VERSIONS}/newest"
-"""A hint where to look for the newest version."""
+"""A hint at the newest version."""
 
 Kind = Literal["full", "changes", "claim"]
 
@@ -43,29 +43,29 @@ class DataFile:
 class Version:
     """One published instant of a subscription set.
 
-    :param version: its number; later versions have higher ones, and some numbers are left out
-    :param time: when the snapshot was taken (UTC), later than that of the version before it
-    :param kind: ``"full"`` where it has a full instant, ``"changes"`` where it has only what changed; ``"claim"``
-        where a publisher took over and published nothing: it has the content of the version before it
+    :param version: its number. Later versions have higher numbers, and some numbers are skipped
+    :param time: when the snapshot was taken (UTC); later than the time of the previous version
+    :param kind: ``"full"`` if it has a full instant, ``"changes"`` if it has only a feed, ``"claim"`` if a publisher
+        took over and has published nothing yet: a claim has the content of the previous version
     :param subscriptions: how many there are at this instant
-    :param changes: how many of them were added, removed or given other options since the version before
+    :param changes: how many subscriptions were added, removed or given other options since the previous version
     :param full: the file of the full instant, or None
-    :param feed: the file of what changed since the version before, or None: in the first version, in a claim
-    :param base: number of the version whose full instant this one is rebuilt from, by the feeds of the versions after
-        it up to this one; None where nothing has been published
-    :param content: number of the version whose content this is: its own, but for a claim, which has that of the last
-        version published; None where there is none
-    :param oldest: number of the oldest version that is kept; None where nothing has been published
+    :param feed: the file of the changes since the previous version; None in the first version and in a claim
+    :param base: the number of the version with the full instant that this one is rebuilt from, with the feeds of the
+        later versions up to this one; None if nothing has been published
+    :param content: the number of the version whose content this is: its own number, or for a claim, that of the last
+        published version; None if there is none
+    :param oldest: the number of the oldest version that is kept; None if nothing has been published
     :param dialect: the trie's dialect
-    :param integers: whether subscribers are integers (else strings); None as long as there were none
+    :param integers: True if subscribers are integers, False if strings; None if there have been none
     :param json_options: names of the options whose texts are JSON
     :param string_options: names of the options whose texts are strings
-    :param snapshot_id: names the snapshot
-    :param directory: names the directory, the same in all its versions
-    :param epoch: number of the claim of the publisher that published it
-    :param writer: names the attempt to publish it
+    :param snapshot_id: the name of the snapshot
+    :param directory: the name of the directory, the same in all its versions
+    :param epoch: the number of the claim of the publisher that published it
+    :param writer: the name of the attempt to publish it
     :param host: the machine of the publisher
-    :param process: its process number there
+    :param process: the publisher's process number on that machine
     """
 
     version: int
@@ -90,11 +90,11 @@ class Version:
     process: int
 
     def files(self) -> list[DataFile]:
-        """The files that the version has of its own."""
+        """The version's own files."""
         return [file for file in (self.full, self.feed) if file is not None]
 
     def to_json(self) -> bytes:
-        """The manifest."""
+        """The text of the manifest."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         fields["time"] = self.time.isoformat(timespec="microseconds")
         fields["dialect"] = fields_of(self.dialect)
@@ -105,16 +105,16 @@ class Version:
 
 
 def from_json(text: bytes, number: int, where: str) -> Version:
-    """Read the manifest that should be that of version `number`.
+    """Read the manifest of version `number`.
 
-    :param where: the file's place, for messages
-    :raises DamagedError: it is not
+    :param where: the file's path, for messages
+    :raises DamagedError: the text is not that manifest
     """
     try:
         fields = json.loads(text)
         written = fields.pop("format")
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise DamagedError(f"{where} is no manifest of a published version ({error!r}); {_CURE}") from error
+        raise DamagedError(f"{where} is not the manifest of a published version ({error!r}); {_CURE}") from error
     if written != FORMAT:
         raise DamagedError(
             f"{where} is of format {written!r}; this version of the package reads format {FORMAT}: "
@@ -163,23 +163,23 @@ _SCRATCH = re.compile(r"\.?(\d{20})\.(\d+)\.[0-9a-f]+\..*")
 
 
 def manifest_name(version: int) -> str:
-    """The name of the manifest of a version."""
+    """The name of a version's manifest."""
     return f"{VERSIONS}/{version:020}.json"
 
 
 def manifest_number(file: str) -> int | None:
-    """The version whose manifest a file in the folder of versions is; None for other files."""
+    """The version that a file in the folder of versions is the manifest of; None for other files."""
     found = _MANIFEST.fullmatch(file)
     return int(found[1]) if found else None
 
 
 def hint_of(version: Version) -> bytes:
-    """What the hint says when a version is the newest; always as long."""
+    """The content of the hint if this version is the newest. All hints have the same length."""
     return b"%020d" % version.version
 
 
 def data_name(folder: str, version: int, epoch: int, token: str) -> str:
-    """The name of a Parquet file that the publisher of `epoch` writes for a version, in one of its attempts."""
+    """The name of a Parquet file that the publisher with `epoch` writes for a version in one attempt."""
     return f"{folder}/{version:020}.{epoch}.{token}.parquet"
 
 
@@ -189,6 +189,6 @@ def scratch_name(version: int, epoch: int, token: str) -> str:
 
 
 def epoch_of(file: str) -> int | None:
-    """The epoch of the publisher that wrote a Parquet file or something unfinished; None for all other files."""
+    """The epoch of the publisher that wrote a Parquet file or an unfinished file; None for any other file."""
     found = _SCRATCH.fullmatch(file)
     return int(found[2]) if found else None

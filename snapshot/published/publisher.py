@@ -1,4 +1,4 @@
-"""`Publisher`: what publishes a trie, when it is told to or by itself."""
+"""`Publisher`: publishes a trie, on request or automatically."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from snapshot.texts import Key
 from subtrie import SubscriptionTrie
 
 LOOK: Final = 0.05
-"""Seconds between two looks at how much has changed, at least."""
+"""The shortest time between two counts of the changes, in seconds."""
 
 SHARE: Final = 20
-"""Between two looks there is at least this many times the time that the last one took: 5 % of a core go into it."""
+"""After a count, the next one waits at least this many times as long as it took. So counting takes 5 % of a core."""
 
 AFTER_FAILURE: Final = 1.0
-"""Seconds after which publishing is tried again at the earliest."""
+"""The shortest time before publishing is tried again, in seconds."""
 
 _log = logging.getLogger("snapshot.published")
 
@@ -36,40 +36,41 @@ _log = logging.getLogger("snapshot.published")
 class Publisher:
     """Publishes instants of a subscription trie in a directory, for other processes to restore and to follow.
 
-    The first version holds all subscriptions. Each later one holds what has changed since the one before it, and takes
-    time in proportion to that; when all such changes together outweigh a full instant, it holds all subscriptions,
-    too. The trie goes on being written to meanwhile, and nobody who writes to it waits.
+    The first version holds all subscriptions. Each later one holds the changes since the previous one, and takes time
+    proportional to them. When the changes since a full instant outweigh it, the next version holds all subscriptions,
+    too. Threads may write to the trie meanwhile, and never wait.
 
-    A version is visible at once or not at all. When `publish` has returned, it is on the disk: neither a kill nor a
-    loss of power takes it back.
+    A version becomes visible as a whole or not at all. When `publish` has returned, it is on the disk: neither a kill
+    nor a loss of power undoes it.
 
-    A directory has one publisher. Opening another one takes it over from the first, which may be dead, or may only
-    seem so: that one's next `publish` raises FencedError, and changes nothing.
+    A directory has one publisher. A new publisher takes the directory over from the old one, even if the old one is
+    still alive. Then the old one's next `publish` raises FencedError and changes nothing.
 
-    :param trie: the trie, not one with ``weak=True``; or a snapshot
-    :param where: the directory, a path or a ``file:`` URI: a new or empty one, or one with versions of the same
-        dialect, which the next version then follows
+    :param trie: the trie, but not one with ``weak=True``; or a snapshot
+    :param where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect,
+        which the next version then follows
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or all are integers.
-        `restore` gives the strings back. It is called once for each subscriber as long as that one has subscriptions
-    :param every: publish by itself when this time has passed since the last time, and something has changed: seconds,
-        or a ``timedelta``
-    :param changes: publish by itself when so many subscriptions are not what they were in the last version. What was
-        added and removed again is none of them. A background thread counts, 20 times a second, or less often where
+        `restore` returns these strings as subscribers. It is called once for each subscriber while that subscriber has
+        subscriptions
+    :param every: publish automatically when this time has passed since the last time and something has changed:
+        seconds, or a ``timedelta``
+    :param changes: publish automatically when so many subscriptions differ from the last version. A subscription that
+        was added and removed again does not count. A background thread counts them, 20 times a second, or less often if
         that would take more than 5 % of a core
-    :param keep: how many versions can be restored, or for how long back, as a ``timedelta``; all, by default. Older
-        ones are removed, as soon as no version that is kept is rebuilt from them
-    :raises FileNotFoundError: and other OSErrors: the directory cannot be made, or not be written to
-    :raises DamagedError: a manifest is damaged, or of a format that is not known here
+    :param keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
+        version is removed as soon as no kept version is rebuilt from it
+    :raises FileNotFoundError: or another OSError: the directory cannot be made or written to
+    :raises DamagedError: a manifest is damaged, or has an unknown format
     :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``trie`` is no subscription trie, or another argument is of the wrong kind
+    :raises TypeError: ``trie`` is not a subscription trie, or another argument is of the wrong kind
     :raises ValueError: the directory has other files, or subscriptions of another dialect
 
-    With ``every`` or ``changes`` the first version is published at once, and a last one by `close`. If publishing
-    fails, that is logged (logger ``snapshot.published``), and tried again next time; `close` raises if the last version
-    cannot be published.
+    With ``every`` or ``changes``, the first version is published at once, and the last one by `close`. A failure to
+    publish is logged (logger ``snapshot.published``), and it is tried again; `close` raises if it cannot publish the
+    last version.
 
-    May be used by several threads. Publishers of several processes exclude one another by the directory alone. A child
-    of ``fork`` must open its own.
+    Several threads may use a publisher. Publishers of several processes exclude one another by the directory alone. A
+    child of ``fork`` must open its own.
 
     >>> import tempfile, snapshot
     >>> trie = SubscriptionTrie()
@@ -96,11 +97,11 @@ class Publisher:
     ) -> None:
         extra("pyarrow.parquet")
         if not isinstance(trie, SubscriptionTrie):
-            raise TypeError(f"a SubscriptionTrie or a snapshot of one is published, not {type(trie).__name__}")
+            raise TypeError(f"the trie must be a SubscriptionTrie or a snapshot of one, not {type(trie).__name__}")
         if trie.weak:
             raise ValueError(
-                "a trie with weak=True is not published: its subscribers go without a change that could be seen; "
-                "unsubscribe them, in a trie that holds them"
+                "a trie with weak=True is not published: its subscribers can vanish without a change that could be "
+                "published; use a trie that holds its subscribers"
             )
         self._every = None if every is None else seconds_of(every)
         self._changes = None if changes is None else _number("changes", changes)
@@ -121,21 +122,21 @@ class Publisher:
             self._thread.start()
 
     def publish(self) -> int:
-        """Publish what the trie is at one instant during the call; return the number of the version.
+        """Publish the content of the trie at one instant during the call; return the number of the version.
 
-        If nothing has changed since the last version, nothing is written, and that is the version.
+        If nothing has changed since the last version, nothing is written, and its number is returned.
 
         :raises FencedError: another publisher has taken over
-        :raises OSError: a file cannot be written, for instance since the disk is full; `publish` may be called again
-        :raises TypeError: a subscription could not be rebuilt: an option that JSON has no equal of, one that is a
-            string here and something else there, a subscriber that is neither string nor integer and has no ``key``
+        :raises OSError: a file cannot be written, for instance because the disk is full; `publish` may be called again
+        :raises TypeError: a subscription could not be rebuilt: JSON cannot express an option, an option is a string in
+            one subscription and something else in another, or a subscriber is neither string nor integer and there is
+            no ``key``
         :raises ValueError: two subscribers have the same key; or the publisher is closed
 
-        Whatever it raises, either the version is visible or nothing is; which of them, the next call finds out: what
-        was published is never published again. O(changes since the last version), and O(n) for the first version, for
-        the first one of this publisher, and whenever the changes outweigh a full instant. Memory: a batch of rows, and
-        what of the last version the trie does not share any more. Calls wait for each other. The version is the
-        instant of the snapshot that is taken.
+        If it raises, the version is visible as a whole or not at all. The next call finds out which, so nothing is
+        published twice. O(changes since the last version), and O(n) for the first version, for the first one of this
+        publisher, and whenever the changes outweigh a full instant. Memory: a batch of rows, and the parts of the last
+        version that the trie no longer shares. Calls wait for each other. The linearization point is the snapshot.
         """
         if os.getpid() != self._process:
             raise RuntimeError("this Publisher is the parent's; a child of fork opens its own")
@@ -145,12 +146,12 @@ class Publisher:
             return self._writer.publish().version
 
     def close(self) -> None:
-        """Publish no more. With ``every`` or ``changes``, what has changed since the last version is published first.
+        """Stop publishing. With ``every`` or ``changes``, the changes since the last version are published first.
 
-        :raises FencedError: and whatever else `publish` raises, when that last version cannot be published; the
-            publisher is not closed then, and `close` may be called again
+        :raises FencedError: or another error of `publish`: the last version cannot be published. The publisher is not
+            closed then, and `close` may be called again
 
-        Closing a publisher that is closed does nothing.
+        Closing it again does nothing.
         """
         self._stop.set()
         if self._thread is not None:
@@ -183,20 +184,20 @@ class Publisher:
             pause = max(pause, min(look, due - now))
 
     def _has_enough(self) -> bool:
-        """Whether as much has changed as is asked for."""
+        """Whether there are as many changes as were asked for."""
         instant = self._writer.instant
         if self._changes is None or instant is None:
             return False
         return sum(1 for _ in itertools.islice(self._trie.diff(instant), self._changes)) == self._changes
 
     def _tried(self) -> float:
-        """Publish; return for how long to leave it after that."""
+        """Publish; return for how long to wait afterwards."""
         try:
             self.publish()
         except FencedError as error:
             self._stop.set()
             _log.error("%s", error)
-        except Exception:  # noqa: BLE001 (a thread that ends would be noticed by nobody)
+        except Exception:  # noqa: BLE001 (nobody would notice that the thread ended)
             _log.exception("publishing to %s failed; it is tried again", self._where)
             return AFTER_FAILURE
         return 0.0

@@ -1,9 +1,9 @@
-"""A published directory that lies in an object store, or in any other file system that pyarrow or fsspec knows, by URI.
+"""A published directory in an object store, or in any other file system that pyarrow or fsspec knows, by its URI.
 
-It can be read as a local one: a manifest is there whole or not at all there, too, and whoever copies a directory copies
-the manifests after the files that they name. It cannot be published to: a publisher must create a file only where there
-is none, and none of pyarrow's file systems can. (Of S3 they leave out the header ``If-None-Match`` without a word, and
-overwrite.)
+It can be read like a local one: there, too, a manifest appears as a whole or not at all, and the copy of a directory
+gets the manifests after the files that they name. It cannot be published to: a publisher must create a file only if it
+does not exist, and none of pyarrow's file systems can do that. (For S3 they silently drop the header ``If-None-Match``
+and overwrite.)
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class RemoteFiles:
         return content
 
     def open(self, name: str) -> Any:
-        """Open a file for reading anywhere in it."""
+        """Open a file for random access."""
         with self._naming(name):
             return self._files.open_input_file(f"{self._path}/{name}")
 
     def locate(self, name: str) -> str:
-        """The URI by which other programs find the file."""
+        """The URI of a file, for other programs."""
         return f"{self._base}/{name}{self._query}"
 
     def names(self, folder: str) -> list[str]:
@@ -54,7 +54,7 @@ class RemoteFiles:
 
     @contextmanager
     def _naming(self, name: str) -> Iterator[None]:
-        """Let a file that is not there be named by its URI."""
+        """Name a missing file by its URI in the error."""
         try:
             yield
         except FileNotFoundError as error:

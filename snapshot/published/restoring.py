@@ -18,25 +18,24 @@ def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = 
     """Rebuild the subscription trie as it was when a version was published.
 
     :param where: the directory, a path or a URI
-    :param at: the number of a version, or a time with a zone, which stands for the newest version that is not later;
-        without it the newest version
-    :returns: a new, writable trie with the same dialect, filters, groups, subscribers and options; where it was
-        published with a ``key``, the subscribers are the keys
+    :param at: the number of a version, or a time with a zone, which means the newest version that is not later; None
+        for the newest version
+    :returns: a new, writable trie with the same dialect, filters, groups, subscribers and options. If it was published
+        with a ``key``, the subscribers are the keys
     :raises FileNotFoundError: nothing was ever published there
     :raises NotPublishedError: there is no such version, or it is not kept any more
-    :raises DamagedError: a file is damaged or missing, or of a format that is not known here; it is named
+    :raises DamagedError: a file is damaged or missing, or has an unknown format; the error names it
 
-    O(n + versions since the last full instant). Memory for the trie and a batch of rows. Lock-free: publishers go on
-    meanwhile; the version is fixed at the beginning, unless it is removed while it is read: then a newer one is taken
-    if ``at`` says nothing else.
+    O(n + versions since the last full instant). Memory for the trie and a batch of rows. Lock-free: it blocks no
+    publisher. The version is chosen at the start. If it is removed meanwhile, a newer one is taken if ``at`` allows it.
     """
     return restored(open_directory(where), at)[0]
 
 
 def restored(directory: Directory, at: int | datetime.datetime | None = None) -> tuple[SubscriptionTrie, Version]:
-    """As `restore`, and the version that it is."""
+    """The result of `restore`, and its version."""
     version = directory.version_at(at)
-    # Progress: a round that does not return found that a publisher has removed what was being read.
+    # Progress: a round that does not return found that a publisher had removed a file that was needed.
     while True:
         try:
             return rebuild(directory, version), version
@@ -50,7 +49,7 @@ def restored(directory: Directory, at: int | datetime.datetime | None = None) ->
 def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
     """The trie of a version.
 
-    :raises FileNotFoundError: a file is not there: it is not kept any more, or was lost
+    :raises FileNotFoundError: a file is missing: it is not kept any more, or was lost
     :raises DamagedError: a file is damaged
     """
     full, feeds = directory.parts(version)
@@ -82,7 +81,7 @@ def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
 
 
 def lost(version: Version, missing: FileNotFoundError, directory: Directory) -> DamagedError:
-    """The error of a file that should be there."""
+    """The error for a file that should be there."""
     return DamagedError(
         f"{missing.filename} is missing, which version {version.version} of {directory.store.place} needs: "
         "restore it from a copy, or restore another version"

@@ -1,4 +1,4 @@
-"""Which versions are kept, and which files belong to none."""
+"""Which versions are kept, and which files belong to no version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from snapshot.published.store import Store
 Keep = int | datetime.timedelta | None
 
 REMOVALS: Final = 64
-"""At most so many versions are removed when one is published, lest a single one pays for all."""
+"""At most so many versions are removed when one is published, so no single call pays for all of them."""
 
 
 class _Kept(NamedTuple):
@@ -26,11 +26,11 @@ class _Kept(NamedTuple):
 
 
 class Retention:
-    """Says which version is the oldest that is kept, and removes what none of these is rebuilt from.
+    """Finds the oldest version that is kept, and removes versions that no kept one is rebuilt from.
 
-    :param keep: how many of the newest versions are kept, or for how long each is to be had; None keeps all
-    :param present: the manifests that are there
-    :param oldest: the oldest that is kept up to now
+    :param keep: how many of the newest versions are kept, or for how long; None keeps all
+    :param present: the existing manifests
+    :param oldest: the oldest version that is kept so far
     """
 
     def __init__(self, keep: Keep, present: Iterable[Version], oldest: int | None) -> None:
@@ -43,16 +43,16 @@ class Retention:
                 (self._kept if kept else self._stale).append(_kept(version))
 
     def oldest_with(self, number: int, time: datetime.datetime) -> int:
-        """The oldest version that is kept once a version is published."""
+        """The oldest version that is kept once version `number` is published."""
         numbers = [each.number for each in itertools.islice(self._kept, self._expired(time), None)][:1]
         return numbers[0] if numbers else number
 
     def add(self, version: Version) -> None:
-        """Note that a version has been published; to do so again changes nothing."""
+        """Note that a version has been published. Noting it again changes nothing."""
         if self._kept and self._kept[-1].number == version.version:
             return
         if self._keep is None:
-            # Of what is kept for good only the oldest has to be known.
+            # If all versions are kept, only the oldest needs to be known.
             if not self._kept:
                 self._kept.append(_kept(version))
             return
@@ -61,7 +61,7 @@ class Retention:
         self._kept.append(_kept(version))
 
     def remove_some(self, directory: Directory, store: Store) -> None:
-        """Remove the oldest of what is not needed any more: each manifest before the files that it names."""
+        """Remove the oldest versions that are not needed any more: each manifest before the files that it names."""
         needed = self._kept[0].base
         for _ in range(REMOVALS):
             if not self._stale or self._stale[0].number >= needed:
@@ -74,7 +74,7 @@ class Retention:
             self._stale.popleft()
 
     def _expired(self, time: datetime.datetime) -> int:
-        """How many of the oldest kept versions are not kept any more once a version of a time is published."""
+        """How many of the kept versions, from the oldest, expire when a version with this time is published."""
         if self._keep is None:
             return 0
         if isinstance(self._keep, int):
@@ -90,14 +90,14 @@ def _kept(version: Version) -> _Kept:
 
 
 def sweep(store: Store, present: Iterable[Version], epoch: int) -> None:
-    """Remove what publishers of earlier epochs have left: files that no manifest names, and unfinished ones.
+    """Remove what publishers of earlier epochs left: files that no manifest names, and unfinished files.
 
-    None of them can become a version any more, since the manifest would need a number that is taken.
+    None of them can become part of a version any more, since the manifest would need a number that is taken.
     """
     named = {file.path for version in present for file in version.files()}
     for folder in (FULL, CHANGES, VERSIONS):
         for name in store.names(folder):
             written = epoch_of(name)
             if written is not None and written < epoch and f"{folder}/{name}" not in named:
-                with contextlib.suppress(OSError):  # it is in nobody's way
+                with contextlib.suppress(OSError):  # such a file does no harm
                     store.remove(f"{folder}/{name}")

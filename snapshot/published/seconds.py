@@ -1,4 +1,4 @@
-"""A time between two things that are done again and again."""
+"""The argument ``every``: the time between two rounds of repeated work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 def seconds_of(every: float | datetime.timedelta) -> float:
     """The argument `every` in seconds.
 
-    :raises TypeError: it is no time
+    :raises TypeError: it is neither a number nor a timedelta
     :raises ValueError: it is not positive, or longer than a thread can wait
     """
     seconds = every.total_seconds() if isinstance(every, datetime.timedelta) else every

@@ -1,7 +1,7 @@
-"""Where a published directory lies: the few operations on files that publishing and reading need.
+"""The storage of a published directory: the few operations on files that publishing and reading need.
 
-`create` is what all of publishing hangs on: of all who create one name, one succeeds, and whoever sees the file sees
-all of it.
+Publishing depends on `create`: if several processes create the same name, one succeeds, and every reader that sees the
+file sees all of it.
 """
 
 from __future__ import annotations
@@ -19,57 +19,57 @@ from snapshot.published.remote import RemoteFiles
 
 
 class Files(Protocol):
-    """The files under one place, to be read. Names are relative to it, with "/" between folder and file."""
+    """Files under one place, for reading. Names are relative to it, with "/" between folder and file."""
 
     place: str
-    """The path or URI of the place, by which `files_of` finds it on other machines, too."""
+    """The path or URI of the place. `files_of` finds it by this text, on other machines, too."""
     is_local: bool
-    """Whether programs that know no URIs find the files."""
+    """Whether programs without support for URIs can read the files."""
 
     def read(self, name: str) -> bytes:
-        """The content of a file. FileNotFoundError where there is none."""
+        """The content of a file. FileNotFoundError if it does not exist."""
 
     def open(self, name: str) -> Any:
-        """Open a file for reading anywhere in it: a binary stream, as pyarrow and hashlib take it."""
+        """Open a file for random access: a binary stream that pyarrow and hashlib accept."""
 
     def locate(self, name: str) -> str:
-        """The path or URI by which other programs find the file."""
+        """The path or URI of a file, for other programs."""
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, without the folder's; none where there is no such folder."""
+        """The names of the files in a folder, without the folder's own; empty if there is no such folder."""
 
 
 class Store(Files, Protocol):
-    """Files that one may publish."""
+    """Files under one place, for reading and publishing."""
 
     def create(self, name: str, content: bytes, scratch: str) -> None:
-        """Make a new file, whole and durable. FileExistsError where there is one already, which is left alone.
+        """Create a file, whole and durable. FileExistsError if it exists already; then it stays as it is.
 
-        Whoever sees the file finds what was produced before it, even after a loss of power. Any other error leaves open
-        whether the file is there. `scratch` is a name beside it that nobody else uses.
+        A reader that sees the file also finds all files produced before it, even after a loss of power. After any other
+        error, the file may exist or not. `scratch` is a name in the same place that nothing else uses.
         """
 
     def overwrite(self, name: str, content: bytes) -> None:
-        """Make a small file, or overwrite one of the same length. Readers may see a part of it, and it may be lost."""
+        """Create a small file, or overwrite one of the same length. Readers may see part of it, and it may be lost."""
 
     def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
-        """Let `make` write a local file, and put it here under a name that nobody else uses.
+        """Let `make` write a local file, and store it under a name that nothing else uses.
 
-        Returns its size and the SHA-256 digest of its bytes. If there is an error, it leaves nothing behind.
+        Returns its size and the SHA-256 digest of its bytes. After an error, no file is left.
         """
 
     def settle(self, folder: str) -> None:
-        """Make durable what was created in a folder."""
+        """Make the files created in a folder durable."""
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
 
     def prepare(self, folders: tuple[str, ...]) -> None:
-        """Make the place and its folders, durably."""
+        """Create the place and its folders, durably."""
 
 
 class LocalStore:
-    """A directory of a file system of this machine, or one that is mounted here and can link files."""
+    """A directory in a local or mounted file system that has hard links."""
 
     is_local = True
 
@@ -77,18 +77,18 @@ class LocalStore:
         self.place = str(path)
         self._path = path
         self._threads: ThreadPoolExecutor | None = None
-        self._to_sync: dict[str, None] = {}  # what was produced and may not be on the disk
+        self._to_sync: dict[str, None] = {}  # files that were produced and may not be on the disk yet
 
     def read(self, name: str) -> bytes:
         """The content of a file."""
         return (self._path / name).read_bytes()
 
     def open(self, name: str) -> Any:
-        """Open a file for reading anywhere in it."""
+        """Open a file for random access."""
         return (self._path / name).open("rb")
 
     def locate(self, name: str) -> str:
-        """The path by which other programs find the file."""
+        """The path of a file, for other programs."""
         return str(self._path / name)
 
     def names(self, folder: str) -> list[str]:
@@ -99,7 +99,7 @@ class LocalStore:
             return []
 
     def create(self, name: str, content: bytes, scratch: str) -> None:
-        """Make a new file by link(2): a rename would overwrite, and O_EXCL would show the file before it is whole."""
+        """Create a file by link(2): a rename would overwrite, and with O_EXCL readers would see an incomplete file."""
         unfinished = self._path / scratch
         try:
             with unfinished.open("xb") as file:
@@ -118,7 +118,7 @@ class LocalStore:
         self.settle(name.rpartition("/")[0])
 
     def overwrite(self, name: str, content: bytes) -> None:
-        """Overwrite in place: to rename a new file over an old one makes some file systems write it to the disk."""
+        """Overwrite in place: renaming a new file over an old one makes some file systems flush it to the disk."""
         file = os.open(self._path / name, os.O_WRONLY | os.O_CREAT, 0o666)
         try:
             os.pwrite(file, content, 0)
@@ -126,7 +126,7 @@ class LocalStore:
             os.close(file)
 
     def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
-        """Write a file under its own name, since nobody looks for it before a manifest names it."""
+        """Write a file under its final name, since no reader looks for it before a manifest names it."""
         path = self._path / name
         try:
             make(str(path))
@@ -140,23 +140,23 @@ class LocalStore:
         return size, digest
 
     def settle(self, folder: str) -> None:
-        """Make durable what was created in a folder."""
+        """Make the files created in a folder durable."""
         _sync(self._path / folder)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         self._to_sync.pop(name, None)
         (self._path / name).unlink(missing_ok=True)
 
     def prepare(self, folders: tuple[str, ...]) -> None:
-        """Make the directory and its folders."""
+        """Create the directory and its folders."""
         for folder in folders:
             (self._path / folder).mkdir(parents=True, exist_ok=True)
         _sync(self._path)
         _sync(self._path.parent)
 
     def _sync_with(self, name: str) -> None:
-        """Make durable what was produced and a file, all at once: to flush the disk takes longer than to write."""
+        """Make a file and all produced files durable, in parallel: flushing takes longer than writing."""
         produced = list(self._to_sync)
         folders = {each.rpartition("/")[0] for each in produced}
         if produced and self._threads is None:
@@ -176,9 +176,9 @@ class LocalStore:
 
 
 def files_of(where: str | os.PathLike[str]) -> Files:
-    """What is at a path or a URI, to be read.
+    """The files at a path or a URI, for reading.
 
-    :raises ValueError: nobody knows the URI's scheme
+    :raises ValueError: neither pyarrow nor fsspec knows the URI's scheme
     """
     path = _local(where)
     return RemoteFiles(os.fspath(where)) if path is None else LocalStore(path)
@@ -187,20 +187,20 @@ def files_of(where: str | os.PathLike[str]) -> Files:
 def store_of(where: str | os.PathLike[str]) -> Store:
     """The store at a path or a ``file:`` URI.
 
-    :raises ValueError: the URI is of another scheme
+    :raises ValueError: the URI has another scheme
     """
     path = _local(where)
     if path is None:
         raise ValueError(
             f"{os.fspath(where)}: publishing needs a file system that refuses to create a file twice, and this one is "
-            "not known to. Publish under a local path, and copy from there, manifests last (docs/published.md, Object "
-            "stores)"
+            "not known to do so. Publish to a local path and copy from there, manifests last (docs/published.md, "
+            "Object stores)"
         )
     return LocalStore(path)
 
 
 def _local(where: str | os.PathLike[str]) -> Path | None:
-    """The path on this machine, None for a URI of something else."""
+    """The path on this machine; None for a URI of another kind."""
     text = os.fspath(where)
     if not isinstance(text, str):
         raise TypeError(f"where must be a path or a URI, not {where!r}")

@@ -1,4 +1,4 @@
-"""What the texts of published rows stand for: one answer for all versions between two full instants."""
+"""What the texts of published rows stand for. All versions from one full instant to the next agree on that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snapshot.published.manifest import Version
 class Texts(NamedTuple):
     """What the texts of some rows stand for.
 
-    :param integers: whether the subscribers are integers (else strings); None where there are none
+    :param integers: True if the subscribers are integers, False if strings; None if there are none
     :param json_options: names of options whose texts are JSON
     :param string_options: names of options whose texts are strings
     """
@@ -24,7 +24,7 @@ class Texts(NamedTuple):
     string_options: frozenset[str]
 
     def fields(self) -> dict[str, Any]:
-        """What a manifest says of it."""
+        """The fields of a manifest."""
         return {
             "integers": self.integers,
             "json_options": tuple(sorted(self.json_options)),
@@ -32,9 +32,9 @@ class Texts(NamedTuple):
         }
 
     def after(self, last: Version) -> Texts | None:
-        """The same for these rows and all up to version `last`; None where an option is JSON here and a string there.
+        """The meaning for these rows and all up to version `last`; None if an option is JSON in some and not in others.
 
-        :raises TypeError: so it is with the subscribers
+        :raises TypeError: subscribers are integers in some and strings in others
         """
         held = None if last.subscriptions == 0 else last.integers
         if None not in (held, self.integers) and held is not self.integers:
@@ -50,7 +50,7 @@ class Texts(NamedTuple):
 
 
 def texts_in(path: str) -> tuple[int, Texts]:
-    """How many rows a file has that `snapshot.write` has made, and its texts."""
+    """How many rows a file of `snapshot.write` has, and what its texts stand for."""
     file = extra("pyarrow.parquet").ParquetFile(path)
     metadata = FileMetadata.from_json(file.metadata.metadata[METADATA_KEY])
     names: set[str] = set()

@@ -1,17 +1,17 @@
-"""How a version gets into a published directory: the steps, and what is left if one of them is the last.
+"""How a version gets into a published directory: the steps, and what remains if the process dies after one of them.
 
-1. the Parquet files, under names that nobody else uses. Nobody looks for them; the next publisher removes what a killed
-   one has left.
-2. the manifest, created under the name of the next number. This is the commit. It fails if another publisher has taken
-   that number, and what it names is durable already. When it is over, the version is durable, too.
-3. the hint, for readers.
-4. retention.
+1. Write the Parquet files, under names that nothing else uses. No reader looks for them yet. If the publisher is
+   killed, the next one removes them.
+2. Create the manifest, under the name of the next number. This is the commit. It fails if another publisher has taken
+   that number. The files that it names are durable before; when it returns, so is the version.
+3. Write the hint, for readers.
+4. Apply retention.
 
-Step 2 may fail before the commit or after it. So what is being committed is remembered first, and looked for when the
-next version is made: it is taken over, or forgotten.
+Step 2 may fail before the commit or after it. So the attempt is remembered first. The next `publish` looks for its
+manifest, and adopts the version or drops it.
 
-A number is taken once and for all by a claim, since manifests of claims are never removed: a publisher that has slept
-finds the claim of its successor where its own next version would be, however much has been published and removed since.
+A claim takes a number for ever, since manifests of claims are never removed. So a publisher that has slept finds the
+claim of its successor under the number of its own next version, whatever was published and removed since.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TICK: Final = datetime.timedelta(microseconds=1)
 
 
 class _Attempt(NamedTuple):
-    """A version that may have been committed, and what is true if it has."""
+    """A version that may have been committed, and the state to adopt if it was."""
 
     version: Version
     published: Published
@@ -57,7 +57,7 @@ class _Attempt(NamedTuple):
 
 
 class Writer:
-    """The only one who publishes in a directory, until another one claims it. Not for two threads at once.
+    """The only writer of a directory, until another one claims it. Not for two threads at once.
 
     :raises ValueError: the directory holds other files, or subscriptions of another dialect
     """
@@ -79,11 +79,11 @@ class Writer:
 
     @property
     def instant(self) -> SubscriptionTrie | None:
-        """What was published last; None as long as this writer has published nothing."""
+        """The instant published last; None until this writer has published one."""
         return None if self._published is None else self._published.instant
 
     def publish(self) -> Version:
-        """Publish what the trie is now, unless nothing has changed; return the version that has that content.
+        """Publish the trie's present content, unless nothing has changed; return the version with that content.
 
         :raises FencedError: another publisher has taken over
         """
@@ -103,7 +103,7 @@ class Writer:
     # ------------------------------------------------------------------------------------------------------ the claim
 
     def _taken(self) -> Version:
-        """Claim the directory, by the next number."""
+        """Claim the directory with the next number."""
         newest = self._newest()
         self._store.prepare(FOLDERS)
         # Progress: a round that does not return found that another publisher has taken a number.
@@ -114,11 +114,11 @@ class Writer:
             newest = self._newest()
 
     def _is_made(self, claim: Version) -> bool:
-        """Make the manifest of a claim; return whether nobody else has taken its number."""
+        """Create the manifest of a claim; return False if another publisher has taken its number."""
         try:
             scratch = scratch_name(claim.version, claim.version, claim.writer)
             self._store.create(manifest_name(claim.version), claim.to_json(), scratch)
-        except FileNotFoundError:  # whoever has taken it may have removed what was to become this one
+        except FileNotFoundError:  # the publisher that took the number may have removed our unfinished file
             if self._directory.get(claim.version) is None:
                 raise
             return False
@@ -142,8 +142,8 @@ class Writer:
         others.update(name for folder in (FULL, CHANGES) for name in self._store.names(folder))
         if others:
             raise ValueError(
-                f"{self._store.place} is no published directory and has other files ({', '.join(sorted(others)[:3])}): "
-                "publish to a new or an empty one"
+                f"{self._store.place} is not a published directory and has other files "
+                f"({', '.join(sorted(others)[:3])}): publish to a new or an empty one"
             )
 
     def _claim_after(self, newest: Version | None) -> Version:
@@ -156,7 +156,7 @@ class Writer:
         )
 
     def _present(self) -> list[Version]:
-        """All manifests. As long as it is not fenced, nobody but this writer makes others."""
+        """All manifests. Until it is fenced, only this writer adds any."""
         found = map(self._directory.get, self._directory.numbers())
         return [version for version in found if version is not None]
 
@@ -205,9 +205,9 @@ class Writer:
         self._committed(attempt)
 
     def _settle(self) -> None:
-        """Find out whether the last attempt was committed, and whether the directory is still this writer's.
+        """Find out whether the last attempt was committed, and whether this writer still owns the directory.
 
-        :raises FencedError: it is not
+        :raises FencedError: it does not
         """
         attempt = self._attempt
         if attempt is not None:
@@ -226,11 +226,11 @@ class Writer:
             )
 
     def _committed(self, attempt: _Attempt) -> None:
-        if self._previous is not attempt.version:  # else an interrupt came after it had been taken over
+        if self._previous is not attempt.version:  # otherwise it was adopted before an interrupt
             self._retention.add(attempt.version)
             self._adopt(attempt)
         self._attempt = None
-        with contextlib.suppress(OSError):  # the version is there; a reader without the hint lists the manifests
+        with contextlib.suppress(OSError):  # the version is visible; a reader without the hint lists the manifests
             self._store.overwrite(NEWEST, hint_of(attempt.version))
             self._retention.remove_some(self._directory, self._store)
 
@@ -243,7 +243,7 @@ class Writer:
         self._ledger = ledger
 
     def _restored_ledger(self) -> Ledger | None:
-        """The keys of what is published, made anew if an interrupt has come while they were booked."""
+        """The keys of what is published. They are made anew if an interrupt came while they were booked."""
         if self._key is not None and self._ledger is None:
             ledger = Ledger(self._key)
             instant = self.instant
@@ -254,7 +254,7 @@ class Writer:
 
 
 def _process() -> dict[str, Any]:
-    """What a manifest says of who writes it."""
+    """The fields of a manifest that name its writer."""
     return {"writer": uuid.uuid4().hex, "host": socket.gethostname(), "process": os.getpid()}
 
 

@@ -51,7 +51,6 @@ def import_privately(
     `sys.modules` is left unchanged.
 
     Raises:
-    Raises:
         StaleChange: a change does not fit its source.
     """
     packages = {name.partition(".")[0] for name in names}

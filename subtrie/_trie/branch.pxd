@@ -22,7 +22,7 @@ cdef class Chain(Branch):
     pass
 
 
-# Views of borrowed branches, for whoever is pinned; see ctrie/_nodes.pxd.
+# Views of borrowed branches, for callers that are pinned; see ctrie/_nodes.pxd.
 cdef inline uint64_t sole_hash_of(Borrowed branch) noexcept nogil:
     return (<Branch>branch).alone
 

@@ -3,28 +3,28 @@
 A level holds the words that filters have at one position. It is a Ctrie level (ctrie/_nodes.py), hashed by word, and
 each of its S-nodes is a *branch*:
 
-    Branch(word, subscribers, next)      subscribers: who is on the filter that ends here (subscribers.py, groups.py)
+    Branch(word, subscribers, next)      subscribers: those of the filter that ends here (subscribers.py, groups.py)
                                          next: the I-node of the level of the words that follow, or None
     Chain(words, subscribers, next)      the same after several words, joined by the separator, hashed by the first:
-                                         no filter ends or parts from another between them
+                                         no filter ends or branches off between them
 
-Most filters have one subscriber, without options. Then `value` is the subscriber itself and `alone` its hash: an entry
-less to keep and to look at. `alone` is 0 everywhere else, and where the hash is 0 there is an entry all the same.
+Most filters have one subscriber, without options. Then `value` is the subscriber itself and `alone` its hash, which
+saves an entry. Otherwise `alone` is 0. A subscriber whose hash is 0 always has an entry.
 
-A filter is the path of its words, wildcards like any other word but with hashes of their own (words.py). A branch is
+A filter is the path of its words. Wildcards are words like others, but with hashes of their own (words.py). A branch is
 immutable; subscribing and unsubscribing replace it, by GCAS on the I-node whose main node holds it. A branch without
-subscribers and without a next level is never published. When the last branch of a level goes, the level's I-node is
-tombed and the branch that leads to it loses it, or goes too: the Ctrie's protocol, one level up.
+subscribers and without a next level is never published. When the last branch of a level is removed, the level's I-node
+is tombed, and the branch that leads to it loses its level, or is removed too: the Ctrie's protocol, one level up.
 
-A filter is put in as one chain, which parts where a later filter leaves it: its first words then lead to a new level
-of two branches, and the next level, if it has one, moves down unchanged, its I-node still in use. The way back is that
-of tombs. A level left with one branch, below a branch that nobody is subscribed to, is tombed with that branch in it,
-and whoever meets the tomb joins the two. The thread whose change left the level so sees to it (I6); where it finds
-somebody subscribed above, it looks again, after its change, whether that still holds.
+A filter is inserted as one chain. A later filter that leaves the chain splits it: the first words then lead to a new
+level of two branches, and the chain's next level, if any, moves down unchanged, with the same I-node. Tombs undo this.
+If a level is left with one branch, below a branch without subscribers, it is tombed with that branch in it, and any
+thread that meets the tomb joins the two branches. The thread whose change left the level so ensures this (I6). If it
+finds a subscriber above, it checks again after its change whether that still holds.
 
 Invariant
-  I6  When no change is going on and none was broken off, no level but the first has a single branch, unless somebody
-      is subscribed to the branch that leads to it.
+  I6  When no change is in progress and none was interrupted, no level except the first has a single branch, unless the
+      branch that leads to it has a subscriber.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ else:
 
 
 class Branch(TextNode):
-    """A word of a filter (`key`), who is subscribed to what ends with it, and where longer ones go on."""
+    """A word of a filter (`key`), the subscribers of the filter that ends with it, and the next level."""
 
     __slots__ = ("alone", "next")
     next: INode | None
@@ -79,7 +79,7 @@ class Branch(TextNode):
             return self
         if last is None:
             return changed_branch(self, subscribers_of(self), None) if is_wanted(self) else None
-        if is_wanted(self):  # somebody has subscribed since the level was tombed
+        if is_wanted(self):  # there is a subscriber again since the level was tombed
             return changed_branch(self, subscribers_of(self), _level_of(last, edit.inode.gen))
         filter_edit: FilterEdit = edit  # type: ignore[assignment]
         branch: Branch = last  # type: ignore[assignment]
@@ -90,7 +90,7 @@ class Branch(TextNode):
 
 
 class Chain(Branch):
-    """Several words of a filter, joined; `hash` is the first one's, all else belongs to the last one."""
+    """Several words of a filter, joined. `hash` belongs to the first word, all else to the last."""
 
     __slots__ = ()
 
@@ -107,7 +107,7 @@ if not cython.compiled:  # views of borrowed branches; the compiled ones (branch
 
 
 def blank_branch(long: bool, subscribers: Any, next: INode | None) -> Branch:
-    """Make a branch of one word or, `long`, of more, to be filled with the same."""
+    """Make an empty branch of one word or, if `long`, of several, for `filled_branch` with the same arguments."""
     kind = Chain if long else Branch
     if next is None and isinstance(subscribers, Entry):
         entry: Entry = subscribers
@@ -129,7 +129,7 @@ def filled_branch(branch: Branch, hash: int, subscribers: Any, next: INode | Non
 
 
 def lone_branch(long: bool, hash: int, subscriber: Any, subscriber_hash: int) -> Branch:
-    """Make a branch, to be given its words, for the only subscriber, who has no options; `subscriber_hash` is not 0."""
+    """Make a branch without words yet, for one subscriber without options. `subscriber_hash` is not 0."""
     branch: Branch = new_leaf(Chain if long else Branch, subscriber, None)
     branch.hash = hash
     branch.value = subscriber
@@ -139,24 +139,24 @@ def lone_branch(long: bool, hash: int, subscriber: Any, subscriber_hash: int) ->
 
 
 def subscribers_of(branch: Branch) -> Any:
-    """Return the set of those who are subscribed to what ends with a branch (subscribers.py, groups.py)."""
+    """Return the set of subscribers of the filter that ends with a branch (subscribers.py, groups.py)."""
     return new_entry(branch.value, branch.alone, None) if branch.alone != 0 else branch.value
 
 
 def is_wanted(branch: Branch) -> bool:
-    """Tell whether anybody is."""
+    """Return whether there are any."""
     return branch.alone != 0 or branch.value is not None
 
 
 def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
-    """Make a branch of one word or more; `hash` is the first one's."""
+    """Make a branch of one word or more. `hash` belongs to the first word."""
     branch = blank_branch(len(words) > 1, subscribers, next)
     set_key(branch, words[0] if len(words) == 1 else separator.join(words))
     return filled_branch(branch, hash, subscribers, next)
 
 
 def changed_branch(branch: Branch, subscribers: Any, next: INode | None) -> Branch:
-    """Make a branch of the same words."""
+    """Make a branch with the same words."""
     copy = blank_branch(isinstance(branch, Chain), subscribers, next)
     copy_key(copy, branch)
     return filled_branch(copy, branch.hash, subscribers, next)
@@ -168,7 +168,7 @@ def words_in(branch: Branch, separator: str) -> tuple[str, ...]:
 
 
 class FilterEdit(Edit):
-    """A change of the subscribers of one filter: descends by its words."""
+    """A change of the subscribers of one filter. It descends by the filter's words."""
 
     __slots__ = (
         "attempts",
@@ -184,7 +184,7 @@ class FilterEdit(Edit):
         "taken",
         "words",
     )
-    plan: Any  # borrowed: whoever has the edit made has the trie
+    plan: Any  # borrowed: the caller holds the trie
     separator: str  # the plan's
     group: str | None
     attempts: int
@@ -192,7 +192,7 @@ class FilterEdit(Edit):
     words: tuple[str, ...]  # at least one
     hashes: tuple[int, ...]
     depth: int
-    # Of the branch that `below` was asked about last:
+    # About the branch that `below` was last called with:
     taken: int  # how many of its words are the filter's next ones
     parts: bool  # it has other words after them
     bare: bool  # it has no subscribers
@@ -201,7 +201,7 @@ class FilterEdit(Edit):
     def begin(
         self, plan: Any, separator: str, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None
     ) -> None:
-        """Say which subscribers it is about: those of the filter, or of its queue group."""
+        """Set whose subscribers change: those of the filter, or of its queue group."""
         self.plan = borrow(plan)
         self.separator = separator
         self.words = words
@@ -219,7 +219,7 @@ class FilterEdit(Edit):
 
     def same(self, sn: SNode) -> bool:
         if self.depth == len(self.words):
-            return False  # only clearing tombs away, and gone as far as the filter does
+            return False  # it only clears tombs, and has reached the end of the filter
         branch: Branch = sn  # type: ignore[assignment]
         return key_begins(branch, self.words[self.depth], self.separator)
 
@@ -230,12 +230,12 @@ class FilterEdit(Edit):
             return None
         if self.depth + self.taken < len(self.words):
             return branch.next
-        # What is left to do may be below: to roll a level up, or to put back what was tombed when nobody was
-        # subscribed here, while somebody is again.
+        # Work may remain below: to roll a level up, or to restore a level that was tombed while there were no
+        # subscribers here, if there are some again.
         return branch.next if self.settled and (self.bare or self.entombed) else None
 
     def _take(self, branch: Branch) -> None:
-        """See how far the filter follows `branch`, whose first word it has."""
+        """Find how many words of `branch` the filter follows; it has the first."""
         self.bare = not is_wanted(branch)
         followed = words_followed(branch, self.words, self.depth, self.separator) if isinstance(branch, Chain) else 1
         self.taken = abs(followed)
@@ -250,12 +250,12 @@ class FilterEdit(Edit):
         return self.bare_above
 
     def _branch(self, start: int, stop: int, subscribers: Any, next: INode | None) -> Branch:
-        """Make a branch of the filter's words from `start` to `stop`."""
+        """Make a branch with the filter's words from `start` to `stop`."""
         return new_branch(self.words[start:stop], self.separator, self.hashes[start], subscribers, next)
 
 
 class Subscribe(FilterEdit):
-    """Put `entry` among the subscribers. `present` is, afterwards, the entry that its subscriber had, or None."""
+    """Add `entry` to the subscribers. Afterwards, `present` is the entry that its subscriber had, or None."""
 
     __slots__ = ("entry", "present")
     entry: Entry
@@ -274,7 +274,7 @@ class Subscribe(FilterEdit):
             self.crossed = True
             if self.parts:
                 return self._parted(branch, end)
-            # The filter goes on where no level is yet.
+            # The filter continues, but there is no level yet.
             return changed_branch(branch, subscribers_of(branch), _level_of(self._path_from(end), self.inode.gen))
         self.crossed = self.bare
         entry = self.entry
@@ -290,7 +290,7 @@ class Subscribe(FilterEdit):
         return changed_branch(branch, grown, branch.next)
 
     def _parted(self, branch: Branch, end: int) -> Branch:
-        """Cut a chain where the filter leaves it, or ends within it."""
+        """Split a chain where the filter leaves it, or ends within it."""
         rest = words_in(branch, self.separator)[self.taken :]
         lower_hash = borrowed(self.plan).hash_in_filter(rest[0])
         lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
@@ -307,7 +307,7 @@ class Subscribe(FilterEdit):
 
 
 class Unsubscribe(FilterEdit):
-    """Take a subscriber off. `present` is, afterwards, the entry that it had, or None."""
+    """Remove a subscriber. Afterwards, `present` is the entry that it had, or None."""
 
     __slots__ = ("present", "subscriber", "subscriber_hash")
     subscriber: Any

@@ -1,17 +1,17 @@
-"""Many subscriptions at once into a trie that nobody else has yet.
+"""Builds a trie that no other thread has yet from many subscriptions at once.
 
-Rows that have words in common at their beginning are expected next to one another, as they are in the order of a trie's
-own walk and in any that is sorted by words. Then each node is made once, from below:
+Rows whose filters begin with the same words are expected next to one another, as in the order of a trie's own walk or
+in any order that is sorted by words. Then each node is made once, from below:
 
-    path        the words of the last row. For each of them: who is subscribed where it ends,
-    open        and the branches of the level below it that are finished, by their first words
+    path        the words of the last row. For each word: the subscribers of the filter that ends with it,
+    open        and the finished branches of the level below it, by their first words
 
-A row that leaves the path after some words finishes all that is below: it becomes one branch of the level that it
-leaves. A branch takes the words above it along as long as it is alone in its level and nobody is subscribed there, so
-that the levels are those that subscribing one by one would have left (I6, branch.py).
+When a row leaves the path after some words, the rest of the path is finished: it becomes one branch of the level where
+the row leaves. A branch takes in the words above it as long as it is alone in its level and there are no subscribers
+above. So the levels are the same as after subscribing one by one (I6, branch.py).
 
-A row that would enter a finished branch again waits, and is subscribed like any other when the trie is there. When too
-many wait, the trie is finished at once, and all further rows are subscribed one by one.
+A row that would enter a finished branch again waits, and is subscribed in the ordinary way when the trie is finished.
+If too many rows wait, the trie is finished at once, and all further rows are subscribed one by one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MOST_WAITING = 20_000
 
 
 class RowError(ValueError):
-    """A row that stands for no subscription, or for the same one as another; `row` counts from 0."""
+    """A row that is not a subscription, or the same subscription as another row; `row` counts from 0."""
 
     def __init__(self, row: int, reason: str) -> None:
         super().__init__(row, reason)
@@ -62,25 +62,25 @@ class RowError(ValueError):
 
 
 class Bulk:
-    """A trie in the making; `rows` tells how many it has."""
+    """A trie that is being built. `rows` is the number of rows added."""
 
     __slots__ = ("_from_below", "_gen", "_hashes", "_open", "_subscribers", "_trie", "_waiting", "_words", "rows")
     _trie: SubscriptionTrie
     rows: int
-    _from_below: bool  # no node has been put into the trie yet
+    _from_below: bool  # the trie has no nodes yet
     _gen: Gen
     _words: tuple[str, ...]  # the path
     _hashes: tuple[int, ...]
-    _subscribers: list[Any]  # those where each word of the path ends; None beyond it
-    _open: list[dict[str, Any]]  # the finished branches of the first level, and of that below each word; none beyond it
+    _subscribers: list[Any]  # of the filters that end with each word of the path; None beyond it
+    _open: list[dict[str, Any]]  # the finished branches of the first level, and of the level below each word
     _waiting: list[tuple[int, Any, Entry]]  # row, place, entry
 
     def add(self, filters: list[str], subscribers: list[Any], options: list[Any]) -> None:
-        """Put subscriptions in: their filters, as they were subscribed, their subscribers, and their options (None: no
-        options; a dict is kept, and several may have the same). After an error the trie is of no use.
+        """Add subscriptions: their filters, as they were subscribed, their subscribers, and their options (None: no
+        options; a dict is kept, and several subscriptions may share one). After an error the trie is unusable.
 
-        Raises TopicError, with the row in its reason, for what is no filter, and RowError for whatever else is wrong.
-        O(rows x (words + log n)), the logarithm being that of rows that are not next to those they should be.
+        Raises TopicError, with the row in its reason, for a text that is not a filter, and RowError for any other
+        fault. O(rows x words), and O(words + log n) for each row that is not next to those with the same first words.
         """
         trie = self._trie
         queues = trie.dialect.queue_groups
@@ -109,7 +109,7 @@ class Bulk:
         self.rows = first + len(filters)
 
     def finished(self) -> Any:
-        """Return the trie, for everybody from now on."""
+        """Return the trie, which may be shared from now on."""
         self._finish()
         return self._trie
 
@@ -128,7 +128,7 @@ class Bulk:
             raise _twice(row, place, entry)
 
     def _common(self, words: tuple[str, ...]) -> int:
-        """Return how many words are those of the path."""
+        """Return how many of the first words are those of the path."""
         path = self._words
         most = min(len(words), len(path))
         common = 0
@@ -160,12 +160,12 @@ class Bulk:
         self._subscribers[end] = with_members(audience, group, with_entry(members, entry, None))
 
     def _close(self, depth: int) -> None:
-        """Finish what the path leads to from its word number `depth` on, as one branch."""
+        """Finish the path from its word number `depth` on, as one branch."""
         words = self._words
         separator = self._trie._plan.separator
         stop = len(words)
         start = stop - 1
-        below = self._level_at(stop)  # where longer filters came before
+        below = self._level_at(stop)  # of longer filters that came before
         while True:
             level = self._open[start]
             above = self._subscribers[start - 1] if start > 0 else None
@@ -184,7 +184,7 @@ class Bulk:
             self._subscribers[word] = None
 
     def _level_at(self, depth: int) -> INode | None:
-        """Make the level of what is finished below `depth` words of the path, if there is anything."""
+        """Make the level of the finished branches below the first `depth` words of the path, if there are any."""
         finished = self._open[depth]
         if len(finished) == 0:
             return None
@@ -193,7 +193,7 @@ class Bulk:
         return level
 
     def _finish(self) -> None:
-        """Make the trie of what is there, if that has not been done, and subscribe who waits."""
+        """Make the trie, unless that is done, and subscribe the waiting rows."""
         if not self._from_below:
             return
         self._from_below = False
@@ -209,7 +209,7 @@ class Bulk:
 
 
 def _main_of(nodes: list[Any], lev: int, gen: Gen) -> MainNode:
-    """Make the main node, for depth `lev`, that holds these branches, whose hashes agree below `lev`."""
+    """Make the main node for depth `lev` that holds these branches. Their hashes agree below `lev`."""
     if len(nodes) == 1:
         only: Branch = nodes[0]
         return new_cnode(flag_at(only.hash, lev), (only,))
@@ -243,7 +243,7 @@ def new_bulk(dialect: Dialect, exact: bool) -> Bulk:
     bulk: Bulk = Bulk.__new__(Bulk)
     bulk._trie = _SubscriptionTrie(dialect, exact=exact)
     bulk.rows = 0
-    bulk._from_below = not exact  # there most filters are one word of one level
+    bulk._from_below = not exact  # with `exact`, most filters are one word of the first level
     bulk._gen = Gen()
     bulk._words = bulk._hashes = ()
     bulk._subscribers = []

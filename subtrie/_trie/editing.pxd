@@ -1,4 +1,4 @@
-# C types for editing.py; what the code means is written there.
+# C types for editing.py, which explains the code.
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t

@@ -1,11 +1,11 @@
-"""Edits of a trie's filters: made with its plan, carried out on its root.
+"""Edits of a trie's filters: made with its plan, and applied to its root.
 
-A change goes down from the root, and on free-threaded builds it would count a reference to every node on its way: to
-those near the root all writers would write at once. So the first attempt begins with borrowed references, under a pin
-(ctrie/c/epoch.h), and takes its own where it gets to. It passes what `_attempt` in ctrie/_nodes.py would pass without a
-change: I-nodes of the root's generation with nothing pending, and branches that all of the filter's next words lead
-through. At anything else it stops, and what is to be done there is done by that text. The plan and the root are
-borrowed from the trie.
+A change descends from the root. On free-threaded builds it would count a reference to every node on its path, so all
+writers would write to the counts of the nodes near the root at once. So the first attempt begins with borrowed
+references, under a pin (ctrie/c/epoch.h), and takes references of its own where it stops. It passes the nodes that
+`_attempt` in ctrie/_nodes.py would pass without a change: I-nodes of the root's generation with nothing pending, and
+branches of which the filter has all words. It stops at any other node, and `_go_on` continues there. The plan and the
+root are borrowed from the trie.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ if not cython.compiled:  # borrowed; the compiled one (editing.pxd) counts no re
 def new_subscribe(
     trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
 ) -> Subscribe:
-    """Return an edit that puts `entry` on the filter of these words, or on its queue group."""
+    """Return an edit that adds `entry` to the filter of these words, or to its queue group."""
     plan = plan_of(trie)
     return subscribe_edit(cython.cast(Plan, plan), cython.cast(Plan, plan).separator, words, hashes, group, entry)
 
@@ -69,22 +69,22 @@ def new_subscribe(
 def new_unsubscribe(
     trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, subscriber: Any, hash: int
 ) -> Unsubscribe:
-    """Return an edit that takes a subscriber off."""
+    """Return an edit that removes a subscriber."""
     plan = plan_of(trie)
     separator = cython.cast(Plan, plan).separator
     return unsubscribe_edit(cython.cast(Plan, plan), separator, words, hashes, group, subscriber, hash)
 
 
 def edit_filter(trie: Matchable, edit: FilterEdit) -> SNode | None:
-    """Carry `edit` out, as `edit_trie`."""
+    """Apply `edit`, as `edit_trie` does."""
     return edit_trie(cython.cast(Root, root_of(trie)), edit, _approach(trie, edit))
 
 
 def _approach(trie: Matchable, edit: FilterEdit) -> bool:
-    """Let the edit stand as near to its filter's end as it comes without a change. False: it does not stand anywhere.
+    """Move the edit as near to its filter's end as it comes without a change. Return False if it cannot start.
 
-    That a generation is the root's is asked only to save a GCAS which would fail. `parent_main` is not noted: it is
-    asked for by walks after the change, which begin at the root."""
+    Generations are compared only to save a GCAS that would fail. `parent_main` is not set: only walks after the change
+    need it, and these begin at the root."""
     hashes = edit.hashes
     words = edit.words
     separator = edit.separator

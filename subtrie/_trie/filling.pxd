@@ -1,4 +1,4 @@
-# C types for filling.py, and the bodies of its rows.
+# C types for filling.py, and the compiled functions of its rows.
 cimport cython
 from cpython.list cimport PyList_GET_SIZE
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -25,7 +25,7 @@ cdef extern from *:
         uint32_t start, end;        /* in the text */
     } filling_word;
     typedef struct {
-        PyObject *text;             /* borrowed, as all that is given or kept meanwhile */
+        PyObject *text;             /* borrowed: `_given` and `_kept` hold all these objects */
         PyObject *subscriber;
         PyObject *options;          /* NULL: none */
         uint64_t owner_hash;
@@ -38,7 +38,7 @@ cdef extern from *:
     } filling_block;
     enum { FILLING_BLOCK = 1 << 20, FILLING_NEAR = 1024 };
     #define FILLING_LONG_WORD ((uint64_t)1 << 63)
-    /* Ask for what a branch is going to be made of. */
+    /* Fetch in advance what a branch will be made from. */
     static inline void filling_fetch(const filling_row *row)
     {
         __builtin_prefetch((const char *)row + 64);
@@ -65,8 +65,8 @@ cdef extern from *:
         filling_block *next
         char rows[1]
     enum:
-        FILLING_BLOCK       # bytes of rows that are asked for at a time, at least
-        FILLING_NEAR        # rows that fit into a cache with all that they lead to
+        FILLING_BLOCK       # how many bytes of rows are allocated at a time, at least
+        FILLING_NEAR        # how many rows fit into a cache with all that they lead to
     uint64_t FILLING_LONG_WORD
     void filling_fetch(const filling_row *row) noexcept
     bint FILLING_ASCII(object text)
@@ -79,12 +79,12 @@ cdef class Filling:
     cdef Matchable _trie
     cdef list _given
     cdef list _kept
-    cdef Ordered _ordered       # rows, and branches, in the places of pairs
+    cdef Ordered _ordered       # rows, and later branches, in the places of pairs
     cdef Ordered _room
     cdef filling_block *_blocks
-    cdef char *_free            # in the last block, and how much there is
+    cdef char *_free            # the free memory in the last block, and its size
     cdef Py_ssize_t _left
-    cdef uint64_t _share_hash   # of the word that begins a shared subscription; 0: none does
+    cdef uint64_t _share_hash   # the hash of the word that begins a shared subscription; 0: there is no such word
     cdef Gen _gen
     cdef readonly Py_ssize_t repeated
 
@@ -191,7 +191,7 @@ cdef inline void order(Filling filling, Py_ssize_t start, Py_ssize_t end, Py_ssi
     cdef Py_ssize_t i
     cdef FilterRow row
     for i in range(start, end):
-        # `pairs_new` allocates SORT_AHEAD places more. They hold NULL, and prefetching from NULL is no fault.
+        # `pairs_new` allocates SORT_AHEAD more places. They hold NULL, and prefetching from NULL is harmless.
         prefetch(&(<FilterRow>ordered[i + SORT_AHEAD].pair).words[depth])
         row = row_at(ordered, i)
         ordered[i].hash = row.words[depth].hash
@@ -214,7 +214,7 @@ cdef inline void put_at(Ordered ordered, Py_ssize_t number, Branch branch) noexc
 
 
 cdef inline bint agree(FilterRow row, FilterRow other, Py_ssize_t size) except -1:
-    # Short words are the same if their hashes are (c/words.h).
+    # Short words are equal if their hashes are (c/words.h).
     cdef Py_ssize_t i
     if row == other:
         return True

@@ -1,15 +1,15 @@
-"""Many subscriptions at once into an empty trie: its nodes are made from below, each once, and published by one RDCSS.
+"""Fills an empty trie with many subscriptions: makes its nodes from below, each once, and publishes them by one RDCSS.
 
-    row        a filter, cut into words, and who subscribes to it
+    row        a filter, split into words, and its subscriber
     ordered    the rows, in the order in which a trie has their words
 
-The rows are brought into the order of their first words. Those with the same one stand next to one another then, and
-are one branch, below which they are brought into the order of their next words, and so on; a row that is alone is a
-branch with all words that it has left. A branch takes along all words that its filters have in common, as far as nobody
-is subscribed in between: so the levels are those that subscribing one by one would have left (I6, branch.py).
+The rows are sorted by their first words. Rows with the same first word are then adjacent, and become one branch. Below
+it they are sorted by their next words, and so on. A row that is alone becomes a branch with all its remaining words. A
+branch takes all words that its filters have in common, as far as no filter ends in between. So the levels are the same
+as after subscribing one by one (I6, branch.py).
 
-Words are compared by their hashes. Where those of two words agree, which nobody can bring about, all is left to be
-subscribed one by one. Compiled rows have no Python object of their own, nor have their words (filling.pxd).
+Words are compared by their hashes. If two different words have the same hash, which nobody can provoke, all rows are
+subscribed one by one instead. Compiled rows and their words are not Python objects (filling.pxd).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ else:
 if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C structures
 
     class Word:
-        """Where a word stands in its filter, and its hash."""
+        """The place of a word in its filter, and its hash."""
 
         __slots__ = ("end", "hash", "start")
 
@@ -51,7 +51,7 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
             self.hash, self.start, self.end = hash, start, end
 
     class Row:
-        """`text` has the words; `hash` is that of the word by which the row was ordered last."""
+        """`text` holds the words. `hash` belongs to the word by which the row was last sorted."""
 
         __slots__ = ("hash", "options", "owner_hash", "size", "subscriber", "text", "words")
         text: str
@@ -63,33 +63,33 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         hash: int
 
     def make_room(filling: Filling) -> None:
-        """Have room for as many rows as are given."""
+        """Make room for all given rows."""
         filling._ordered = [None] * len(filling._given)
 
     def let_go(filling: Filling) -> None:
-        """For the compiled twin, which has to give memory back."""
+        """For the compiled twin, which has to free memory."""
 
     def cut(filling: Filling, number: int, filter: str) -> bool:
-        """Make row `number`, if it is plain to see what its words are; tell whether it is."""
+        """Make row `number` if its words can be found without the dialect; return whether they can."""
         return False
 
     def new_row(filling: Filling, number: int, text: str, size: int) -> Row:
-        """Make row `number`, with room for so many words."""
+        """Make row `number`, with room for `size` words."""
         row = Row()
         row.text, row.size, row.words = text, size, []
         filling._ordered[number] = row
         return row
 
     def put_word(row: Row, number: int, hash: int, start: int, end: int) -> None:
-        """Say which word of a new row is where."""
+        """Set the hash and the place of one word of a new row."""
         row.words.append(Word(hash, start, end))
 
     def put_subscriber(row: Row, subscriber: Any, options: dict[str, Any] | None) -> None:
-        """Say who subscribes. What is given keeps all that a row leads to."""
+        """Set the subscriber and its options. `_given` and `_kept` keep these objects alive."""
         row.subscriber, row.owner_hash, row.options = subscriber, subscriber_hash(subscriber), options
 
     def subscriber_of(row: Row) -> Any:
-        """Return who subscribes."""
+        """Return the subscriber."""
         return row.subscriber
 
     def options_of(row: Row) -> dict[str, Any] | None:
@@ -97,36 +97,37 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         return row.options
 
     def order(filling: Filling, start: int, end: int, depth: int) -> None:
-        """Bring rows number `start` to `end` into the order of their words number `depth`; those with the same one stay
-        in theirs."""
+        """Sort rows number `start` to `end` by their words number `depth`, stably."""
         rows = filling._ordered[start:end]
         for row in rows:
             row.hash = row.words[depth].hash
         filling._ordered[start:end] = in_order(rows)
 
     def row_at(ordered: list[Any], number: int) -> Row:
-        """Return the row that stands there now."""
+        """Return the row at a place."""
         return ordered[number]  # type: ignore[no-any-return]
 
     def put_at(ordered: list[Any], number: int, it: Any) -> None:
-        """Put a row, or a branch that something keeps, in a place."""
+        """Put a row at a place, or a branch that something else keeps alive."""
         ordered[number] = it
 
     put_row = put_at
 
     def agree(row: Row, other: Row, size: int) -> bool:
-        """Tell whether the first words of two rows, whose hashes agree, are the same."""
+        """Return whether the first words of two rows are equal. Their hashes are."""
         return row.text[: row.words[size - 1].end] == other.text[: other.words[size - 1].end]
 
     def put_key(branch: Branch, row: Row, depth: int, end: int) -> None:
-        """Give a new branch the words of a row from number `depth` to `end`."""
+        """Give a new branch the words number `depth` to `end` of a row."""
         set_key(branch, row.text[row.words[depth].start : row.words[end - 1].end])
 
 
 def fill(trie: Matchable, given: list[Any]) -> int:
-    """Subscribe all of `given`, (filter, subscriber) or (filter, subscriber, options), if the trie is empty; return how
-    many subscriptions that makes. -1 if nothing was done, since somebody is subscribed, or something is to be looked at
-    one by one: whatever is wrong, and groups. Linearizes where the RDCSS commits. Lock-free: it does not try again.
+    """Subscribe all of `given`, each (filter, subscriber) or (filter, subscriber, options), if the trie is empty.
+
+    Return how many subscriptions that makes. Return -1 if nothing was done: the trie is not empty, or some of `given`
+    must be subscribed one by one, because it is faulty or in a group. The linearization point is the commit of the
+    RDCSS. Lock-free: it does not try again.
     """
     root = trie._root
     old = rdcss_read_root(root)
@@ -145,28 +146,28 @@ def fill(trie: Matchable, given: list[Any]) -> int:
             return -1
         finally:
             let_go(filling)
-        # Success: the trie, in which nobody was until then, has all of them. Failure: another thread has subscribed
-        # somebody or has taken a snapshot meanwhile.
+        # Success: the trie, which was empty until then, has all of them. Failure: another thread has subscribed or has
+        # taken a snapshot meanwhile.
         return len(given) - filling.repeated if rdcss_root(root, old, main, filled) else -1
 
 
 class _OneByOne(Exception):
-    """Something is to be looked at one by one."""
+    """Some row must be subscribed by itself."""
 
 
 class Filling:
-    """Levels in the making; `repeated` counts the subscriptions that came again."""
+    """Levels that are being made. `repeated` counts the subscriptions that occurred before."""
 
     __slots__ = ("_gen", "_given", "_kept", "_ordered", "_trie", "repeated")
     _trie: Matchable
     _given: list[Any]
-    _kept: list[Any]  # what rows lead to beside what is given
+    _kept: list[Any]  # other objects that rows lead to
     _ordered: Any
     _gen: Gen
     repeated: int
 
     def read(self) -> bool:
-        """Make the rows; False if one has to be looked at by itself."""
+        """Make the rows; return False if one must be subscribed by itself."""
         dialect = self._trie._plan.dialect
         for number in range(len(self._given)):
             one = self._given[number]
@@ -185,7 +186,7 @@ class Filling:
         return True
 
     def _cut_by_dialect(self, number: int, filter: str) -> None:
-        """`cut`, where the dialect has to say what the words are."""
+        """Do as `cut`, with the words that the dialect finds."""
         try:
             words, hashes = filter_path(self._trie, filter)
         except TopicError:
@@ -236,7 +237,7 @@ class Filling:
         return branch
 
     def _branch(self, start: int, stop: int, depth: int) -> Branch:
-        """Return the branch to rows whose words number `depth` have one hash."""
+        """Return the branch of rows whose words number `depth` have the same hash."""
         ordered = self._ordered
         first = row_at(ordered, start)
         end = first.size
@@ -274,7 +275,7 @@ class Filling:
 
 
 def _is_plain(dialect: Any, options: Any) -> bool:
-    """Tell whether these are options of a subscription outside of all groups."""
+    """Return whether these are valid options of a subscription that is in no group."""
     if type(options) is not dict or any([type(name) is not str for name in options]):  # noqa: C419 (a cdef function)
         return False
     return not dialect.queue_groups or "queue" not in options
@@ -285,7 +286,7 @@ def _entry_of(row: Any) -> Entry:
 
 
 def _agree_until(row: Any, other: Any, start: int, end: int) -> int:
-    """Return up to which number, `end` at most, the words of two rows have the same hashes."""
+    """Return the number, at most `end`, up to which the words of two rows have the same hashes."""
     end = min(end, other.size)
     while start < end and row.words[start].hash == other.words[start].hash:
         start += 1

@@ -1,10 +1,10 @@
-"""What a trie holds at one instant, without another snapshot where nothing has changed since the last one.
+"""A trie's content at one instant, without another snapshot if nothing has changed since the last one.
 
-After a snapshot the root is of a new generation, and no I-node below its main node is. Whoever writes then begins by
-putting another main node there. So as long as nothing that the main node leads to is of the root's generation, nothing
-below it has changed since, and nothing below it ever will (I2 and I3 in ctrie/_nodes.py): the main node is a snapshot
-by itself. Of two reads between which nobody writes, the second therefore neither makes a generation, which would be to
-write where all threads read, nor makes later writers copy nodes again.
+After a snapshot the root has a new generation, and no I-node below its main node has it. The next writer begins by
+replacing the main node. So as long as the main node leads to no I-node of the root's generation, nothing below it has
+changed since the snapshot, and nothing below it ever will (I2 and I3 in ctrie/_nodes.py): the main node is itself a
+snapshot. So if there is no write between two reads, the second read makes no generation, which would write where all
+threads read, and does not make later writers copy nodes again.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ else:
 
 
 def main_for_good(trie: Rooted) -> MainNode:
-    """Return a main node for the first I-node of a trie below which nothing changes any more, with the content that the
-    trie has now. O(branches of one node). Linearizes at the read of that main node, or the moment before its I-node was
-    displaced; else as a snapshot. Lock-free: writes, but to help, only where something was written since the last
-    snapshot."""
+    """Return a main node that has the trie's present content, and below which nothing changes any more.
+
+    O(branches of one node). The linearization point is the read of that main node, or the moment before its I-node was
+    replaced; otherwise it is that of the snapshot. Lock-free. Except to help other threads, it writes only if the trie
+    was written to since the last snapshot."""
     pin()
     first = peek(root_of(trie))
     if is_exactly(first, INode):
@@ -71,7 +72,7 @@ def main_for_good(trie: Rooted) -> MainNode:
 
 
 def _leads_to_none_of(main: Any, gen: Any) -> bool:
-    """Tell whether no I-node that a main node of the first level leads to is of a certain generation."""
+    """Return whether no I-node that a main node of the first level leads to has this generation."""
     for i in range(popcount(bitmap_of(main))):
         node = child_at(main, i)
         if not is_exactly(node, INode):
@@ -82,10 +83,10 @@ def _leads_to_none_of(main: Any, gen: Any) -> bool:
 
 
 def root_over(main: MainNode) -> Root:
-    """Return a read-only root whose content is what `main_for_good` has returned."""
+    """Return a read-only root with the content of a main node from `main_for_good`."""
     return new_root(new_inode(main, Gen()), True)
 
 
 def frozen_root(trie: Rooted) -> Root:
-    """Return a read-only root with the content that a trie has now. Cost and progress as `main_for_good`."""
+    """Return a read-only root with a trie's present content. Cost and progress are those of `main_for_good`."""
     return trie._root if trie._root.readonly else root_over(main_for_good(trie))

@@ -1,15 +1,15 @@
-"""Groups: the shared subscriptions of MQTT and the queue groups of NATS, of whose members one gets each message.
+"""Groups: the shared subscriptions of MQTT and the queue groups of NATS. One member of a group gets each message.
 
-What a branch holds (`value`, branch.py) is a persistent set (subscribers.py) as long as a filter has no groups, which
-is what most filters are: nothing there costs or weighs more than without this module. Once there is one, it is
+As long as a filter has no groups, like most filters, the value of its branch (`value`, branch.py) is a persistent set
+(subscribers.py). Such a filter takes no more time or memory than without this module. With a group, the value is
 
-    Shared(plain, groups)             plain: the set of those in no group, or None
+    Shared(plain, groups)             plain: the set of subscribers in no group, or None
                                       groups: a set of Groups, by name
-    Group(name, members, turn)        an entry, as of a subscriber; members: a set, never empty
+    Group(name, members, turn)        an entry, like that of a subscriber; members: a set, never empty
 
-The turn is the one place in a trie that matching writes to: whoever takes a turn adds one to it, and the member at that
-place, of as many as there are, has it. So members take turns one after another while none comes or goes. It says
-nothing about who is subscribed: snapshots and forks share it with their trie.
+The turn is the only place in a trie that matching writes to. A match that takes a turn adds one to it; the turn, modulo
+the number of members, is the place of the member that gets the message. So members take turns as long as none is added
+or removed. The turn says nothing about subscriptions: snapshots and forks share it with their trie.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Shared:
 
 
 class Group(Entry):
-    """A group of one filter; its name stands where a subscriber's entry has the subscriber."""
+    """A group of one filter. Its name takes the place of the subscriber in the entry."""
 
     __slots__ = ("members", "turn")
     members: Any
@@ -67,7 +67,7 @@ class Group(Entry):
 
 
 def members_of(value: Any, group: str | None) -> Any:
-    """Return the set of the members of a group, of those in no group if `group` is None."""
+    """Return the set of the members of a group, or of the subscribers in no group if `group` is None."""
     if isinstance(value, Shared):
         shared: Shared = value
         if group is None:
@@ -78,7 +78,7 @@ def members_of(value: Any, group: str | None) -> Any:
 
 
 def with_members(value: Any, group: str | None, members: Any) -> Any:
-    """Return the value of a branch with `members` in the place of `members_of(value, group)`."""
+    """Return the value of a branch with `members` instead of `members_of(value, group)`."""
     if group is None:
         return _new_shared(members, _groups_of(value)) if isinstance(value, Shared) else members
     groups = _groups_of(value)
@@ -140,7 +140,7 @@ def group_count(value: Any) -> int:
 
 
 def sets_of(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield (group, set of its members); the group is None for those in none."""
+    """Yield (group, set of its members). The group is None for the subscribers in no group."""
     yield None, members_of(value, None)
     for group in iter_entries(_groups_of(value)):
         yield group.subscriber, _members(group)
@@ -156,7 +156,7 @@ def everybody(value: Any) -> Iterator[tuple[Any, Entry]]:
 
 
 def changed_members(older: Any, newer: Any) -> Iterator[tuple[str | None, Entry | None, Entry | None]]:
-    """Yield (group, old, new) for all whose entry is not the same in both; as `changed_entries`."""
+    """Yield (group, old, new) for every subscriber whose entry differs, like `changed_entries`."""
     for old, new in changed_entries(members_of(older, None), members_of(newer, None)):
         yield None, old, new
     for before, after in changed_entries(_groups_of(older), _groups_of(newer)):
@@ -182,9 +182,10 @@ def check_value(value: Any) -> None:
 
 
 class Audience:
-    """Who gets a message by the filters that it reaches: all in no group, and of each group the one whose turn it is.
+    """The receivers of a message: all subscribers in no group, and from each group the member whose turn it is.
 
-    Where `joined`, groups of one name are one group, whatever their filters: its member is known when all filters are.
+    If `joined`, groups with the same name are one group, whatever their filters. Its member is known only after the
+    last filter.
     """
 
     def __init__(self, joined: bool, take_turns: bool) -> None:
@@ -192,8 +193,8 @@ class Audience:
         self._groups: dict[str, list[tuple[Any, Any]]] | None = {} if joined else None
 
     def by(self, value: Any, filter: Any) -> Iterator[tuple[Entry, str | None, Any]]:
-        """Yield (entry, group, filter) of those who get it by a filter with these subscribers; `filter` is whatever
-        stands for it."""
+        """Yield (entry, group, filter) for the receivers by a filter with these subscribers. `filter` may be any object
+        that identifies it."""
         for entry in iter_entries(members_of(value, None)):
             alive = living(entry)
             if alive is not None:
@@ -205,7 +206,7 @@ class Audience:
                 self._groups.setdefault(group.subscriber, []).append((group, filter))
 
     def by_joined_groups(self) -> Iterator[tuple[Entry, str | None, Any]]:
-        """Yield the same of those who get it as members of the groups that were joined."""
+        """Yield the same for the receivers by joined groups."""
         for groups in (self._groups or {}).values():
             yield from self._turn_of(groups)
 
@@ -218,8 +219,10 @@ class Audience:
 
 
 def whose_turn(groups: list[Any], take_turns: bool) -> tuple[int, Entry | None]:
-    """Return the member of any of these groups whose turn it is, as the first one counts, or, if it is gone, the next
-    one that is alive, after the number of its group; None if nobody is."""
+    """Return the member of these groups together whose turn it is, and the number of its group before it.
+
+    The first group counts the turns. If the member is no longer alive, it is the next one that is; None if none is.
+    """
     first: Group = groups[0]
     turn = _take_turn(first.turn) if take_turns else load(first.turn)
     size = sum([set_size(_members(group)) for group in groups])
@@ -233,7 +236,7 @@ def whose_turn(groups: list[Any], take_turns: bool) -> tuple[int, Entry | None]:
 
 
 def _member_at(groups: list[Any], place: int) -> tuple[int, Entry]:
-    """Return the member at a place, counted through one group after the other, after the number of its group."""
+    """Return the number of a group and its member at a place, counted through all groups in order."""
     for number, group in enumerate(groups):
         size = set_size(_members(group))
         if place < size:
@@ -246,7 +249,7 @@ def _take_turn(turn: Slot) -> int:
     # Progress: a round that does not return found that another thread has taken a turn.
     while True:
         number: int = load(turn)
-        # Success: the turn is ours. Failure: another thread has taken it.
+        # Success: this turn is ours. Failure: another thread has taken it.
         if compare_and_set(turn, number, number + 1):
             return number
 

@@ -1,26 +1,26 @@
-"""Change notices: somebody is interested in a filter now, nobody is any more.
+"""Change notices: a filter has got its first subscriber, or has lost its last.
 
-Whoever makes a filter's first subscription, or takes its last, puts the filter's name on a list, and delivers what is
-on it unless somebody else is at that. Who delivers goes on until the list is empty, then leaves the place, and looks
-once more: what others put on the list while the place was taken is his to deliver. To deliver a filter is to look
-whether it has subscribers now, and to tell the listener if that is not what it was told last. So notices come one at a
-time, those of one filter are told in turn as True, False, True, what comes and goes in between is left out, and in the
-end the listener knows what the trie has: every change is followed by a look.
+A thread that makes a filter's first subscription, or removes its last, puts the filter on a list. Then it takes the
+place of the delivering thread, unless another thread has it. The delivering thread works until the list is empty, gives
+up the place, and checks the list once more: other threads may have put filters on it while the place was taken. To
+deliver a filter means to look whether it has subscribers now, and to tell the listener if that differs from what it was
+told last. So notices come one at a time. Those of one filter alternate: True, False, True; short-lived changes in
+between are left out. In the end the listener knows the state of the trie, since every change is followed by a look.
 
-What is not an `Exception` (Ctrl-C), or is raised by the look itself (no memory, no stack), ends the delivery. The place
-is left then, too, and what has not been looked at waits for whoever delivers next. Nothing is lost between two steps:
-what is taken off the list is noted before it is taken, and a notice is under way from before the listener is called
-until it has returned. A notice that was cut off before the listener began is told again; where it was the listener that
-was cut off, it has been told. Steps that must not be left out are tried a second time where Ctrl-C may have come before
-them.
+An exception that is not an `Exception` (Ctrl-C), or that the look itself raises (no memory, no stack), ends the
+delivery. The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
+Nothing is lost between two steps: a filter is noted before it is taken off the list, and a notice is under way from
+before the listener is called until it has returned. If a notice is interrupted before the listener has begun, it is
+told again. If the listener itself is interrupted, it has been told. Steps that must not be left out are tried twice,
+since Ctrl-C may have come before them.
 
-Nor is the place taken for ever by a thread that was left behind by a fork. In the child a notice that was under way
-counts as told: its listener may wait for what is not there any more.
+A thread that a fork has left behind does not keep the place, either. In the child, a notice that was under way counts
+as told: its listener may wait for something that does not exist there.
 
     waiting: None               the list is empty
-             (filter, rest)     filter and those in the rest wait
-    place:   None               nobody delivers
-             Doer               that thread does; what others have taken off the list, and told, is its alone
+             (filter, rest)     this filter and those in the rest wait
+    place:   None               no thread delivers
+             Doer               this thread delivers; only it uses the filters that were taken off the list and told
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Notices:
         initialise(self._waiting, None)
         self._place: Any = Slot.__new__(Slot)
         initialise(self._place, None)
-        # Only who delivers touches these three:
+        # Only the delivering thread uses these three:
         self._taken: deque[str | None] = deque()
-        self._told: set[str] = set()  # wanted, by what the listener knows
-        self._under_way: tuple[str, bool] | None = None  # what the listener is being told
+        self._told: set[str] = set()  # the filters that the listener knows as wanted
+        self._under_way: tuple[str, bool] | None = None  # the notice that the listener is being told
 
     def changed(self, filter: str | None, is_wanted: IsWanted) -> None:
-        """Say that interest in `filter` has come or gone; None: in any of them. `is_wanted` tells whether a filter has
-        subscribers at the moment; it is not kept, so that the trie and its notices are no cycle."""
+        """Note that `filter` has got its first subscriber or lost its last; None: any filter may have. `is_wanted`
+        tells whether a filter has subscribers now. It is not kept, so that the trie and its notices form no cycle."""
         self.put_on_list(filter)
         raised: list[Exception] = []
         me = Doer()
@@ -78,20 +78,20 @@ class Notices:
             self._leave_place(me)
 
     def put_on_list(self, filter: str | None) -> None:
-        """Have whoever delivers next look at `filter`. Twice is as good as once."""
+        """Let the next delivery look at `filter`. Twice does no harm."""
         # Progress: a round that does not return found that another thread has changed the list.
         while True:
             waiting = load(self._waiting)
-            # Success: whoever has the place looks at the list before leaving it for good, and so shall we.
+            # Success: a thread that has the place checks the list after giving it up, and so shall we.
             if compare_and_set(self._waiting, waiting, (filter, waiting)):
                 return
 
     def _take_place(self, me: Doer) -> bool:
-        """Tell whether the place is ours. If not, whoever has it has yet to look at the list again."""
+        """Return whether we have the place. If not, the thread that has it will check the list again."""
         doer = load(self._place)
         if doer is not None and not doer.is_left_behind():
             return False
-        # Success: we deliver. Failure: another thread does, and took the place after we had put something on the list.
+        # Success: we deliver. Failure: another thread does; it took the place after we had put our filter on the list.
         if not compare_and_set(self._place, doer, me):
             return False
         if doer is not None:
@@ -99,16 +99,16 @@ class Notices:
         return True
 
     def _leave_place(self, me: Doer) -> None:
-        # Success: whoever comes next delivers. Failure: the place was not ours.
+        # Success: the next thread delivers. Failure: the place was not ours.
         compare_and_set(self._place, me, None)
 
     def _deliver(self, is_wanted: IsWanted, raised: list[Exception]) -> None:
         if self._under_way is not None:
             filter, wanted = self._under_way
-            self._note_told(filter, not wanted)  # as if it had not been told, which may be
+            self._note_told(filter, not wanted)  # as if it had not been told, which is possible
             self._taken.append(filter)
             self._under_way = None
-        # Progress: each round tells something, or found that another thread has put something on the list.
+        # Progress: each round takes filters off the list, or found that another thread has put one on it.
         while True:
             while self._taken:
                 self._look(is_wanted, raised)
@@ -116,12 +116,12 @@ class Notices:
             if waiting is None:
                 return
             self._taken.extend(_in_turn(waiting))
-            # Success: what was on the list is ours. Failure: it is longer by now, and what was taken will be again.
+            # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.
             if not compare_and_set(self._waiting, waiting, None):
                 self._taken.clear()
 
     def _look(self, is_wanted: IsWanted, raised: list[Exception]) -> None:
-        """Look at the first of what was taken off the list. If that raises, it is still to be looked at."""
+        """Look at the first filter that was taken off the list. If that raises, it stays there for the next look."""
         filter = self._taken[0]
         if filter is None:
             self._taken.extend(self._told)
@@ -133,7 +133,7 @@ class Notices:
             self._note_told(filter, wanted)
             try:
                 self._listener(filter, wanted)
-            except Exception as error:  # noqa: BLE001 (raised when all others have been told)
+            except Exception as error:  # noqa: BLE001 (raised after all others have been told)
                 raised.append(error)
             except BaseException as error:
                 if _had_begun(error):
@@ -148,14 +148,14 @@ class Notices:
 
 
 def _had_begun(error: BaseException) -> bool:
-    """Tell whether the listener had begun when it was cut off. Signals are looked for when a function's frame is
-    entered, at its first instruction, RESUME; nothing of the listener has run then."""
+    """Return whether the listener had begun when it was interrupted. Python checks for signals at a function's first
+    instruction, RESUME; no code of the listener has run then."""
     below = None if error.__traceback__ is None else error.__traceback__.tb_next
     return below is not None and below.tb_frame.f_code.co_code[below.tb_lasti] != _RESUME
 
 
 def _in_turn(waiting: Any) -> list[str | None]:
-    """Return what is on the list, the oldest first."""
+    """Return the filters on the list, the oldest first."""
     filters = []
     while waiting is not None:
         filter, waiting = waiting

@@ -27,7 +27,7 @@ cdef inline packed_text *text_of(PyObject *node) noexcept nogil:
     return &(<TextNode>node).text
 
 
-# As words_followed, of a borrowed node.
+# The same as words_followed, for a borrowed node.
 cdef inline Py_ssize_t words_followed_in(PyObject *node, tuple words, Py_ssize_t start, str separator) noexcept:
     return packed_followed(text_of(node), words, start, separator)
 

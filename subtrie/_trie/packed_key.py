@@ -1,7 +1,7 @@
 """S-nodes whose keys are texts.
 
-This is the interpreted text; the compiled body (`packed_key.pyx`) keeps a text in the node itself, or in as few bytes
-as it takes (`packed_key.h`), and makes a string of it for whoever asks for the key.
+This is the interpreted twin. The compiled one (`packed_key.pyx`) stores the text in the node itself, or in as few bytes
+as it needs (`packed_key.h`), and makes a string of it when the key is read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class TextNode(SNode):
 
 
 def drop_texts(kind: type[TextNode]) -> None:
-    """Let nodes of this type, which are leaves, be dropped with their texts. For the compiled twin."""
+    """For the compiled twin: free the text of a node of this type, which is a leaf, together with the node."""
 
 
 def set_key(node: TextNode, key: str) -> None:
@@ -37,8 +37,9 @@ def copy_key(node: TextNode, other: TextNode) -> None:
 
 
 def words_followed(node: TextNode, words: tuple[str | None, ...], start: int, separator: str) -> int:
-    """Return how many of the first words of a node's key are those of `words` from `start` on, None being any word;
-    below zero if the key goes on."""
+    """Return how many of the first words of a node's key agree with `words` from `start` on; None agrees with any word.
+
+    The number is negative if the key has more words."""
     own = node.key.split(separator)
     taken = 0
     for word, wanted in zip(own, words[start:], strict=False):
@@ -49,10 +50,10 @@ def words_followed(node: TextNode, words: tuple[str | None, ...], start: int, se
 
 
 def words_followed_in(node: Any, words: tuple[str, ...], start: int, separator: str) -> int:
-    """As `words_followed`, of a borrowed node."""
+    """The same as `words_followed`, for a borrowed node."""
     return words_followed(node, words, start, separator)
 
 
 def key_begins(node: TextNode, word: str, separator: str) -> bool:
-    """Tell whether `word` is the first word of a node's key."""
+    """Return whether `word` is the first word of a node's key."""
     return node.key == word or node.key.startswith(word + separator)

@@ -1,4 +1,4 @@
-"""The compiled body of packed_key.py, which is the text to read; packed_key.h says how a text is kept."""
+"""The compiled twin of packed_key.py, which explains the code; packed_key.h describes how a text is stored."""
 
 from cpython.object cimport PyObject, PyTypeObject, destructor
 
@@ -28,7 +28,7 @@ cdef class TextNode(SNode):
         return text == key if equal is None else equal(text, key)
 
 
-cdef destructor _drop_leaf = NULL      # of all kinds, which one module makes
+cdef destructor _drop_leaf = NULL      # the same for all types of leaves, since one module makes them
 
 
 cdef void _drop(PyObject *node) noexcept:
@@ -47,7 +47,7 @@ cdef int set_key(TextNode node, str key) except -1:
 
 
 cdef int set_characters(TextNode node, const char *data, Py_ssize_t length) except -1:
-    """As `set_key`, of ASCII characters that stand in another text."""
+    """The same as `set_key`, for ASCII characters that are part of another text."""
     cdef characters c
     c.data, c.length, c.kind = data, length, 1
     return packed_keep(&node.text, c)

@@ -1,27 +1,28 @@
 """The reverse index: from a subscriber to its filters.
 
-A Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set (subscribers.py) of *filings*. A filing
-stands for one subscription: it has the filter's text as its key, and a state of its own.
+It is a Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set (subscribers.py) of *filings*. A
+filing records one subscription: its key is the filter's text, and it has a state.
 
-The trie decides who is subscribed; the index must name every filter of a subscriber, and may for a while name one too
-many, which a look at the trie tells. No compare-and-set changes both, so they are kept together like this:
+The trie decides which subscriptions exist. The index must contain every filter of a subscriber. For a while it may
+contain one too many; a look at the trie shows that. No compare-and-set changes both, so they are kept consistent like
+this:
 
-* To subscribe: file (a fresh filing, PENDING, in place of the one that is there), change the trie, settle, and look
-  at the index: where others have replaced or struck the filing, file anew.
-* To unsubscribe: change the trie, then withdraw the filing.
+* To subscribe: file (a fresh filing, PENDING, replaces any present one), change the trie, settle, and look at the
+  index. If another thread has replaced or struck the filing, file again.
+* To unsubscribe: change the trie, then strike the filing.
 
-PENDING means: whoever filed this has yet to look at the trie a last time. Nobody strikes such a filing; who would have
-done so marks it TOUCHED instead, and leaves it to its owner, who settles it and then looks. A SETTLED filing is struck
-by whoever finds that the trie lacks the subscription, and only if it still is the very filing that was found SETTLED
-before that look.
+PENDING means that the thread that filed it, its owner, has yet to look at the trie a last time. No thread strikes such
+a filing. A thread that would do so marks it TOUCHED instead, and the owner will settle it and then look. A SETTLED
+filing is struck by any thread that finds that the trie lacks the subscription, but only if it is still the same filing
+that this thread found SETTLED before its look at the trie.
 
 Invariants
-  N1  Whatever the trie holds by a subscribe that has returned is filed. Say a filing is struck: after it was found
-      SETTLED the subscription was not in the trie. Whoever put it there again did so later, and then looked at the
-      index: a filing of somebody else's that was SETTLED by then it has replaced, so that the strike failed, and one
-      that was gone it has filed anew.
-  N2  A filing whose subscription is not in the trie belongs to an operation that is still going on: each operation
-      ends with a look at the trie that comes after its own change, or leaves that to the owner of a PENDING one.
+  N1  Every subscription in the trie by a subscribe that has returned is filed. Suppose a filing is struck. After it was
+      found SETTLED, the subscription was not in the trie. A thread that put it there again did so later, and then
+      looked at the index. If it found another thread's SETTLED filing, it replaced that, so the strike failed. If the
+      filing was gone, it filed again.
+  N2  A filing whose subscription is not in the trie belongs to an operation in progress: each operation ends with a
+      look at the trie after its own change, or leaves that look to the owner of a PENDING filing.
 """
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ SETTLED = "settled"
 
 
 class Filing(Entry):
-    """That a subscriber is on a filter: the key stands where a subscriber's entry has the subscriber."""
+    """A record that a subscriber is on a filter. The filter's key takes the place of the subscriber in the entry."""
 
     __slots__ = ("state",)
     state: Slot
 
 
 class IndexEdit(Edit):
-    """One change of a subscriber's filings: put `filing` in, or take it, and no other one, out."""
+    """One change of a subscriber's filings: add `filing`, or remove exactly this filing."""
 
     __slots__ = ("equal", "filing", "strike", "subscriber")
     subscriber: Any
@@ -74,7 +75,7 @@ class IndexEdit(Edit):
 
     def same(self, sn: SNode) -> bool:
         if self.settled:
-            return False  # only clearing tombs away: no need to trouble the user's __eq__ again
+            return False  # it only clears tombs, and need not call the user's __eq__ again
         pair: Pair = sn  # type: ignore[assignment]
         return pair.key is self.subscriber or self.agree(pair.key, self.subscriber, self.equal)
 
@@ -94,24 +95,24 @@ class IndexEdit(Edit):
 
 
 class Index(Rooted):
-    """The filings of all subscribers. `hash` is everywhere the subscriber's (subscribers.py).
+    """The filings of all subscribers. `hash` always belongs to the subscriber (subscribers.py).
 
-    A subscriber's filings stand under their *owner*: the subscriber, or one equal to it that was filed first. Users'
-    code is asked who that is (`owner_of`) before the trie is changed, so that nothing is changed if it raises;
-    afterwards the owner is found by identity."""
+    A subscriber's filings are stored under one object: the subscriber, or an equal one that was filed first. It is
+    found by the users' `__eq__` (`owner_of`) before the trie is changed, so nothing is changed if that raises.
+    Afterwards it is found by identity."""
 
     __slots__ = ()
 
     def owner_of(self, subscriber: Any, hash: int) -> Any:
-        """Return the object under which the subscriber's filings stand; itself if there are none. It is looked for by
-        identity first: then the `__eq__` of no other subscriber is run."""
+        """Return the object under which the subscriber's filings are stored; itself if there are none. The search by
+        identity comes first, since it calls no `__eq__`."""
         sn: Any = find(self, subscriber, hash, is_)
         if sn is None:
             sn = find(self, subscriber, hash, None)
         return subscriber if sn is None else sn.key
 
     def file(self, subscriber: Any, hash: int, key: Any) -> Filing:
-        """Put a PENDING filing in, whatever there was."""
+        """Add a PENDING filing, in place of any present one."""
         filing = _new_filing(key)
         self._edit(subscriber, hash, filing, False, None)
         return filing
@@ -126,20 +127,20 @@ class Index(Rooted):
         return None if sn is None else sn.value
 
     def settle(self, subscriber: Any, hash: int, filing: Filing) -> bool:
-        """The trie has been changed for `filing`. Tell whether its owner has to look at the trie once more."""
+        """Settle `filing` after the change of the trie. Return whether its owner has to look at the trie once more."""
         look = _settle(filing)
         present = self.find_filing(self.owner_of(subscriber, hash), hash, filing.subscriber)
         if present is filing or (present is not None and load(present.state) is not SETTLED):
-            return look  # of somebody else's filing, the owner has his looks before him
+            return look  # the owner of another thread's filing has yet to look
         _settle(self.file(subscriber, hash, filing.subscriber))
         return True
 
     def to_strike(self, owner: Any, hash: int, key: Any) -> Filing | None:
-        """Return the filing to strike if a look at the trie, from now on, finds no such subscription."""
+        """Return the filing to strike if a later look at the trie finds no such subscription; None if there is none."""
         filing = self.find_filing(owner, hash, key)
         if filing is None:
             return None
-        # Success: the owner will look at the trie. Failure: he has settled it, or somebody else has left it to him.
+        # Success: the owner will look at the trie. Failure: it has settled the filing, or another thread touched it.
         if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:
             return None
         return filing
@@ -163,7 +164,7 @@ class Index(Rooted):
                 yield sn.key, sn.hash, filing.subscriber
 
     def check(self) -> None:
-        """Raise AssertionError if an invariant is broken that the index can see by itself. At rest only."""
+        """Raise AssertionError if an invariant is broken that the index alone can check. At rest only."""
         for sn in check_level(self._root):
             assert sn.value is not None, f"{sn.key!r} is filed without a filter"
             check_set(sn.value)
@@ -191,12 +192,12 @@ def _new_filing(key: Any) -> Filing:
 
 
 def _settle(filing: Filing) -> bool:
-    """Tell whether somebody has left it to the owner to look at the trie."""
-    # Success: nobody has unsubscribed meanwhile, and from now on whoever does so strikes the filing himself. Failure:
-    # somebody has, and left it to us.
+    """Settle a filing; return whether another thread has left it to the owner to look at the trie."""
+    # Success: no thread has unsubscribed meanwhile, and from now on one that does so strikes the filing itself.
+    # Failure: a thread has, and has left the look to us.
     if compare_and_set(filing.state, PENDING, SETTLED):
         return False
-    # Success: from now on others strike it, as above. There is no failure: only the owner takes this step.
+    # Success: from now on other threads strike it, as above. There is no failure: only the owner takes this step.
     compare_and_set(filing.state, TOUCHED, SETTLED)
     return True
 

@@ -17,12 +17,12 @@ def subscription_trie(
     weak: bool = False,
     exact: bool = False,
 ) -> None:
-    """That of `SubscriptionTrie`."""
+    """The signature of `SubscriptionTrie`."""
 
 
 def topic_store(dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
-    """That of `TopicStore`."""
+    """The signature of `TopicStore`."""
 
 
 def field_matcher(max_criteria: int = 64, *, max_values: int = 4096, weak: bool = False) -> None:
-    """That of `FieldMatcher`."""
+    """The signature of `FieldMatcher`."""

@@ -1,18 +1,18 @@
 """The subscribers of one filter: an immutable set that a change copies in part.
 
-    None                     nobody
+    None                     no subscribers
     Entry                    one subscriber
-    tuple of Entry           up to INLINE of them
-    SetNode                  more: a hash trie without I-nodes, four hash bits a node
+    tuple of Entry           up to INLINE subscribers
+    SetNode                  more: a hash trie without I-nodes, with four hash bits per node
 
       SetNode(bitmap, array)     array: for each set bit an Entry, a SetNode, or a tuple of entries whose hashes agree
 
-A filter with a million subscribers is changed by copying a few nodes of at most 16 branches, and since none of them
-ever changes, whoever has read the set from its branch has read all of it at one instant.
+A change of a filter with a million subscribers copies a few nodes of at most 16 branches. No node ever changes, so a
+thread that has read the set from its branch has read all of it at one instant.
 
-An entry carries its subscriber's hash, computed when it was subscribed: matching never runs a user's `__hash__`, and
-`__eq__` only for two different objects with equal hashes. Where subscribers are weakly held, an entry has a reference
-in the subscriber's place (weak_subscribers.py), and whoever shows entries shows what `living` makes of them.
+An entry holds its subscriber's hash, which was computed when it was subscribed. So matching never calls a user's
+`__hash__`, and calls `__eq__` only for two different objects with equal hashes. If subscribers are weakly held, the
+entry has a reference instead of the subscriber (weak_subscribers.py), and callers see the result of `living`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ else:
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 INLINE = 8
-_BITS = 4  # fewer than W: a change copies every node on its way, where a Ctrie copies the last one only
+_BITS = 4  # fewer than W: a change copies every node on its path, while a Ctrie copies only the last one
 _MASK = 15
 _HASH_BITS = 64
 
@@ -96,14 +96,14 @@ def _same(entry: Entry, subscriber: object, hash: int, edit: Edit | None) -> boo
 
 
 def is_held(subscriber: object) -> bool:
-    """Tell whether this is a weak reference in a subscriber's place."""
+    """Return whether this is a weak reference instead of a subscriber."""
     kind = type(subscriber)
     return kind is Held or kind is HeldMethod
 
 
 def living(entry: Entry) -> Entry | None:
-    """Return the entry with its subscriber in the place of a weak reference, if that is what it has; None if the
-    subscriber is gone. O(1), wait-free."""
+    """Return the entry, with its subscriber instead of a weak reference; None if the subscriber is no longer alive.
+    O(1), wait-free."""
     if not is_held(entry.subscriber):
         return entry
     subscriber = entry.subscriber()
@@ -123,7 +123,7 @@ def set_size(subscribers: Any) -> int:
 
 
 def find_entry(subscribers: Any, subscriber: object, hash: int, edit: Edit | None = None) -> Entry | None:
-    """Return the subscriber's entry, or None. O(log n). An `edit` remembers what users' `__eq__` has said."""
+    """Return the subscriber's entry, or None. O(log n). An `edit` remembers the results of users' `__eq__`."""
     shift = 0
     while isinstance(subscribers, SetNode):
         node: SetNode = subscribers
@@ -148,7 +148,7 @@ def _position(entries: tuple[Any, ...], subscriber: object, hash: int, edit: Edi
 
 
 def with_entry(subscribers: Any, entry: Entry, found: Entry | None) -> Any:
-    """Return the set with `entry` in it, in place of `found` (its subscriber's present entry) unless that is None."""
+    """Return the set with `entry`, which replaces `found`, its subscriber's present entry, unless that is None."""
     if subscribers is None:
         return entry
     if isinstance(subscribers, SetNode):
@@ -166,7 +166,7 @@ def with_entry(subscribers: Any, entry: Entry, found: Entry | None) -> Any:
 
 
 def without_entry(subscribers: Any, found: Entry) -> Any:
-    """Return the set without the entry `found`, which it holds; None when nobody is left."""
+    """Return the set without the entry `found`, which it holds; None if that was the last."""
     if isinstance(subscribers, Entry):
         return None
     if isinstance(subscribers, SetNode):
@@ -176,7 +176,7 @@ def without_entry(subscribers: Any, found: Entry) -> Any:
 
 
 def _index(entries: tuple[Any, ...], found: Entry) -> int:
-    """Where the very object `found` is: no comparison by users' code is needed a second time."""
+    """Return the place of `found`, by identity: users' code need not compare a second time."""
     for pos, entry in enumerate(entries):
         if entry is found:
             return pos
@@ -211,7 +211,7 @@ def _child_with(child: Any, entry: Entry, found: Entry | None, shift: int) -> An
 
 
 def _node_without(node: SetNode, found: Entry, shift: int) -> Any:
-    """Return an Entry when it is the only one left, so that no path outlives its need."""
+    """Return an Entry if only one is left, so no path is longer than needed."""
     flag = 1 << ((found.hash >> shift) & _MASK)
     pos = popcount(node.bitmap & (flag - 1))
     child = node.array[pos]
@@ -255,10 +255,10 @@ def _same_subscriber(one: Entry, other: Entry) -> bool:
 def changed_entries(
     older: Any, newer: Any, same: Callable[[Any, Any], bool] = _same_subscriber
 ) -> Iterator[tuple[Entry | None, Entry | None]]:
-    """Yield (old, new) for every subscriber whose entry is not the same object in both; None for the side without.
+    """Yield (old, new) for every subscriber whose entry is not the same object in both sets; None if one set has none.
 
-    Nodes that both sets share are passed over. `same` says which entries belong together where it is not the subscriber
-    alone that tells.
+    Nodes that both sets share are skipped. `same` tells whether two entries belong together; by default, they do if
+    their subscribers are equal.
     """
     stack: list[tuple[Any, Any]] = [(older, newer)]
     while stack:
@@ -299,7 +299,7 @@ def check_set(subscribers: Any) -> None:
 
 
 def check_shape(subscribers: Any) -> None:
-    """Raise AssertionError if the set is ill-formed, whatever tells its entries apart."""
+    """Raise AssertionError if the set is ill-formed, however its entries are compared."""
     if subscribers is None or isinstance(subscribers, Entry):
         return
     if isinstance(subscribers, SetNode):

@@ -1,8 +1,8 @@
 """The edits of a topic store: one value for each topic.
 
-A topic is a filter without wildcards, and what is kept for it, the pair of its text and its value, stands where a
-filter's only subscriber would. So the descent, the parting of chains and the tombs are those of `branch.py`; what
-differs is that a new pair takes the place of the old one, whatever that was.
+A topic is a filter without wildcards. The pair of its text and its value takes the place of a filter's only subscriber.
+So the descent, the splitting of chains and the tombs are those of `branch.py`. The only difference is that a new pair
+always replaces the old one.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ else:
     from cython.cimports.subtrie._trie.match.questions import Matchable
     from cython.cimports.subtrie._trie.subscribers import new_entry
 
-# The hash of every pair in the place of a subscriber: nobody looks a pair up, so any but 0 will do (branch.py).
+# The hash of every pair, which takes the place of a subscriber. Pairs are never searched, so any hash but 0 will do
+# (branch.py).
 _HASH = 1
 
 
 class Put(Subscribe):
-    """Keep a pair for a topic. `kept` is, afterwards, the pair that was there, or None."""
+    """Store a pair for a topic. Afterwards, `kept` is the pair that was there before, or None."""
 
     __slots__ = ("kept", "only_new")
-    only_new: bool  # a pair that is there stays
+    only_new: bool  # a present pair stays
     kept: Any
 
     def create(self) -> SNode | None:
@@ -53,7 +54,7 @@ class Put(Subscribe):
 
 
 class Take(Unsubscribe):
-    """Keep nothing for a topic any more. `kept` is, afterwards, the pair that was there, or None."""
+    """Remove the pair of a topic. Afterwards, `kept` is the pair that was there before, or None."""
 
     __slots__ = ("kept",)
     kept: Any
@@ -78,8 +79,8 @@ class Take(Unsubscribe):
 def put_topic(
     store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], held: tuple[str, Any], only_new: bool
 ) -> tuple[str, Any] | None:
-    """Keep `held`, the pair of a topic and its value; return the pair that was there. With `only_new`, one that is
-    there stays. Linearizes at the commit of one compare-and-set, or as `get` where nothing changes. Lock-free."""
+    """Store `held`, the pair of a topic and its value; return the pair that was there before. With `only_new`, a
+    present pair stays. Linearizes at the commit of one compare-and-set, or as `get` if nothing changes. Lock-free."""
     edit: Put = Put.__new__(Put)
     edit.begin(store._plan, store._plan.separator, words, hashes, None)
     edit.entry = new_entry(held, _HASH, None)
@@ -89,7 +90,7 @@ def put_topic(
 
 
 def take_topic(store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> tuple[str, Any] | None:
-    """Keep nothing for a topic any more; return the pair that was there. Linearizes as `put_topic`. Lock-free."""
+    """Remove the pair of a topic, and return it. Linearizes as `put_topic`. Lock-free."""
     edit: Take = Take.__new__(Take)
     edit.begin(store._plan, store._plan.separator, words, hashes, None)
     edit_filter(store, edit)

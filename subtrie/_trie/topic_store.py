@@ -1,4 +1,4 @@
-"""`TopicStore`: the last value of each topic, asked for by filter, for many threads at once."""
+"""`TopicStore`: the last value of each topic, found by filters, for many threads at once."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _ABSENT: Any = NoDefault()
 
 
 class TopicStore(Matchable):
-    """The last value of each topic, which any number of threads change and ask for by filter, without locks.
+    """The last value of each topic, found by filters. Any number of threads may read and change it without locks.
 
-    `TopicStore(dialect=AMQP, topics=())` maps topics to values. It is what a broker keeps retained messages in. Topics
-    and filters follow the dialect, MQTT's `$` topics included, and what it refuses raises `TopicError`. `topics` is a
-    mapping, or an iterable of (topic, value).
+    `TopicStore(dialect=AMQP, topics=())` maps topics to values. A broker keeps its retained messages in one. Topics and
+    filters follow the dialect, including MQTT's rules for `$` topics; a text that it refuses raises `TopicError`.
+    `topics` is a mapping, or an iterable of (topic, value).
 
-    It is a `MutableMapping`. Each operation is linearizable and lock-free. What looks at all topics, or at all that a
-    filter matches, looks at one instant, and costs writers the first copy of each node that they change afterwards.
+    It is a `MutableMapping`. Each operation is linearizable and lock-free. An operation on all topics, or on all that a
+    filter matches, sees one instant. Afterwards, writers copy each node once, at their first change of it.
 
-    Source: the Ctrie of `SubscriptionTrie`, with topics in the place of filters.
+    Source: the Ctrie of `SubscriptionTrie`, with topics instead of filters.
 
     >>> store = TopicStore()
     >>> store["eur.stock.db"] = 11.5
@@ -66,8 +66,8 @@ class TopicStore(Matchable):
     __signature__: Any = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
     dialect: Dialect
-    _suspect: tuple[str, ...]  # the dialect itself has to look at topics with one of these in them
-    _asked_by: Plan  # of the dialect's filters; `_plan` is that of its topics
+    _suspect: tuple[str, ...]  # the dialect itself has to check topics that contain one of these
+    _asked_by: Plan  # the plan of the dialect's filters; `_plan` is the plan of its topics
 
     if cython.compiled:
 
@@ -98,18 +98,18 @@ class TopicStore(Matchable):
     # ----------------------------------------------------------------------------------------------------- to change
 
     def __setitem__(self, topic: str, value: Any) -> None:
-        """Keep `value` for `topic`, in the place of what there was.
+        """Store `value` for `topic`; it replaces any earlier value.
 
-        Raises TopicError for what is no topic, TypeError on a read-only snapshot. O(words). Linearizes at the commit of
-        one compare-and-set.
+        TopicError for a text that is not a topic, TypeError on a read-only snapshot. O(words). Linearizes at the commit
+        of one compare-and-set.
         """
         self._writable()
         words, hashes = self._path(topic)
         put_topic(self, words, hashes, (str.__str__(topic), value), False)
 
     def setdefault(self, topic: str, default: Any = None) -> Any:
-        """Return the value of `topic`; where there is none, keep `default` and return that. Errors, cost and
-        linearization as `store[topic] = value`.
+        """Return the value of `topic`; if there is none, store `default` and return that. Errors, cost and
+        linearization point are those of `store[topic] = value`.
 
         >>> store = TopicStore()
         >>> store.setdefault("a", 1), store.setdefault("a", 2)
@@ -122,8 +122,8 @@ class TopicStore(Matchable):
 
     @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
     def pop(self, topic: str, default: Any = _ABSENT) -> Any:
-        """Remove `topic` and return its value; `default`, or KeyError, where there is none. Other errors, cost and
-        linearization as `store[topic] = value`.
+        """Remove `topic` and return its value. If there is none, return `default`, or raise KeyError. Other errors,
+        cost and linearization point are those of `store[topic] = value`.
 
         >>> store = TopicStore(topics={"a": 1})
         >>> store.pop("a"), store.pop("a", None)
@@ -139,17 +139,17 @@ class TopicStore(Matchable):
         return found[1]
 
     def __delitem__(self, topic: str) -> None:
-        """Remove `topic`. KeyError where it has no value; else as `pop`."""
+        """Remove `topic`. KeyError if it has no value. The rest is as in `pop`."""
         self.pop(topic)
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove some topic and return it with its value; KeyError where there is none. Lock-free.
+        """Remove some topic and return it with its value; KeyError if there is none. Lock-free.
 
         >>> TopicStore(topics={"a": 1}).popitem()
         ('a', 1)
         """
         self._writable()
-        # Progress: a round that does not return found that another thread has removed what it was about to.
+        # Progress: a round that does not return found that another thread had removed the same topic.
         while True:
             some = next(walk(freeze_root(self._root)), None)
             if some is None:
@@ -160,9 +160,9 @@ class TopicStore(Matchable):
                 return topic, found
 
     def update(self, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /) -> None:
-        """Keep every topic of a mapping, or of an iterable of (topic, value), each by a change of its own.
+        """Store every topic of a mapping, or of an iterable of (topic, value), each by a change of its own.
 
-        All are looked at before anything is changed: a bad one raises TopicError, and then nothing is kept.
+        All topics are checked first: a bad one raises TopicError, and then nothing is stored.
 
         >>> store = TopicStore()
         >>> store.update({"a": 1, "b.c": 2})
@@ -185,12 +185,12 @@ class TopicStore(Matchable):
     # --------------------------------------------------------------------------------------------------------- to ask
 
     def matching(self, filter: str) -> Iterator[tuple[str, Any]]:
-        """Iterate over (topic, value) for every topic that `filter` matches, all of one instant fixed by the call.
+        """Iterate over (topic, value) for every topic that `filter` matches, all of one instant during the call.
 
-        In no particular order. The filter of a shared subscription stands for the filter behind its group. Raises
-        TopicError, at the call, for what is no filter. O(levels that the filter's words reach), so O(words + answers)
-        but for topics that begin as the filter does and go on differently. AMQP's `#` anywhere but at the end costs
-        O(topics that begin with the words before it). Lock-free; linearizes as `snapshot`.
+        The order is arbitrary. For the filter of a shared subscription, only the part after the group counts. The call
+        raises TopicError for a text that is not a filter. O(levels that the filter's words reach), which is O(words +
+        answers), and more if there are topics that begin like the filter and continue differently. AMQP's `#` anywhere
+        but at the end costs O(topics that begin with the words before it). Lock-free; linearizes as `snapshot`.
 
         >>> from subtrie import MQTT
         >>> store = TopicStore(MQTT, {"sensors/1/heat": 20, "sensors/2/heat": 21, "$SYS/load": 1})
@@ -224,14 +224,14 @@ class TopicStore(Matchable):
         return (pair for pair in found if dialect.matches(words, dialect.split_topic(pair[0])))
 
     def __getitem__(self, topic: str) -> Any:
-        """The value of `topic`; KeyError where there is none. TopicError for what is no topic. O(words), lock-free."""
+        """The value of `topic`; KeyError if there is none. TopicError if it is not a topic. O(words), lock-free."""
         pair = self._held(self._root, topic)
         if pair is None:
             raise KeyError(topic)
         return pair[1]
 
     def get(self, topic: str, default: Any = None) -> Any:
-        """Return the value of `topic`, or `default`. TopicError for what is no topic. O(words), lock-free.
+        """Return the value of `topic`, or `default`. TopicError if it is not a topic. O(words), lock-free.
 
         >>> TopicStore(topics={"a": 1}).get("a"), TopicStore().get("a", 0)
         (1, 0)
@@ -240,7 +240,7 @@ class TopicStore(Matchable):
         return default if pair is None else pair[1]
 
     def __contains__(self, topic: object) -> bool:
-        """Return whether `topic` has a value; what is no topic has none."""
+        """Return whether `topic` has a value; False for an object that is not a topic."""
         try:
             return self._held(self._root, topic) is not None
         except (TopicError, TypeError):
@@ -274,8 +274,8 @@ class TopicStore(Matchable):
         return next(walk(freeze_root(self._root)), None) is not None
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is a mapping, and if a store one of the same dialect, with equal values of the same
-        topics. O(n)."""
+        """Return whether `other` is a mapping with the same topics and equal values. If it is a store, its dialect must
+        be the same, too. O(n)."""
         if not isinstance(other, Mapping):
             return NotImplemented
         if isinstance(other, TopicStore) and self.dialect != other.dialect:
@@ -304,8 +304,8 @@ class TopicStore(Matchable):
         return self._with_root(fork_root(self._root))
 
     def diff(self, older: TopicStore, absent: Any = None) -> Iterator[tuple[str, Any, Any]]:
-        """Iterate over (topic, old value, new value) for what is different here from `older`, a snapshot of this store
-        or of an ancestor; `absent` stands for no value. Takes time proportional to the number of changes.
+        """Iterate over (topic, old value, new value) for every topic that differs from `older`, a snapshot of this
+        store or of an ancestor. `absent` means that there is no value. O(changes).
 
         >>> store = TopicStore(topics={"a": 1, "b": 2})
         >>> before = store.snapshot()
@@ -367,7 +367,7 @@ class TopicStore(Matchable):
         try:
             return filter_path(self, text)
         except TopicError:
-            self.dialect.split_topic(text)  # which says what is wrong with it as a topic
+            self.dialect.split_topic(text)  # its error says what is wrong with the topic
             raise
 
     def _with_root(self, root: Root) -> TopicStore:
@@ -384,11 +384,13 @@ def _restored(kind: type[TopicStore], dialect: Dialect, items: list[tuple[str, A
 
 @cache
 def _plans(dialect: Dialect) -> tuple[Plan, Plan, tuple[str, ...]]:
-    """Return the plan of a dialect whose filters are the topics of this one, that of this one, and the texts with which
-    a topic has to be looked at by this one itself: those that the other takes for a wildcard, or that this one refuses
-    in a topic."""
-    # What stands for one word there is what no topic has: a character that is refused, at best one of ASCII, since
-    # that is split in place; a lone surrogate is refused everywhere.
+    """Return two plans: that of a literal dialect, whose filters are the topics of this one, and that of this dialect.
+
+    Return also the texts for which this dialect itself has to check a topic that contains them: the literal dialect
+    takes them for a wildcard, or this dialect refuses them in topics.
+    """
+    # The literal dialect's wildcard for one word is a character that no topic has, since it is refused: one of ASCII if
+    # possible, since such texts are split in place; otherwise a lone surrogate, which is refused everywhere.
     mark = next((c for c in dialect.forbidden if c.isascii()), "\ud800")
     literal = replace(
         dialect,
@@ -412,7 +414,7 @@ def _frozen(store: TopicStore) -> Root:
 
 
 _ABSENT_PAIR: Any = object()
-# The root of a store between __new__ and __init__: read-only, so that nothing can be lost in it.
+# The root of a store between __new__ and __init__. It is read-only, so that nothing can be lost in it.
 _UNMADE: Root = freeze_root(empty_root())
 _UNMADE_PLAN: Plan = Plan(AMQP, False)
 

@@ -1,4 +1,4 @@
-"""`SubscriptionTrie`: subscribers by the filters that they are subscribed to, for many threads at once."""
+"""`SubscriptionTrie`: a set of subscriptions, matched with topics, for many threads at once."""
 
 from __future__ import annotations
 
@@ -131,45 +131,45 @@ from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
 
-# Where a subscription is: filter and queue group as given; then the words and their hashes, and the group, if any.
+# The place of a subscription: filter and queue group as given; the words and their hashes; and the group, if any.
 Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 
 
 class SubscriptionTrie(Matchable):
-    """A set of subscriptions that any number of threads change and match topics against, without locks.
+    """A set of subscriptions. Any number of threads may change it and match topics with it, without locks.
 
     `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False, exact=False)` holds (filter,
-    subscriber) pairs with options. Subscribers are any hashable objects and are compared as dict keys are. Filters and
-    topics follow the dialect; what it refuses raises `TopicError`.
+    subscriber) pairs with options. Subscribers are any hashable objects, and are compared like dict keys. Filters and
+    topics follow the dialect; a text that it refuses raises `TopicError`.
 
-    With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two; 65,536 at most). A
-    remembered answer is given out only while it still is the answer, so nothing but the time that it takes differs.
-    Worth it where topics come again. It is off by default, since what is remembered keeps its subscribers alive.
+    With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two, at most 65,536). It
+    returns a remembered answer only while this is still the right answer, so only the time differs. This pays if topics
+    recur. It is off by default, since remembered answers keep their subscribers alive.
 
-    With `index=True` the trie also knows the filters of each subscriber. Then `filters`, `unsubscribe_all` and
-    `subscriptions(subscriber=...)` take time proportional to these and not to the whole. A subscribe and an unsubscribe
-    cost about three times as much, and `clear` is O(n). Snapshots and forks have no index.
+    With `index=True`, the trie also knows the filters of each subscriber. Then `filters`, `unsubscribe_all` and
+    `subscriptions(subscriber=...)` take time proportional to these filters, and not to the whole set. A subscribe and
+    an unsubscribe cost about three times as much, and `clear` is O(n). Snapshots and forks have no index.
 
     `on_interest` is a function of a filter and a bool. The trie calls it when a filter gets its first subscriber (True)
-    and when it has lost its last one (False), whatever groups these are in. Threads that change the trie call it, one
-    at a time, after the change. For each filter True and False take turns. What comes and goes meanwhile may be left
-    out; when all is quiet, the last calls have told what the trie has. What it raises reaches a thread whose change
-    stands; if one call makes several changes, those that would have followed are not made. If Ctrl-C comes before a
-    notice, the notice is told with the next one. Snapshots and forks have no `on_interest`.
+    and when it loses its last one (False), whatever groups they are in. Threads that change the trie call it, one at a
+    time, after the change. For each filter, True and False alternate. Short-lived changes may be left out, but once no
+    change is in progress, the last calls have told the state of the trie. If it raises, the error reaches a thread
+    whose change remains; if that thread's call makes several changes, the later ones are not made. If Ctrl-C prevents a
+    notice, the notice comes with the next one. Snapshots and forks have no `on_interest`.
 
-    With `weak=True` the trie keeps no subscriber alive. A subscriber that nobody else holds is on no filter any more,
-    from the moment when the interpreter clears the weak references to it. Of equal subscribers the first one counts, as
-    ever; if it goes, the others have to subscribe again. An answer is of one instant, less the subscribers that have
-    died since. Snapshots and forks keep no subscriber alive either, and show none that has died. A bound method counts
-    as alive for as long as its object is. Options are held strongly. A match costs up to twice as much, and to count is
-    O(n). `weak` excludes `cache` and `index`: ValueError.
+    With `weak=True`, the trie keeps no subscriber alive. The subscriptions of a subscriber that nothing else holds end
+    at the moment when the interpreter clears the weak references to it. Of equal subscribers, the first one counts, as
+    always; when it dies, the others have to subscribe again. An answer is of one instant, without the subscribers that
+    have died since. Snapshots and forks keep no subscriber alive either, and show no dead one. A bound method lives as
+    long as its object. Options are held strongly. A match costs up to twice as much, and counting is O(n). `weak`
+    excludes `cache` and `index`: ValueError.
 
-    With `exact=True` a filter without a wildcard is kept by its whole text and found by one probe. As long as only such
-    filters could match a topic, a topic that is somebody's filter is not even split, nor validated again. Worth it
-    where most filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
+    With `exact=True`, a filter without a wildcard is stored by its whole text and found by one probe. As long as no
+    other filter could match, a topic that equals such a filter is neither split nor validated again. This pays if most
+    filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
 
-    Every operation is linearizable and lock-free. `match` in particular answers for one instant: a subscriber that was
-    reachable throughout, through whatever filters, is never missed. A snapshot is O(1).
+    Every operation is linearizable and lock-free. In particular, `match` answers for one instant: a subscriber that was
+    reachable throughout, by whatever filters, is never missed. A snapshot is O(1).
 
     To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_many`, `unsubscribe_all`, `clear`
     To match: `match`, `match_many`, `match_columns`, `match_iter`, `has_match`, `count`, `overlapping`
@@ -179,7 +179,7 @@ class SubscriptionTrie(Matchable):
     For tests: `check`
 
     Source: Prokopec, Bronson, Bagwell, Odersky: Concurrent Tries with Efficient Non-Blocking Snapshots, PPoPP 2012,
-    with topic words in the place of hash bits.
+    with topic words instead of hash bits.
 
     >>> t = SubscriptionTrie()
     >>> t.subscribe("*.stock.#", "anna"), t.subscribe("eur.stock.*", "bert", qos=1)
@@ -196,9 +196,9 @@ class SubscriptionTrie(Matchable):
     dialect: Dialect
     _index: Index | None
     _notices: Any  # Notices or None
-    _retries: Any  # a slot with a number; None where nothing is changed
+    _retries: Any  # a slot with a number; None in a snapshot
     _taken_at: int | None  # of a snapshot
-    _name: Any  # of a snapshot: a slot with a str, or None as long as nobody has asked
+    _name: Any  # of a snapshot: a slot with its name, or with None until the name is first read
 
     if cython.compiled:
 
@@ -244,11 +244,11 @@ class SubscriptionTrie(Matchable):
     # ----------------------------------------------------------------------------------------------------- to change
 
     def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
-        """Put `subscriber` on `filter`; return whether it was not there. Options replace the ones it had.
+        """Subscribe `subscriber` to `filter`; return whether this is a new subscription. Options replace earlier ones.
 
-        Refused, with nothing changed: what is no filter, TopicError; a subscriber without a hash, or one that is to be
-        weakly held and cannot be (an int, a str or a tuple, say), TypeError; an option that the dialect cannot mean,
-        TypeError or ValueError (see `Dialect.check_options`).
+        Errors change nothing. TopicError: the dialect refuses the filter. TypeError: the subscriber has no hash, or the
+        trie is `weak` and it does not support weak references (an int, a str or a tuple, say). TypeError or ValueError:
+        the dialect refuses an option (see `Dialect.check_options`).
         O(words + log n). Linearizes at the commit of one compare-and-set.
 
         >>> t = SubscriptionTrie()
@@ -262,8 +262,9 @@ class SubscriptionTrie(Matchable):
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
-        """Take `subscriber` off `filter`, or out of its queue group there; return whether it was there. Errors and cost
-        as `subscribe`; TypeError for a `queue` where the dialect has no such groups.
+        """Unsubscribe `subscriber` from `filter`, or from its queue group; return whether there was such a
+        subscription. Errors and cost are those of `subscribe`; TypeError for a `queue` if the dialect has no queue
+        groups.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.unsubscribe("a.*", 1), t.unsubscribe("a.*", 1)
@@ -273,14 +274,13 @@ class SubscriptionTrie(Matchable):
         return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
 
     def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
-        """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many were not there.
+        """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many are new.
 
-        All filters and subscribers are looked at before anything is changed: a bad one raises TopicError or TypeError,
-        as in `subscribe`, and a tuple of another size ValueError, and then nothing is subscribed. After that they are
-        subscribed one by one in the order given, each an atomic change of its own, so that others may see the first
-        of them without the last. Where nobody is subscribed yet, no groups are asked for, and the trie has no `index`,
-        `cache`, `on_interest`, `weak` or `exact`, all of them appear at one instant, with the
-        collector of cycles paused meanwhile. O(n) times `subscribe`; lock-free.
+        All filters and subscribers are checked first. A bad one raises TopicError or TypeError, as in `subscribe`, and
+        a tuple of another size raises ValueError; then nothing is subscribed. After that they are subscribed one by one
+        in the given order, each by an atomic change of its own, so other threads may see the first without the last.
+        But if the trie is empty and has no `index`, `cache`, `on_interest`, `weak` or `exact`, and no groups are given,
+        all of them appear at one instant, and the cycle collector pauses meanwhile. O(n) times `subscribe`; lock-free.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe_many([("a.*", 1), ("b", 2, {"qos": 1}), ("a.*", 1)])
@@ -295,17 +295,17 @@ class SubscriptionTrie(Matchable):
             if filled >= 0:
                 return filled
         added = 0
-        checked = [self._checked(one) for one in subscriptions]  # it keeps who is to be weakly held alive until the end
+        checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
         entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
         for one, entry in zip(checked, entries, strict=True):
             added += self._put(one[0], entry)
         return added
 
     def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
-        """Take every (filter, subscriber) or (filter, subscriber, options) given off; return how many were there.
+        """Unsubscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many there were.
 
-        What is checked first, what is atomic and what it costs is as in `subscribe_many`. Options do not matter,
-        but for the `queue` of a dialect with queue groups.
+        Checks and cost are as in `subscribe_many`; each is an atomic change of its own. Options do not matter, except
+        the `queue` of a dialect with queue groups.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.unsubscribe_many([("a.*", 1), ("b", 2)])
@@ -318,11 +318,11 @@ class SubscriptionTrie(Matchable):
         return taken
 
     def unsubscribe_all(self, subscriber: Any) -> int:
-        """Take `subscriber` off every filter that it is on now; return their number.
+        """Unsubscribe `subscriber` from all its filters; return their number.
 
-        Every subscription whose `subscribe` had returned before the call is gone afterwards, unless it was made again
-        meanwhile; one made meanwhile may stay. Each filter is left at an instant of its own. O(n); with an index, the
-        cost of `unsubscribe` for each of its filters. TypeError for an unhashable subscriber. Lock-free.
+        Every subscription whose `subscribe` had returned before the call is removed, unless it is made again meanwhile.
+        A subscription that is made meanwhile may stay. Each one is removed at an instant of its own. O(n); with an
+        index, the cost of `unsubscribe` for each filter. TypeError for an unhashable subscriber. Lock-free.
 
         >>> t = SubscriptionTrie(index=True)
         >>> t.subscribe_many([("a", 1), ("b.*", 1), ("a", 2)]), t.unsubscribe_all(1), len(t)
@@ -337,7 +337,7 @@ class SubscriptionTrie(Matchable):
         return taken
 
     def clear(self) -> None:
-        """Remove everything, at one instant. O(1); O(n) with an index, which is brought up to date afterwards."""
+        """Remove everything, at one instant. O(1); O(n) with an index, which is updated afterwards."""
         self._writable()
         try:
             try:
@@ -359,21 +359,21 @@ class SubscriptionTrie(Matchable):
     def match(self, topic: str, /) -> tuple[Any, ...]:
         """Return the distinct subscribers of every filter that matches `topic`, in no particular order.
 
-        Raises TopicError for what is no topic. `topic` is given by its position, not by its name: that is the shortest
-        way into the matcher. The work is bounded by (levels that the topic reaches) x (its words), however many
-        wildcards the filters have. Linearizable: all of the answer held at one instant during the call.
-        Lock-free: never waits, and never writes but to help a pending write.
+        TopicError for a text that is not a topic. `topic` is a positional argument, since this is the fastest call. The
+        work is bounded by (levels that the topic reaches) x (its words), however many wildcards the filters have.
+        Linearizable: the whole answer was true at one instant during the call. Lock-free: it never waits, and writes
+        only to help a pending write.
         """
         return match(self, topic)
 
     def match_iter(self, topic: str) -> Iterator[Any]:
-        """Iterate over what `match` returns, subscribers to this very topic, without a wildcard, first.
+        """Iterate over the result of `match`. Subscribers of the filter that equals the topic come first.
 
-        All of it is of one instant, fixed by the call. The first ones are found before anything is matched: the first
-        costs O(words), however many filters there are. To read all of them takes about twice a `match`, to make a list
-        of them more; after a change, a snapshot besides. A topic that is somebody's filter is not validated again; any
-        other bad topic raises TopicError, at the call. Lock-free. Linearizes at the read of one main node, or as
-        `snapshot`.
+        The whole answer is of one instant during the call. These first subscribers are found without matching: the
+        first costs O(words), however many filters there are. Reading all takes about twice as long as `match`, and
+        making a list of them takes longer; after a change, add a snapshot. A topic that equals a filter is not
+        validated again; any other bad topic raises TopicError at the call. Lock-free. Linearizes at the read of one
+        main node, or as `snapshot`.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")
@@ -385,8 +385,8 @@ class SubscriptionTrie(Matchable):
         return match_exact_first(frozen_root(self), self._plan, topic, word_hash) if found is None else found
 
     def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
-        """Return `match` of each topic. Each answer is of one instant during the call, not all of the same one.
-        Of a list or tuple, a topic that comes several times is usually matched once.
+        """Return `match` of each topic. Each answer is of one instant during the call, but not all of the same one. If
+        `topics` is a list or tuple, a topic that occurs several times is usually matched once.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", 1)
@@ -399,9 +399,9 @@ class SubscriptionTrie(Matchable):
         return match_many(self, topics)
 
     def match_columns(self, topics: Iterable[str]) -> tuple[array[int], array[int], list[Any]]:
-        """Return `match_many` as flat columns: offsets, numbers, subscribers. Those of topic i are
-        `subscribers[n] for n in numbers[offsets[i] : offsets[i + 1]]`; each subscriber is listed once. The columns hold
-        64-bit integers and can be read as buffers. Runs users' `__hash__`.
+        """Return `match_many` as flat columns: offsets, numbers, subscribers. The subscribers of topic i are
+        `subscribers[n] for n in numbers[offsets[i] : offsets[i + 1]]`; each subscriber is listed once. Offsets and
+        numbers are 64-bit integers and can be read as buffers. Calls users' `__hash__`.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", "ann"), t.subscribe("a.b", "bob")
@@ -418,29 +418,29 @@ class SubscriptionTrie(Matchable):
         return match_numbers(self, topics)
 
     def has_match(self, topic: str, /) -> bool:
-        """Return whether a message on `topic` would reach anybody. Stops at the first, except with `weak=True`. Errors,
-        progress and linearization as `match`."""
+        """Return whether a message on `topic` would reach any subscriber. It stops at the first, except with
+        `weak=True`. Errors, progress and linearization point are those of `match`."""
         if self._home is not None:
             return len(match(self, topic, False)) > 0
         return has_match(self, topic)
 
     def count(self, topic: str) -> int:
-        """Return the number of distinct subscribers that `match` would return. No group's turn is taken."""
+        """Return the number of distinct subscribers that `match` would return. It takes no group's turn."""
         return len(match(self, topic, False))
 
-    # Where a default is a name, the compiled method has no signature that `inspect` could read.
+    # If a default were a name, the compiled method would have no signature that `inspect` can read.
     def deliveries(self, topic: str, *, merge: str = "all", by: str = "qos") -> tuple[Delivery, ...]:
         """Return a Delivery (subscriber, options, group, filter) for each subscription that gets a message on `topic`,
-        in no particular order. Of each group that is only the member whose turn it is.
+        in no particular order. From each group, that is only the member whose turn it is.
 
-        A member of a group that is also subscribed for itself gets the message both ways. If one subscriber gets it for
-        itself by several filters, `merge` decides: "all" keeps all, "one" keeps some one, "best" keeps one whose option
-        `by` is greatest (of equals, some one; no such option, or None, is less than any value). Deliveries to members
-        of groups are always kept.
+        A group member that is also subscribed outside the group gets the message twice. If several filters deliver to a
+        subscriber outside of groups, `merge` decides: "all" keeps all deliveries, "one" keeps any one, "best" keeps one
+        whose option `by` is greatest (any one of equals; a missing option, or None, is less than any value). Deliveries
+        to group members are always kept.
 
-        Raises TopicError for what is no topic, ValueError for any other rule, and TypeError where the options of one
-        subscriber cannot be compared. Costs about twice as much as `match`; no text is made until a Delivery is asked
-        for its filter. Linearizable and lock-free as `match`, and remembered as `match` is where no groups are reached.
+        TopicError for a text that is not a topic, ValueError for any other `merge`, and TypeError if the options of one
+        subscriber cannot be compared. It costs about twice as much as `match`; the text of a filter is made only when
+        it is read. Linearizable and lock-free, like `match`. The cache remembers the answer if it contains no groups.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann", qos=2)
@@ -458,7 +458,8 @@ class SubscriptionTrie(Matchable):
     def deliveries_many(
         self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"
     ) -> list[tuple[Delivery, ...]]:
-        """Return `deliveries` of each topic. Each answer is of one instant during the call, not all of the same one.
+        """Return `deliveries` of each topic. Each answer is of one instant during the call, but not all of the same
+        one.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", 1)
@@ -473,10 +474,11 @@ class SubscriptionTrie(Matchable):
         return found if merge == "all" else [merged(one, merge, by) for one in found]  # type: ignore[return-value, misc]
 
     def entries(self, topic: str, *, merge: str = "all", by: str = "qos") -> Iterator[Subscription]:
-        """Iterate over the subscriptions that `topic` reaches, at one instant fixed by the call.
+        """Iterate over the subscriptions that `topic` reaches, all of one instant during the call.
 
-        As `deliveries`, but all members of each group are named and no turn is taken. Errors, `merge`, progress and
-        cost as `deliveries`; never remembered. All are found at the call, texts made when one is asked for its filter.
+        This is like `deliveries`, but names all members of each group and takes no turn. Errors, `merge`, progress and
+        cost are those of `deliveries`. The cache never remembers the answer. All subscriptions are found at the call;
+        the text of a filter is made when it is read.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("#", 1, qos=2)
@@ -492,11 +494,12 @@ class SubscriptionTrie(Matchable):
         return iter(merged(all_held(self, topic), merge, by))  # type: ignore[arg-type]
 
     def overlapping(self, filter: str) -> Iterator[Subscription]:
-        """Iterate over the subscriptions on filters that share a topic with `filter`, at one instant fixed by the call.
+        """Iterate over the subscriptions on filters that share a topic with `filter`, all of one instant during the
+        call.
 
-        The reverse of `match`: it finds the subscriptions that messages on topics of a filter could reach.
-        `dialect.overlaps` says which filters share a topic. Raises TopicError for what is no filter. The trie is
-        walked along `filter`: O(levels whose path shares the beginning of a topic with it). Lock-free.
+        This is the reverse of `match`: it finds the subscriptions that messages on topics of a filter could reach.
+        `dialect.overlaps` tells whether two filters share a topic. TopicError for a text that is not a filter. The trie
+        is walked along `filter`: O(levels whose path shares the beginning of a topic with it). Lock-free.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("*.stock", 1), t.subscribe("eur.#", 2), t.subscribe("usd.bond", 3)
@@ -513,9 +516,9 @@ class SubscriptionTrie(Matchable):
     # ------------------------------------------------------------------------------------------------------- to list
 
     def subscriptions(self, filter: str | None = None, subscriber: Any = None) -> Iterator[Subscription]:
-        """Iterate over all subscriptions, or those of one `filter` (this very one, not what it matches), or of one
-        `subscriber` (None: any), at one instant fixed by the call. O(n); O(words) for one filter; for one subscriber as
-        `filters`.
+        """Iterate over all subscriptions, or those of one `filter` (exactly this one, not the filters that it matches),
+        or of one `subscriber` (None: any), all of one instant during the call. O(n); O(words) for one filter; for one
+        subscriber as `filters`.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("b", 2)
@@ -532,8 +535,8 @@ class SubscriptionTrie(Matchable):
         return shown(self._spelled_at(filter, subscriber))
 
     def filters(self, subscriber: Any) -> list[str]:
-        """Return the filters that `subscriber` is on, at one instant during the call. O(n); with an index, O(words) for
-        each of them. TypeError for an unhashable subscriber. Lock-free.
+        """Return the filters of `subscriber`, at one instant during the call. O(n); with an index, O(words) for each
+        filter. TypeError for an unhashable subscriber. Lock-free.
 
         >>> t = SubscriptionTrie(index=True)
         >>> t.subscribe("a.*", 1), t.filters(1), t.filters(2)
@@ -542,7 +545,7 @@ class SubscriptionTrie(Matchable):
         return list(dict.fromkeys(filter for filter, _, _ in self._spelled_for(subscriber)))
 
     def topics(self) -> Iterator[str]:
-        """Iterate over the filters without a wildcard, each once, at one instant fixed by the call. O(n).
+        """Iterate over the filters without a wildcard, each once, all of one instant during the call. O(n).
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.b", 1), t.subscribe("a.*", 1), t.subscribe("a.b", 2)
@@ -553,11 +556,11 @@ class SubscriptionTrie(Matchable):
         return literal_filters(self._present(), self.dialect)
 
     def __len__(self) -> int:
-        """The number of subscriptions at one instant. O(number of filters); O(n) where subscribers are weakly held."""
+        """The number of subscriptions at one instant. O(number of filters); O(n) if subscribers are weakly held."""
         return subscription_count(self._present())
 
     def __iter__(self) -> Iterator[Subscription]:
-        """Iterate over all subscriptions of one instant, as `subscriptions()`. O(n).
+        """Iterate over all subscriptions of one instant, like `subscriptions()`. O(n).
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), [one.subscriber for one in t]
@@ -566,7 +569,7 @@ class SubscriptionTrie(Matchable):
         return self.subscriptions()
 
     def __contains__(self, subscription: object) -> bool:
-        """Return whether (filter, subscriber) is subscribed, in any group. What can be no subscription is not.
+        """Return whether there is a subscription (filter, subscriber), in any group. False for any other object.
         O(words). Linearizes as `snapshot`.
 
         >>> t = SubscriptionTrie()
@@ -592,10 +595,12 @@ class SubscriptionTrie(Matchable):
         return next(walk(self._present()), None) is not None
 
     def stats(self) -> dict[str, int]:
-        """Return counts of one instant: filters, subscriptions, groups, branches, nodes (I-nodes, main nodes and
-        branches), depth (words of the longest filter), widest level (words) and widest fan-out (subscribers of one
-        filter); since the trie was made, the retries: attempts at a change that another thread's was in the way of;
-        and, since it was last cleared, the matches that the cache answered and those that it did not. O(n).
+        """Return counts. O(n).
+
+        Of one instant: filters, subscriptions, groups, branches, nodes (I-nodes, main nodes and branches), depth (words
+        of the longest filter), widest level (words) and widest fan-out (subscribers of one filter). Since the trie was
+        made: retries, which are attempts at a change that failed because of another thread's change. Since it was last
+        cleared: the matches that the cache answered, and those that it did not.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.b", 1), t.subscribe("a.c", 1)
@@ -611,13 +616,13 @@ class SubscriptionTrie(Matchable):
     # ----------------------------------------------------------------------------------------------------- an instant
 
     def snapshot(self) -> SubscriptionTrie:
-        """Return the present content as a trie that never changes; its mutators raise TypeError. O(1), lock-free. What
-        never changes is its own snapshot."""
+        """Return the present content as a trie that never changes; its mutators raise TypeError. O(1), lock-free. A
+        snapshot is its own snapshot."""
         return self._with_root(freeze_root(self._root)) if self._taken_at is None else self
 
     @property
     def taken_at(self) -> int | None:
-        """When this snapshot was taken, in nanoseconds since the epoch; None for what is no snapshot.
+        """When this snapshot was taken, in nanoseconds since the epoch; None for a trie that is not a snapshot.
 
         >>> t = SubscriptionTrie()
         >>> t.taken_at is None, t.snapshot().taken_at <= t.snapshot().taken_at
@@ -627,7 +632,7 @@ class SubscriptionTrie(Matchable):
 
     @property
     def snapshot_id(self) -> str | None:
-        """The name of this snapshot, drawn at random when it is asked for first; None for what is no snapshot.
+        """The name of this snapshot, drawn at random when it is first read; None for a trie that is not a snapshot.
 
         >>> s = SubscriptionTrie().snapshot()
         >>> s.snapshot_id == s.snapshot_id, s.snapshot_id == SubscriptionTrie().snapshot().snapshot_id
@@ -636,7 +641,7 @@ class SubscriptionTrie(Matchable):
         if self._name is None:
             return None
         if self._name.load() is None:
-            # Success: this is its name for good. Failure: another thread has given it one.
+            # Success: this is its name for ever. Failure: another thread has named it.
             self._name.compare_and_set(None, os.urandom(16).hex())
         return self._name.load()  # type: ignore[no-any-return]
 
@@ -654,10 +659,9 @@ class SubscriptionTrie(Matchable):
         return self._with_root(fork_root(self._root))
 
     def diff(self, older: SubscriptionTrie) -> Iterator[Change]:
-        """Iterate over what is different here from `older`, a snapshot of this trie (or of an ancestor).
+        """Iterate over the changes from `older`, a snapshot of this trie or of an ancestor, to this trie.
 
-        Both are taken as they are at the call. Takes time proportional to the number of changes: parts that both share
-        are skipped.
+        The call fixes the instants of both. O(changes): parts that both share are skipped.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a", 1)
@@ -671,7 +675,7 @@ class SubscriptionTrie(Matchable):
         return changes(*self._both(older), self.dialect)
 
     def _changed(self, older: SubscriptionTrie) -> Iterator[tuple[str, str | None, Any, Any]]:
-        """As `diff`, for columns.py: (filter, group, old entry, new entry)."""
+        """The same as `diff`, for columns.py: (filter, group, old entry, new entry)."""
         return changed(*self._both(older), self.dialect)
 
     def _columns(self, texts: Any, ask: bool) -> SetColumns:
@@ -679,7 +683,7 @@ class SubscriptionTrie(Matchable):
         return set_columns(freeze_root(self._root), self.dialect, texts, ask)
 
     def _both(self, older: Any) -> tuple[Root, Root]:
-        """Return the roots, read-only, of a difference. Errors as `diff`."""
+        """Return the read-only roots of both sides of a difference. Errors as `diff`."""
         if not isinstance(older, SubscriptionTrie):
             raise TypeError(f"diff() takes a SubscriptionTrie, not {type(older).__name__}")
         if older.dialect != self.dialect:
@@ -689,22 +693,23 @@ class SubscriptionTrie(Matchable):
         return _frozen(older), _frozen(self)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is a trie of the same dialect with the same subscriptions and equal options, each
-        taken at one instant. Settings such as `cache` do not matter. O(n)."""
+        """Return whether `other` is a trie of the same dialect with the same subscriptions and equal options, each at
+        one instant. Settings such as `cache` do not matter. O(n)."""
         if not isinstance(other, SubscriptionTrie):
             return NotImplemented
         return self is other or bool(self.dialect == other.dialect and _content(self) == _content(other))
 
     def __hash__(self) -> int:
-        """By identity, unlike `==`: a trie changes, and one that is somebody's key or subscriber is found again."""
+        """By identity, unlike `==`: a trie changes, and must be found again as a key or a subscriber."""
         return object.__hash__(self)
 
     def __copy__(self) -> SubscriptionTrie:
         return self.snapshot() if self._root.readonly else self.fork()
 
     def __reduce__(self) -> Any:
-        """Pickle the subscriptions of one instant, with dialect and settings; subscribers and options have to pickle.
-        What is unpickled has no `on_interest`, as with forks. A snapshot stays a snapshot, of the same instant."""
+        """Pickle the subscriptions of one instant, with dialect and settings. Subscribers and options must be
+        picklable. The unpickled trie has no `on_interest`, like a fork. A snapshot stays a snapshot, of the same
+        instant."""
         if self._home is not None:
             raise TypeError("a SubscriptionTrie with weak=True is not pickled: nobody would hold its subscribers")
         settings = {
@@ -760,7 +765,7 @@ class SubscriptionTrie(Matchable):
         return exact_path(self.dialect, words, hashes, word_hash) if self._plan.exact else (words, hashes)
 
     def _place(self, filter: str, queue: str | None) -> Place:
-        """Return where the subscriptions to `filter` are, in the queue group if one is given."""
+        """Return the place of the subscriptions to `filter`, or to its queue group if one is given."""
         words, hashes = filter_path(self, filter)
         group = None
         if queue is not None:
@@ -773,12 +778,12 @@ class SubscriptionTrie(Matchable):
         return (filter, queue), words, hashes, group
 
     def _is_plain(self) -> bool:
-        """Tell whether there is nothing that each change has to see to, but the change."""
+        """Return whether a change needs nothing besides the change itself."""
         nothing_else = self._index is None and self._cache is None and self._notices is None and self._home is None
         return nothing_else and not self._plan.exact
 
     def _checked(self, subscription: tuple[Any, ...] | Subscription) -> tuple[Place, Any, int, dict[str, Any] | None]:
-        """Return place, subscriber, its hash and the options of one of many."""
+        """Return place, subscriber, hash and options of one given subscription."""
         filter, subscriber, options = _fields(subscription)
         place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
         self.dialect.check_options(options)
@@ -798,7 +803,7 @@ class SubscriptionTrie(Matchable):
                     edit_filter(self, edit)
                 else:
                     self._put_filed(place, edit)
-            finally:  # what a subscriber's __eq__ raises may come after the change
+            finally:  # a subscriber's __eq__ may raise after the change
                 if edit.crossed or edit.attempts > 1:
                     self._after(edit)
         except BaseException as raised:
@@ -826,7 +831,7 @@ class SubscriptionTrie(Matchable):
         return edit.present is not None
 
     def _after(self, edit: FilterEdit) -> None:
-        """What others want to know about a change that has been made."""
+        """Count the retries of a change that has been made, and deliver its notice."""
         retries = edit.attempts - 1 - edit.tracks
         if retries > 0:
             self._count_retries(retries)
@@ -834,7 +839,7 @@ class SubscriptionTrie(Matchable):
             self._notices.changed(self._changed_filter(edit), self._is_wanted)
 
     def _note(self, edit: FilterEdit, raised: BaseException) -> None:
-        """Where Ctrl-C may have come between a change and its notice: put it on the list for whoever delivers next."""
+        """If Ctrl-C may have come between a change and its notice, put the filter on the list for the next delivery."""
         if edit.crossed and self._notices is not None and not isinstance(raised, Exception):
             self._notices.put_on_list(self._changed_filter(edit))
 
@@ -842,14 +847,14 @@ class SubscriptionTrie(Matchable):
         return self.dialect.join(plain_words(edit.words, edit.hashes))
 
     def _let_go(self, held: Held) -> None:
-        """Take the subscription off that a reference to a dead subscriber stands for, if it is still there. O(words +
-        log n), lock-free. Linearizes as `unsubscribe`, which nobody sees, for it was not shown any more."""
+        """Remove the subscription of a dead subscriber's reference, if it is still there. O(words + log n), lock-free.
+        Linearizes as `unsubscribe`; no caller sees this, since the subscription was not shown any more."""
         filter, queue = held.key
         self._take(self._place(filter, queue), held, held.hash)
 
     def _present(self) -> Root:
-        """Return a read-only root of one instant, without those who had died before the call. Where subscribers are
-        weakly held this takes the dead off that a trie has inherited, and costs O(n)."""
+        """Return a read-only root of one instant, without subscribers that had died before the call. If subscribers are
+        weakly held, this removes inherited subscriptions of dead ones, and costs O(n)."""
         root = freeze_root(self._root)
         dead = [] if self._home is None else dead_among(root)
         if not dead:
@@ -873,7 +878,7 @@ class SubscriptionTrie(Matchable):
         branch = branch_at(self._root, words, hashes, self._plan.separator)
         return branch is not None and is_wanted(branch)
 
-    # With an index. The order of the steps is reverse_index.py's.
+    # With an index. reverse_index.py explains the order of the steps.
 
     def _put_filed(self, place: Place, edit: Subscribe) -> None:
         entry = edit.entry
@@ -889,8 +894,8 @@ class SubscriptionTrie(Matchable):
                 self._withdraw(place, owner, entry.hash, edit)
 
     def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
-        """Strike the filing of a subscription that is not in the trie. If the subscriber is the owner of the filings,
-        users' code is not asked again who that is; nor is it asked what `edit` has asked before."""
+        """Strike the filing of a subscription if it is not in the trie. Users' `__eq__` is not called if the filings
+        are stored under `subscriber` itself, nor for comparisons that `edit` has made before."""
         index: Index = self._index  # type: ignore[assignment]
         owner = index.owner_of(subscriber, hash)
         filing = index.to_strike(owner, hash, _filing_key(place))
@@ -898,20 +903,20 @@ class SubscriptionTrie(Matchable):
             index.strike(owner, hash, filing)
 
     def _withdraw_all(self) -> None:
-        """Withdraw whatever is filed and not in the trie. The subscribers are the owners of the filings, so that the
-        __eq__ of others, which may raise, is not run for it."""
+        """Withdraw every filing whose subscription is not in the trie. The subscribers are those that the filings are
+        stored under, so the `__eq__` of others, which may raise, is not called."""
         index: Index = self._index  # type: ignore[assignment]
         raised: Exception | None = None
         for subscriber, hash, (filter, queue) in index.everything():
             try:
                 self._withdraw(self._place(filter, queue), subscriber, hash, None)
-            except Exception as error:  # noqa: BLE001 (raised when all others have been withdrawn)
+            except Exception as error:  # noqa: BLE001 (raised after all others have been withdrawn)
                 raised = raised or error
         if raised is not None:
             raise raised
 
     def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
-        """Return every subscription of one subscriber, at one instant."""
+        """Return all subscriptions of one subscriber, at one instant."""
         hash = subscriber_hash(subscriber)
         if self._index is None:
             return spelled_for(walk(freeze_root(self._root)), self.dialect, subscriber, hash)
@@ -925,7 +930,7 @@ class SubscriptionTrie(Matchable):
         return found
 
     def _spelled_at(self, filter: str, subscriber: Any) -> Iterable[Spelled]:
-        """Return the subscriptions on one filter; of one subscriber, unless that is None."""
+        """Return the subscriptions on one filter, of all subscribers or of one."""
         _, words, hashes, group = self._place(filter, None)
         branch = branch_at(freeze_root(self._root), words, hashes, self._plan.separator)
         found = [] if branch is None or not is_wanted(branch) else [(branch, path_of(plain_words(words, hashes)))]
@@ -935,10 +940,10 @@ class SubscriptionTrie(Matchable):
             listed = spelled_for(found, self.dialect, subscriber, subscriber_hash(subscriber))
         if self.dialect.queue_groups:
             return listed
-        return [one for one in listed if one[1] == group]  # a group's filter is one of its own
+        return [one for one in listed if one[1] == group]  # the filter of a group is a different filter
 
     def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
-        """Return a read-only root and the filters, with their queue groups, that were filed at its instant."""
+        """Return a read-only root, and the filters with their queue groups that were filed at its instant."""
         index: Index = self._index  # type: ignore[assignment]
         # Progress: a round that does not return found that another thread has changed this subscriber's filters.
         while True:
@@ -1010,14 +1015,13 @@ def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: i
 
 
 def _filing_key(place: Place) -> tuple[str, str | None]:
-    """Return filter and queue group, without the methods that a subclass of str may have: users' code must not compare
-    keys of the index."""
+    """Return filter and queue group as plain strings, since no methods of users may compare keys of the index."""
     filter, queue = place[0]
     return str.__str__(filter), None if queue is None else str.__str__(queue)
 
 
 def _fields(subscription: Any) -> tuple[Any, ...]:
-    """Return filter, subscriber and options of one of many."""
+    """Return filter, subscriber and options of one given subscription."""
     if isinstance(subscription, (tuple, Subscription)) and len(subscription) in (2, 3):
         fields = (*subscription,) if len(subscription) == 3 else (*subscription, {})
         if not isinstance(fields[2], Mapping):
@@ -1029,6 +1033,6 @@ def _fields(subscription: Any) -> tuple[Any, ...]:
     raise ValueError(f"a subscription is (filter, subscriber) or (filter, subscriber, options), not {subscription!r}")
 
 
-# The root of a trie between __new__ and __init__: read-only, so that nothing can be lost in it.
+# The root of a trie between __new__ and __init__. It is read-only, so that nothing can be lost in it.
 _UNMADE: Root = freeze_root(empty_root())
 _UNMADE_PLAN: Plan = Plan(AMQP, False)

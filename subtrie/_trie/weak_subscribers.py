@@ -1,18 +1,17 @@
-"""Weakly held subscribers: references that take their own subscriptions off.
+"""Weakly held subscribers: references that remove their own subscriptions.
 
-In a trie made with `weak=True` each entry (subscribers.py) has a Held where others have the subscriber: a weak
-reference that knows which subscription it stands for. It equals what its subscriber equals, so that a subscriber is
-found as in any trie. Once its subscriber is gone it equals nothing but itself: by that, the subscription that it stood
-for can still be told from a newer one of an equal subscriber.
+In a trie made with `weak=True`, each entry (subscribers.py) has a Held instead of the subscriber: a weak reference that
+knows its subscription. It equals whatever its subscriber equals, so a subscriber is found as in any trie. Once its
+subscriber is dead, it equals only itself. So its subscription still differs from a newer one of an equal subscriber.
 
-The interpreter clears the reference when the subscriber goes, and that is when the subscription ends: whatever answers
-read, they show only subscribers that they could still get hold of (`living` in subscribers.py). Then it calls
-`_let_go`, wherever that thread may be, perhaps in the middle of another operation on the same trie, which takes the
-entry off like any unsubscribe, by a compare-and-set that the interrupted operation notices.
+The interpreter clears the reference when the subscriber dies, and at this moment the subscription ends: answers contain
+only subscribers that were still alive (`living` in subscribers.py). Then the interpreter calls `_let_go` in the current
+thread, perhaps in the middle of another operation on the same trie. `_let_go` removes the entry like any unsubscribe,
+by a compare-and-set that the interrupted operation notices.
 
-A snapshot and a fork share the references of their trie, and these report to that trie alone. So what dies later stays
-in the nodes of a snapshot, and in those of a fork until it is asked for a count or a list of all (`_present` in
-trie.py); shown it is by neither.
+A snapshot and a fork share the references of their trie, and these report only to that trie. So an entry whose
+subscriber dies later stays in the nodes of a snapshot. It stays in those of a fork until the fork counts or lists all
+subscriptions (`_present` in trie.py). Neither shows it.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from typing import Any
 
 
 class Held(weakref.ref[Any]):
-    """A subscription's reference to its subscriber; `hash` is that of the entry, `key` its filter and queue group, and
-    `home` a weak reference to the trie in which it was subscribed."""
+    """A subscription's reference to its subscriber. `hash` is that of the entry, `key` is its filter and queue group,
+    and `home` is a weak reference to the trie in which it was subscribed."""
 
     __slots__ = ("hash", "home", "key")
     hash: int
@@ -42,11 +41,11 @@ class Held(weakref.ref[Any]):
 
 
 class HeldMethod(Held):
-    """The same to a bound method, which is made anew each time somebody asks for it: it counts as alive for as long as
-    its object and its function are."""
+    """A reference to a bound method, which Python makes anew each time it is read. It counts as alive as long as its
+    object and its function are."""
 
     __slots__ = ("function",)
-    function: weakref.ref[Any] | str  # of a method in C, whose function cannot be had, the name
+    function: weakref.ref[Any] | str  # the name, for a method in C, whose function is not accessible
 
     def __call__(self) -> Any:
         owner = super().__call__()
@@ -59,7 +58,7 @@ class HeldMethod(Held):
 
 
 def hold(subscriber: Any, hash: int, key: tuple[str, str | None], home: weakref.ref[Any]) -> Held:
-    """Make the reference for a subscription. TypeError for an object that cannot be weakly referred to.
+    """Make the reference for a subscription. TypeError for an object that does not support weak references.
 
     >>> hold("ann", hash("ann"), ("a.*", None), None)
     Traceback (most recent call last):
@@ -82,7 +81,7 @@ def hold(subscriber: Any, hash: int, key: tuple[str, str | None], home: weakref.
 
 
 def _let_go(held: Any, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-    """The subscriber is gone: take its subscription off, unless the trie is gone too, or all modules are about to."""
+    """Remove the subscription of a dead subscriber, unless the trie is dead, too, or the interpreter is exiting."""
     trie = None if is_finalizing() else held.home()
     if trie is not None:
         trie._let_go(held)

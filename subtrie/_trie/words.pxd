@@ -1,4 +1,4 @@
-# The C bodies of words.py.
+# The compiled twin of words.py.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 

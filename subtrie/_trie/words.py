@@ -1,10 +1,10 @@
-"""Hashes of words, and those that no word has.
+"""Hashes of words, and the hashes that no word has.
 
-A level of the subscription trie is a hash trie of words. Of the groups that its first C-node tells apart, two belong to
-the wildcards and one to the mark (`exact_layout.py`), and no word falls into them, so the branch of each of these
-stands alone in its place in any level.
+A level of the subscription trie is a hash trie of words. Two places of its first C-node belong to the wildcards, and
+one to the mark (`exact_layout.py`). No word hashes to them, so in any level the branches of the wildcards and of the
+mark share their places with no other branch.
 
-This is the interpreted text; compiled modules hash in place (`words.h`).
+This is the interpreted twin; compiled modules hash in place (`words.h`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ MANY_WORDS = GROUPS - 1
 
 
 def word_hash(word: str) -> int:
-    """Return the hash of a word that is no wildcard. Keyed, as str's own is: nobody can prepare words that collide."""
+    """Return the hash of a word that is not a wildcard. It is keyed, like that of str, against provoked collisions."""
     h = mix(hash(word))
     return h ^ GROUPS // 2 if h & (GROUPS - 1) >= MARKED else h

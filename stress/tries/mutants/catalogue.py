@@ -519,8 +519,8 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "branches are joined over the subscribers between them",
         _BRANCH,
-        "        if is_wanted(self):  # somebody",
-        "        if False:  # somebody",
+        "        if is_wanted(self):  # there is a subscriber",
+        "        if False:  # there is a subscriber",
         starts=("left with a tomb to roll up",),
     ),
     _of_subscriptions(

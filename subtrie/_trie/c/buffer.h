@@ -1,12 +1,12 @@
-/* Buffers of machine words, pointers mostly: on the stack of who uses them until they hold more than fits there. Nothing
- * here runs Python code or needs the GIL. */
+/* Buffers of machine words, mostly pointers. A buffer is on the caller's stack until it needs more room. Nothing here
+ * runs Python code or needs the GIL. */
 #ifndef SUBTRIE_BUFFER_H
 #define SUBTRIE_BUFFER_H
 
 #include <Python.h>
 #include <string.h>
 
-enum { BUFFER_ROOM = 512 };     /* what one holds before it needs the heap */
+enum { BUFFER_ROOM = 512 };     /* how many words one holds before it needs the heap */
 
 typedef struct {
     uint64_t *items;
@@ -29,7 +29,7 @@ static inline void buffer_free(buffer *b)
     }
 }
 
-/* 0: there is no memory, and nothing has changed. */
+/* Returns 0, and changes nothing, if there is no memory. */
 static __attribute__((noinline, cold)) int buffer_grow(buffer *b)
 {
     size_t size = 2 * (size_t)b->capacity * sizeof(uint64_t);
@@ -59,8 +59,8 @@ static inline int buffer_push_pair(buffer *b, uint64_t one, uint64_t two)
     return buffer_push(b, one) && buffer_push(b, two);
 }
 
-/* Where the next items go, so many at most; NULL when there is no memory. Who writes many without a look at the buffer
- * for each need not wait for its count, which is in memory, to come back. */
+/* Return the place for the next items, `more` at most; NULL if there is no memory. A caller that writes many items this
+ * way need not wait for the count, which is in memory, before each. */
 static inline uint64_t *buffer_room_for(buffer *b, Py_ssize_t more)
 {
     while (b->capacity - b->count < more) {

@@ -1,4 +1,4 @@
-/* Bytes, read eight at a time and never outside of where they stand. */
+/* Bytes, read eight at a time, and never outside of the given range. */
 #ifndef SUBTRIE_BYTES_H
 #define SUBTRIE_BYTES_H
 
@@ -13,7 +13,7 @@ static inline uint64_t eight_bytes(const char *data)
     return bytes;
 }
 
-/* Fewer than eight bytes, low byte first, the rest zero; by overlapping loads, none of them outside. */
+/* Fewer than eight bytes, low byte first, the rest zero. Read by overlapping loads inside the range. */
 static inline uint64_t few_bytes(const char *data, Py_ssize_t size)
 {
     if (size >= 4) {
@@ -29,7 +29,7 @@ static inline uint64_t few_bytes(const char *data, Py_ssize_t size)
     return c[0] | (uint64_t)c[size >> 1] << 8 * (size >> 1) | (uint64_t)c[size - 1] << 8 * (size - 1);
 }
 
-/* Whether two places hold the same bytes. In line, since most texts are shorter than a call of memcmp. */
+/* Whether two places hold the same bytes. Inline: for most texts, which are short, a call of memcmp takes longer. */
 static inline int same_bytes(const char *a, const char *b, Py_ssize_t size)
 {
     for (; size >= 8; size -= 8, a += 8, b += 8) {

@@ -1,4 +1,4 @@
-/* Columns that grow: bytes, and texts as UTF-8 with their ends, as Arrow lays them out. */
+/* Growing columns in Arrow's layout: bytes, and texts as UTF-8 with their ends. */
 #ifndef SUBTRIE_COLUMNS_H
 #define SUBTRIE_COLUMNS_H
 
@@ -14,7 +14,7 @@ typedef struct {
     Py_ssize_t used, room;
 } growing;
 
-/* Where `more` bytes can be written; NULL, and MemoryError, where they cannot. The caller adds to `used`. */
+/* Return the place for `more` bytes; NULL with MemoryError if there is no memory. The caller adds to `used`. */
 static inline char *growing_room(growing *g, Py_ssize_t more)
 {
     if (g->data == NULL || g->room - g->used < more) {
@@ -53,7 +53,7 @@ static inline int growing_add_int(growing *g, int32_t number)
     return growing_add(g, (const char *)&number, sizeof number);
 }
 
-/* Number `at` of a column of bits, which has all before it. */
+/* Add bit number `at` to a column of bits that has all bits before it. */
 static inline int growing_add_bit(growing *g, Py_ssize_t at, int bit)
 {
     if ((at & 7) == 0 && growing_add(g, "", 1) < 0) {
@@ -92,7 +92,7 @@ static inline char *utf8_of_character(char *to, Py_UCS4 c)
     return to;
 }
 
-/* Add a text as UTF-8. Returns 1, and adds nothing, where it has a lone surrogate; -1 with MemoryError. */
+/* Add a text as UTF-8. Returns 1, and adds nothing, if it has a lone surrogate; -1 with MemoryError. */
 static inline int growing_add_text(growing *g, characters c)
 {
     if (c.kind == 1 && is_ascii_text(c.data, c.length)) {
@@ -127,7 +127,7 @@ static inline int growing_add_digits(growing *g, long long number)
     return growing_add(g, at, digits + sizeof digits - at);
 }
 
-/* Whether a text reads as an integer does when it is written: digits, perhaps after a minus sign. */
+/* Whether a text reads like a written integer: digits, perhaps after a minus sign. */
 static inline int is_integer_text(characters c)
 {
     Py_ssize_t at = c.length > 1 && PyUnicode_READ(c.kind, c.data, 0) == '-';
@@ -143,7 +143,7 @@ static inline int is_integer_text(characters c)
     return 1;
 }
 
-/* Set, and tell whether it was set before: columns are filled by one thread at a time. */
+/* Set the flag, and return whether it was set before: one thread at a time fills columns. */
 static inline int flag_taken(char *flag) { return __atomic_exchange_n(flag, 1, __ATOMIC_ACQ_REL); }
 static inline void flag_given(char *flag) { __atomic_store_n(flag, 0, __ATOMIC_RELEASE); }
 

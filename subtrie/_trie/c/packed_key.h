@@ -1,9 +1,9 @@
-/* A text in eight bytes and as few more as it takes.
+/* A text in eight bytes, and as few more as it needs.
  *
- * A trie of a million filters has a million texts, most of them of a word or three. A string object takes 40 to 60 bytes
- * beside the characters, which is more than all else that a subscription takes but its branch. Here up to seven one-byte
- * characters stand in the field itself, after a byte that tells how many; longer texts stand on the heap, after four
- * bytes that tell how many and of what kind. A packed text never changes.
+ * A trie of a million filters has a million texts, most of one to three words. A string object takes 40 to 60 bytes
+ * besides the characters, more than anything else in a subscription except its branch. Here up to seven one-byte
+ * characters are in the field itself, after a byte with their number. Longer texts are on the heap, after four bytes
+ * with the number and the kind of their characters. A packed text never changes.
  */
 #ifndef SUBTRIE_PACKED_H
 #define SUBTRIE_PACKED_H
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the first character of a text is taken for the lowest byte: not on this machine, where the interpreted twin serves"
+#error "a text's first character must be in the lowest byte; on this machine it is not, so use the interpreted twin"
 #endif
 
 enum { IN_PLACE = 7 };
@@ -28,11 +28,11 @@ typedef union {
     packed_far *far;            /* an even address, or NULL before there is a text */
 } packed_text;
 
-/* Characters that somebody else keeps. */
+/* Characters in memory that belongs to another object. */
 typedef struct {
     const char *data;
     Py_ssize_t length;
-    int kind;                   /* bytes a character: 1, 2, 4 */
+    int kind;                   /* bytes per character: 1, 2 or 4 */
 } characters;
 
 static inline characters characters_of(PyObject *string)
@@ -95,7 +95,7 @@ static inline PyObject *packed_string(const packed_text *text)
     return PyUnicode_FromKindAndData(c.kind, c.data, c.length);
 }
 
-/* Whether `part` stands in a text at `at`. */
+/* Whether a text has `part` at the place `at`. */
 static inline int characters_stand_at(const characters *text, Py_ssize_t at, const characters *part)
 {
     if (text->length - at < part->length) {
@@ -125,7 +125,7 @@ static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
     return PyUnicode_READ(text->kind, text->data, at);
 }
 
-/* The first character of a text from `at` on that is `separator`, or the end. */
+/* The place of the first `separator` in a text from `at` on, or the end. */
 static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
 {
     while (at < text->length && character_at(text, at) != separator) {
@@ -134,8 +134,8 @@ static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4
     return at;
 }
 
-/* How many of a text's first words are those of the tuple `words` from `start` on, None being any word; below zero if
-   the text goes on. */
+/* How many of a text's first words agree with the tuple `words` from `start` on; None agrees with any word. Negative if
+   the text has more words. */
 static inline Py_ssize_t packed_followed(const packed_text *text, PyObject *words, Py_ssize_t start, PyObject *separator)
 {
     characters c = packed_characters(text), s = characters_of(separator);

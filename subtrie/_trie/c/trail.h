@@ -1,13 +1,13 @@
-/* Trails: how a match came to the filters that it found, so that their texts need not be made until somebody asks.
+/* Trails: the paths of a match to the filters that it found. So their texts need not be made until the caller asks.
  *
- * A trail is the text of all filters of one answer, each word or chain once: an array of machine words, of which the
- * first is the separator. Then there are records, named by their places in the array:
+ * A trail holds the text of all filters of one answer, each word or chain once. It is an array of machine words. The
+ * first is the separator. The others are records, named by their places in the array:
  *
  *   above (32 bits)     the record of the words before these, or 0
  *   size (32 bits)      length << 2 | kind >> 1, as in packed_key.h
- *   characters          as many machine words as they take
+ *   characters          in as many machine words as they need
  *
- * A trail holds characters and no nodes, so that an answer that somebody keeps does not keep parts of the trie.
+ * A trail holds characters and no nodes, so an answer that a caller keeps does not keep parts of the trie alive.
  */
 #ifndef SUBTRIE_TRAIL_H
 #define SUBTRIE_TRAIL_H
@@ -21,7 +21,7 @@ typedef struct {
     char data[];
 } trail_record;
 
-/* Add a record of a text's characters from `start` on. Returns its place, or 0 where there is no memory. */
+/* Add a record of a text's characters from `start` on. Returns its place, or 0 if there is no memory. */
 static inline Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_text *text, Py_ssize_t start)
 {
     characters c = packed_characters(text);
@@ -32,7 +32,7 @@ static inline Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_t
         return 0;
     }
     trail_record *record = (trail_record *)place;
-    place[room - 1] = 0;    /* nothing of the stack goes into what is shown */
+    place[room - 1] = 0;    /* no old bytes of the stack get into a trail */
     record->above = (uint32_t)above;
     record->size = (uint32_t)(c.length - start) << 2 | (uint32_t)c.kind >> 1;
     memcpy(record->data, c.data + start * c.kind, bytes);
@@ -42,14 +42,14 @@ static inline Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_t
 
 static inline int trail_kind(const trail_record *record) { return record->size & 3 ? (int)(record->size & 3) << 1 : 1; }
 
-/* The text of the filter that ends with the record at a place of a trail, which is an object of bytes. */
+/* The text of the filter that ends with the record at place `at` of a trail, which is a bytes object. */
 static PyObject *trail_text(PyObject *trail, Py_ssize_t at)
 {
     enum { FEW = 512 };
     const uint64_t *words = (const uint64_t *)PyBytes_AS_STRING(trail);
     Py_UCS4 separator = (Py_UCS4)words[0];
     int kind = separator > 0xffff ? 4 : separator > 0xff ? 2 : 1;
-    Py_ssize_t length = -1;     /* no separator before the first */
+    Py_ssize_t length = -1;     /* there is no separator before the first word */
     for (Py_ssize_t i = at; i != 0; i = ((const trail_record *)(words + i))->above) {
         const trail_record *record = (const trail_record *)(words + i);
         length += 1 + (Py_ssize_t)(record->size >> 2);

@@ -1,16 +1,15 @@
-/* The words of a topic in place: found and hashed eight characters at a time, without making a string of any.
+/* The words of a topic, found and hashed in place, eight characters at a time, without making strings.
  *
- * The hash is keyed by a secret drawn when the module is imported, so that nobody can prepare words that collide. It
- * is defined on the characters that CPython stores for the word as a string of its own; a word inside an ASCII topic
- * is stored the same way, so slices and strings agree. There are two kinds, told apart by the highest bit:
+ * The hash is keyed by a secret that is drawn when the module is imported, so nobody can provoke collisions. It is
+ * defined on the characters that CPython stores for the word as a string. A word inside an ASCII topic is stored the
+ * same way, so slices and strings agree. There are two kinds of hashes, which differ in the highest bit:
  *
- *   0   words of at most seven one-byte characters: a bijection of characters and length, so that words with the same
- *       hash are the same word, and nobody has to look at their characters again
- *   1   all others, after wyhash: one 64 x 64 -> 128 bit product for eight bytes
+ *   0   for words of at most seven one-byte characters: a bijection of characters and length. Words with the same hash
+ *       are equal, so their characters need not be compared
+ *   1   for all others, after wyhash: one 64 x 64 -> 128 bit product for eight bytes
  *
- * Three of the groups that a level's first C-node tells apart (ctrie/_arrays.py) are kept, for the wildcards of a filter
- * and for the mark (exact_layout.py), so that in any level the branch of each stands alone in its place and is found by one
- * bit.
+ * Three places of a level's first C-node (ctrie/_arrays.py) are set aside, for the two wildcards and for the mark
+ * (exact_layout.py). So in any level, their branches share their places with no other, and one bit finds each.
  */
 #ifndef SUBTRIE_WORDS_H
 #define SUBTRIE_WORDS_H
@@ -32,7 +31,7 @@ enum {
 typedef struct {
     const char *data;   /* borrowed from a string that outlives the word */
     Py_ssize_t length;  /* characters */
-    int kind;           /* bytes a character, with the topic's or word's own */
+    int kind;           /* bytes per character, as in the string that it comes from */
     uint64_t hash;
 } word;
 
@@ -48,7 +47,7 @@ static inline int in_kept_group(uint64_t hash) { return (hash & (CTRIE_GROUPS - 
 
 static const uint64_t LONG_WORD = (uint64_t)1 << 63, MOVED = (uint64_t)1 << 62, SHORT_BITS = ((uint64_t)1 << 62) - 1;
 
-/* A word of `bytes` <= SHORT_WORD one-byte characters, which are `chunk`. Every step can be undone. */
+/* The hash of a word of `bytes` <= SHORT_WORD one-byte characters, which are in `chunk`. Every step is invertible. */
 static inline uint64_t word_hash_short(uint64_t chunk, Py_ssize_t bytes)
 {
     uint64_t h = (chunk | (uint64_t)bytes << 56) ^ (word_secret[0] & SHORT_BITS);
@@ -101,28 +100,28 @@ static inline word word_of_string(PyObject *string)
     return w;
 }
 
-/* Whether two words with the same hash are the same. */
+/* Whether two words with the same hash are equal. */
 static inline int word_is_word(const word *a, const word *b)
 {
     return !(a->hash & LONG_WORD) ||
            (a->length == b->length && a->kind == b->kind && same_bytes(a->data, b->data, a->length * a->kind));
 }
 
-/* Whether a word is what a text holds from `start` to `end`. */
+/* Whether a text holds a word from `start` to `end`. */
 static inline int word_is_part(const word *w, const characters *text, Py_ssize_t start, Py_ssize_t end)
 {
     characters part = {w->data, w->length, w->kind};
     return w->length == end - start && characters_stand_at(text, start, &part);
 }
 
-/* Out of the way of short words, which need none of it. */
+/* Not inline, since short words do not need it. */
 __attribute__((noinline)) static int long_word_begins(const word *w, const packed_text *text, Py_UCS4 separator)
 {
     characters c = packed_characters(text);
     return word_is_part(w, &c, 0, w->length) && (c.length == w->length || character_at(&c, w->length) == separator);
 }
 
-/* Whether a word is the first one of a text whose first word has the same hash. */
+/* Whether a word is the first word of a text. Their hashes are the same. */
 static inline int word_begins(const word *w, const packed_text *text, Py_UCS4 separator)
 {
     return !(w->hash & LONG_WORD) || long_word_begins(w, text, separator);
@@ -135,7 +134,7 @@ static inline uint64_t zero_bytes(uint64_t x) { return ~(((x & LOW_BITS) + LOW_B
 
 static inline uint64_t repeated(unsigned char byte) { return 0x0101010101010101u * byte; }
 
-/* ASCII text, read eight bytes at a time from anywhere in it, and never outside of it. */
+/* ASCII text, read eight bytes at a time from any place in it, and never outside of it. */
 typedef struct {
     const char *data;
     Py_ssize_t length;
@@ -155,13 +154,13 @@ static inline text text_of(const char *data, Py_ssize_t length)
     return t;
 }
 
-/* The bytes from `at`, which is before the end, on; zero beyond the end. */
+/* The eight bytes from `at` on, which is before the end; zero beyond the end. */
 static inline uint64_t text_chunk(const text *t, Py_ssize_t at)
 {
     return at < t->tail_at ? eight_bytes(t->data + at) : t->tail >> 8 * (at - t->tail_at);
 }
 
-/* As word_hash_bytes. */
+/* The same as word_hash_bytes, for a word of a text. */
 static inline uint64_t word_hash_in_text(const text *t, Py_ssize_t start, Py_ssize_t bytes)
 {
     uint64_t known;
@@ -176,9 +175,9 @@ static inline uint64_t word_hash_in_text(const text *t, Py_ssize_t start, Py_ssi
 
 typedef struct {
     uint64_t separators;        /* the separator, eight times */
-    uint64_t specials[8];       /* characters that need another look, each eight times */
+    uint64_t specials[8];       /* characters that need closer inspection, each eight times */
     int special_count;
-    int empty_ordinary;         /* whether empty words are words like others */
+    int empty_ordinary;         /* whether empty words are ordinary words */
 } word_rules;
 
 static inline int has_special(const word_rules *rules, uint64_t chunk)
@@ -190,8 +189,8 @@ static inline int has_special(const word_rules *rules, uint64_t chunk)
     return found != 0;
 }
 
-/* Split ASCII text into words and hash them. Returns their number, or -1 where a look by other means is needed: at a
- * special character, at an empty word if those are not ordinary, or at more than `most` words. */
+/* Split ASCII text into words and hash them. Returns their number, or -1 if the dialect has to inspect the text: it has
+ * a special character, an empty word that is not ordinary, or more than `most` words. */
 static inline Py_ssize_t words_split(const char *data, Py_ssize_t length, const word_rules *rules, word *words,
                                      Py_ssize_t most)
 {
@@ -199,7 +198,7 @@ static inline Py_ssize_t words_split(const char *data, Py_ssize_t length, const 
     Py_ssize_t count = 0, start = 0;
     for (Py_ssize_t at = 0; at < length; at += 8) {
         uint64_t chunk = text_chunk(&t, at);
-        if (length - at < 8) {      /* beyond the end: a byte that is no ASCII character */
+        if (length - at < 8) {      /* beyond the end: bytes that are not ASCII characters */
             chunk |= ~(uint64_t)0 << 8 * (length - at);
         }
         if (has_special(rules, chunk)) {

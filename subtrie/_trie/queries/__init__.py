@@ -1,1 +1,1 @@
-"""What else a trie is asked: listings, overlaps, literal filters first."""
+"""The other queries of a trie: listings, overlaps, literal filters first, the topics that a filter matches."""

@@ -1,12 +1,11 @@
-"""All subscriptions of one instant, row by row, into columns.
+"""Fills columns with all subscriptions of one instant, row by row.
 
-The walk is that of `walk` in listing.py, made so that it can stop anywhere: what it has yet to visit is a stack of
-I-nodes, branches, and sets of subscribers, each with the place (buffers.py) of the words that lead to it. So a batch
-ends after any row, even where a filter has a million subscribers.
+The walk is that of `walk` in listing.py, but it can stop anywhere. Its stack holds the I-nodes, branches and sets of
+subscribers that it has yet to visit, each with the place (buffers.py) of the words that lead to it. So a batch can end
+after any row, even in the middle of a filter with a million subscribers.
 
-Nodes lie anywhere in memory, and the walk waits for each of them: for a row, more than half of the time. So it goes
-through a level for some branches at once, and has the processor fetch what these lead to, a step for all of them before
-the next step for any.
+Nodes are scattered in memory, and the walk would wait for each of them, for more than half of its time. So it visits a
+level for several branches at once, and prefetches what they lead to: one step for all of them before the next step.
 """
 
 from __future__ import annotations
@@ -43,25 +42,25 @@ from subtrie._trie.groups import sets_of
 from subtrie._trie.weak_subscribers import Held
 from subtrie.dialects import Dialect
 
-if not cython.compiled:  # the compiled body (columns.pxd) asks the processor to fetch memory into its caches
-    AHEAD = 64  # branches that are asked for at once, at least, where a level has so many
-    INODES = 8  # I-nodes, likewise
+if not cython.compiled:  # the compiled twin (columns.pxd) makes the processor fetch memory into its caches
+    AHEAD = 64  # how many branches are prefetched at once, at least, if the level has so many
+    INODES = 8  # how many I-nodes
 
     def prefetch_branch(branch: Any) -> None:
-        """Have a branch or an I-node fetched."""
+        """Prefetch a branch or an I-node."""
 
     def prefetch_value(branch: Any) -> None:
-        """Have fetched what a branch refers to."""
+        """Prefetch the objects that a branch refers to."""
 
     def prefetch_entry(branch: Any) -> None:
-        """Have fetched what the only entry of a branch refers to."""
+        """Prefetch the objects that the only entry of a branch refers to."""
 
     def prefetch_options(branch: Any) -> None:
-        """Have fetched what the options of the only entry of a branch are looked up by."""
+        """Prefetch the keys of the options of the only entry of a branch."""
 
 
 class SetColumns:
-    """A walk over a read-only root, and the rows that it has filled. For one thread at a time."""
+    """A walk over a read-only root, and the rows that it fills. For one thread at a time."""
 
     __slots__ = ("_nodes", "_root", "rows")
     _root: Root
@@ -69,7 +68,7 @@ class SetColumns:
     rows: Rows
 
     def fill(self, rows: int, text: int) -> bool:
-        """Go on until there are so many rows, or so many bytes of text; tell whether there may be more. O(rows)."""
+        """Continue until there are `rows` rows or `text` bytes of text; return whether there may be more. O(rows)."""
         filling = self.rows
         nodes = self._nodes
         filling.begin()
@@ -86,8 +85,7 @@ class SetColumns:
         return len(nodes) > 0
 
     def _level(self, inode: INode) -> None:
-        """Put what an I-node leads to on the stack: I-nodes, and above them branches that will be there when they are
-        looked at."""
+        """Put the children of an I-node on the stack: I-nodes, and above them branches, which are prefetched."""
         inodes: list[INode] = [inode]
         found: list[Branch] = []
         while len(inodes) > 0 and len(found) < AHEAD:
@@ -142,12 +140,12 @@ class SetColumns:
         if type(subscriber) is Held:
             subscriber = subscriber()
             if subscriber is None:
-                return  # gone
+                return  # it is dead
         self.rows.row(group, True, subscriber, options)
 
 
 def _prefetch_branches(main: Any) -> None:
-    """Have fetched what a borrowed main node, which may be any, leads to."""
+    """Prefetch the children of a borrowed main node if it is a C-node."""
     if is_exactly(main, CNode):
         for place in range(popcount(bitmap_of(main))):
             prefetch_branch(child_at(main, place))

@@ -1,7 +1,7 @@
-"""What a subscription trie holds at one instant, listed: the walks over a read-only root, and what they tell.
+"""Lists the content of a subscription trie at one instant: walks over a read-only root, and their results.
 
-A path spells a filter from its end: (path of the level, word), None above the first level; see reading.py. Instead
-of a word there may be several in one text, or the mark of exact_layout.py, which is None.
+A path spells a filter from its end: (path of the level, word), and None above the first level; see reading.py. Instead
+of one word, a path may hold several in one text, or the mark of exact_layout.py, which is None.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from subtrie.dialects import Dialect
 
 
 class Change(NamedTuple):
-    """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""
+    """A difference between two instants. `kind` is "added", "removed" or "updated" (other options)."""
 
     subscription: Subscription
     kind: str
@@ -68,13 +68,13 @@ def walk(root: Root) -> Iterator[tuple[Any, Any]]:
 
 
 def dead_among(root: Root) -> list[Any]:
-    """Return the references of one instant, all subscribers being weakly held, whose subscribers are gone. O(n)."""
+    """Return the references to dead subscribers at one instant. All subscribers are weakly held. O(n)."""
     sets = (members for branch, _ in walk(root) for _, members in sets_of(subscribers_of(branch)))
     return [entry.subscriber for members in sets for entry in iter_entries(members) if entry.subscriber() is None]
 
 
 def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
-    """Yield every filter of one instant without a wildcard; levels behind one are not entered."""
+    """Yield every filter of one instant without a wildcard. Levels below a wildcard are not entered."""
     stack: list[tuple[Any, Any]] = [(rdcss_read_root(root), None)]
     while stack:
         level, path = stack.pop()
@@ -89,7 +89,7 @@ def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
 
 
 def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separator: str) -> Any:
-    """Return the branch where a filter ends, or None. Linearizes as `find` in ctrie/_nodes.py."""
+    """Return the branch where a filter ends, or None. Linearizes as `find` in ctrie/_descent.py."""
     level: Any = rdcss_read_root(root)
     depth = 0
     while level is not None:
@@ -110,7 +110,7 @@ def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separ
 
 
 def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Spelled]:
-    """Yield every subscription of the branches found."""
+    """Yield every subscription of these branches."""
     for branch, path in found:
         words = words_of(path)
         for group, entry in everybody(subscribers_of(branch)):
@@ -118,7 +118,7 @@ def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Spel
 
 
 def spelled_for(found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int) -> Iterator[Spelled]:
-    """`spelled`, for one subscriber."""
+    """The same as `spelled`, for one subscriber."""
     for branch, path in found:
         for group, members in sets_of(subscribers_of(branch)):
             entry = find_entry(members, subscriber, hash)
@@ -132,7 +132,7 @@ def _text(dialect: Dialect, group: str | None, words: tuple[str, ...]) -> str:
 
 
 def shown(found: Iterable[Spelled]) -> Iterator[Subscription]:
-    """Yield the subscriptions that were spelled."""
+    """Yield these subscriptions in the form that users get."""
     for filter, _, entry in found:
         yield _subscription(filter, entry)
 
@@ -142,21 +142,21 @@ def _subscription(filter: str, entry: Any) -> Any:
 
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
-    """Yield the differences of two instants; what both share is passed over."""
+    """Yield the differences of two instants. Parts that both share are skipped."""
     for filter, _, before, after in changed(older, newer, dialect):
         kind = "added" if before is None else "removed" if after is None else "updated"
         yield Change(_subscription(filter, before if after is None else after), kind)
 
 
 def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, str | None, Any, Any]]:
-    """Yield (filter, group, old entry, new entry) for the same; None for the side without."""
+    """Yield (filter, group, old entry, new entry) for each difference; None for an instant without an entry."""
     for path, old, new in _changed_steps(older, newer, dialect.separator):
         for group, *both in changed_members(old, new):
             before, after = [None if entry is None else living(entry) for entry in both]
             if before is None and after is None:
-                continue  # the subscriber is gone
+                continue  # the subscriber is dead
             if before is not None and after is not None and _are_same(before.options, after.options):
-                continue  # taken off and put back
+                continue  # unsubscribed and subscribed again
             yield _text(dialect, group, words_of(path)), group, before, after
 
 
@@ -172,7 +172,7 @@ def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iter
 
 
 def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield (path, old, new), the subscribers of either side, for every filter that may have others now."""
+    """Yield (path, old subscribers, new subscribers) for every filter whose subscribers may differ."""
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
         old_level, new_level, path = pairs.pop()
@@ -184,7 +184,7 @@ def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[A
 
 
 def _are_same(before: Any, after: Any) -> bool:
-    """Tell whether options are equal. Those that do not compare (an array, say) may have changed."""
+    """Return whether options are equal. Options that do not compare, such as arrays, count as changed."""
     try:
         return bool(before == after)
     except Exception:  # noqa: BLE001 (users' code, about one subscription of many)
@@ -192,8 +192,8 @@ def _are_same(before: Any, after: Any) -> bool:
 
 
 class _Step(NamedTuple):
-    """What follows a word: who is subscribed to what ends there, and what is below. That is a level's I-node, or None,
-    or, within a chain, the next word and its step."""
+    """What follows a word: the subscribers of the filter that ends there, and what is below: the I-node of a level,
+    None, or within a chain the next word and its step."""
 
     subscribers: Any = None
     below: Any = None
@@ -213,10 +213,10 @@ def _first_step(branch: Any, separator: str) -> tuple[str | None, _Step]:
 def _step_differences(
     older: Root, old: Any, newer: Root, new: Any, separator: str
 ) -> Iterator[tuple[str | None, _Step, _Step]]:
-    """Yield the words of which the two sides have different steps, and these steps.
+    """Yield the words with different steps on the two sides, and these steps.
 
-    `old` and `new` are what is `below` on either side. Where both are levels, what they share is passed over; else one
-    has a single word, or none, and all others are differences.
+    `old` and `new` are the `below` of a step on either side. If both are levels, parts that they share are skipped.
+    Otherwise one side has at most a single word, and all others are differences.
     """
     if isinstance(old, INode) and isinstance(new, INode):
         before: dict[str | None, _Step] = {}

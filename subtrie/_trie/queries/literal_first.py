@@ -1,8 +1,8 @@
-"""Matching in two steps: who asked for the very topic, found by one walk down its words, then everybody else.
+"""Matching in two steps: first the subscribers of the topic's own filter, without wildcards, then all others.
 
-What a filter without wildcards and a topic have in common is their text, and filters were validated when they were
-subscribed: a topic that is found this way is valid, and nobody looks at its characters again. In a trie with
-`exact=True` (exact_layout.py) it takes one probe, and else a walk down the topic's words.
+A filter without wildcards that equals a topic was validated when it was subscribed. So a topic that is found this way
+is valid, and its characters are not checked again. In a trie with `exact=True` (exact_layout.py) this takes one probe,
+otherwise one walk down the topic's words.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from subtrie.dialects import Dialect
 
 
 def match_exact_first(root: Any, plan: Any, topic: Any, word_hash: Callable[[str], int]) -> Iterator[Any]:
-    """Return an iterator of the distinct subscribers of `topic` in a read-only trie; raises what a topic raises."""
+    """Return an iterator over the distinct subscribers of `topic` in a read-only trie. TopicError for a bad topic."""
     dialect: Dialect = plan.dialect
     exact = None
     words: tuple[str, ...] = ()
@@ -36,10 +36,10 @@ def match_exact_first(root: Any, plan: Any, topic: Any, word_hash: Callable[[str
 
 
 def _asked_by_name(root: Any, plan: Any, topic: str, words: tuple[str, ...], word_hash: Callable[[str], int]) -> Any:
-    """Return the branch of the filter that is this topic, or None."""
+    """Return the branch of the filter that equals this topic, or None."""
     if plan.exact:
         return branch_at(root, (topic,), (word_hash(topic),), plan.separator)
-    if any(map(plan.dialect.is_wild, words)):  # in a filter, that would be no ordinary word
+    if any(map(plan.dialect.is_wild, words)):  # in a filter, such a word would be a wildcard
         return None
     return branch_at(root, words, tuple(map(word_hash, words)), plan.separator)
 

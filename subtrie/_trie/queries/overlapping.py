@@ -1,13 +1,12 @@
 """Reverse match: the stored filters that share a topic with a given one, found by a walk of the trie.
 
-As matching (traversal.py) carries positions in a topic, the walk carries positions in the given filter: the numbers of
-its words that may have been used up by a text that the path so far matches as well. Each step takes a word that suits
-both sides, whatever was taken before, so a set of positions is all there is to know, and each level is entered once.
-Where the given filter wants certain words only, those are looked up and the rest of the level is not looked at; but
-the whole texts in the first level of a trie with `exact=True` (exact_layout.py) are all compared, unless the given
-filter has no wildcard.
+Matching (traversal.py) carries positions in a topic; this walk carries positions in the given filter. A position is the
+number of its words that some text has used up which the path so far matches, too. Each step takes a word that fits both
+filters, whatever came before. So a set of positions is all that the walk needs to know, and it enters each level once.
+If the given filter wants particular words at a level, only these are looked up. But in the first level of a trie with
+`exact=True` (exact_layout.py), all whole texts are compared, unless the given filter has no wildcard.
 
-A position is kept twice, since a reserved word (MQTT's `$`) is only special as the first word of a topic: in `fresh`
+A position is kept twice, since a reserved word (MQTT's `$`) is special only as the first word of a topic: in `fresh`
 while the text may still be empty, in `after` once it has a word. `overlaps` in dialects.py is the specification.
 """
 
@@ -33,10 +32,10 @@ class Positions(NamedTuple):
 
 
 class Given:
-    """The filter that the others are held to, its words as bits: bit i stands for the word between i and i + 1.
+    """The given filter, with its words as bits: bit i stands for the word between positions i and i + 1.
 
-    Of the many-words wildcards that need a word, that word is taken out, as a one-word wildcard before them; of several
-    in a row one is left.
+    A many-words wildcard that needs at least one word becomes a one-word wildcard and one for any number of words.
+    Several wildcards for any number of words in a row become one.
     """
 
     def __init__(self, dialect: Dialect, words: Words) -> None:
@@ -72,11 +71,11 @@ class Given:
         return prefix is not None and word.startswith(prefix)
 
     def _closed(self, positions: int) -> int:
-        """Many words may be none."""
+        """Add the positions after many-words wildcards, since many words may be none."""
         return positions | (positions & self.many) << 1
 
     def ends(self, at: Positions) -> bool:
-        """Tell whether the text may end here."""
+        """Return whether the text may end here."""
         return bool(at.after >> self.size or (self.dialect.zero_words and at.fresh >> self.size))
 
     def takes_any_word(self, at: Positions) -> bool:
@@ -86,17 +85,17 @@ class Given:
         return [word for word, bits in self.literal.items() if (at.fresh | at.after) & bits]
 
     def after_word(self, at: Positions, word: str, wild_before: bool) -> Positions:
-        """The stored filter has `word`; `wild_before` tells whether it began with a wildcard."""
+        """Return the positions after `word` in the stored filter. `wild_before`: it began with a wildcard."""
         barred = self._reserves(word) and (wild_before or self.starts_wild)
         fitting = self.literal.get(word, 0) | self.one
         return Positions(0, self._stepped(0 if barred else at.fresh, fitting) | self._stepped(at.after, fitting))
 
     def after_one(self, at: Positions) -> Positions:
-        """The stored filter has a wildcard for one word."""
+        """Return the positions after a one-word wildcard in the stored filter."""
         return Positions(0, self._any_word(at))
 
     def after_many(self, at: Positions) -> Positions:
-        """The stored filter has a wildcard for many words: from the first position on, all can be reached."""
+        """Return the positions after a many-words wildcard in the stored filter: all from the first position on."""
         fresh = at.fresh
         if self.dialect.many_min:
             at, fresh = self.after_one(at), 0
@@ -106,7 +105,7 @@ class Given:
 
     def _any_word(self, at: Positions) -> int:
         everything = (1 << self.size) - 1
-        # The stored filter has begun with a wildcard, if only with this one, so a first word is no reserved one.
+        # The stored filter begins with a wildcard, at the latest with this one, so a first word is not reserved.
         first = self._stepped(at.fresh, everything & ~self.many & ~self.reserved)
         return first | self._stepped(at.after, everything & ~self.many)
 
@@ -116,8 +115,8 @@ class Given:
 
 def overlapping_paths(root: Any, first: Any, exact: bool, given: Given, hash_of: Any) -> Iterator[tuple[Any, Any]]:
     """Yield (branch, path) for every stored filter that shares a topic with `given`, in the read-only trie whose first
-    I-node is `first`. O(levels that share the beginning of a topic with it, times their words that do); if the trie is
-    `exact` and `given` has a wildcard, and the filters that have none."""
+    I-node is `first`. O(levels that share the beginning of a topic with `given`, times their words that do). If the
+    trie is `exact` and `given` has a wildcard, also O(filters without a wildcard)."""
     stack: list[tuple[Any, Any, Positions, bool]] = [(first, None, given.begin, False)]
     while stack:
         level, path, at, wild_before = stack.pop()
@@ -135,7 +134,7 @@ def overlapping_paths(root: Any, first: Any, exact: bool, given: Given, hash_of:
 
 
 def _candidates(root: Any, level: Any, has_texts: bool, given: Given, at: Positions, hash_of: Any) -> Iterator[Any]:
-    """Yield the branches of a level that may share a topic; `has_texts` tells whether it is one of whole texts."""
+    """Yield the branches of a level that may share a topic. `has_texts`: the level holds whole texts."""
     if given.takes_any_word(at) or (has_texts and given.whole is None):
         yield from snodes(root, [level])
         return
@@ -152,7 +151,7 @@ def _candidates(root: Any, level: Any, has_texts: bool, given: Given, at: Positi
 
 
 def _is_no_words(given: Given, branch: Any, path: Any) -> bool:
-    """The filter of no words is kept as one empty word."""
+    """Return whether this is the filter of no words, which is stored as one empty word."""
     return path is None and branch.key == "" and given.dialect.zero_words
 
 

@@ -1,4 +1,4 @@
-# The C bodies of store_walk.py.
+# The compiled twin of store_walk.py.
 from cpython.list cimport PyList_New
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
@@ -35,8 +35,8 @@ cdef enum:
 cdef struct Aim:
     uint64_t any
     uint64_t hash
-    uint64_t text           # of a branch that is this word and has it in place, as far as
-    uint64_t mask           # has its bits; or 0, where that takes a closer look
+    uint64_t text           # the text field of a branch that is exactly this word, stored in place,
+    uint64_t mask           # compared in these bits; 0 if that cannot be told from the field alone
 
 cdef struct Walk:
     buffer waiting          # node, depth
@@ -50,7 +50,7 @@ cdef struct Walk:
     buffer found
     Py_ssize_t counted
     buffer aims             # Aim
-    PyObject *words         # all borrowed
+    PyObject *words         # borrowed, like the next two
     PyObject *separator
     PyObject *reserved
     Py_ssize_t size
@@ -148,7 +148,7 @@ cdef inline void fetch_children(Borrowed cn) noexcept nogil:
     cdef Py_ssize_t i = 0, count = popcount(bitmap_of(cn))
     while i < count:
         prefetch(child_place(cn, i))
-        i += 8              # a line's
+        i += 8              # one cache line
     prefetch(child_place(cn, count - 1))
 
 

@@ -1,7 +1,7 @@
-"""What a walk through a store goes with (topics_matching.py): what waits, what is looked at now, what was found.
+"""The state of a walk through a store (topics_matching.py): waiting nodes, the present group, the answers found.
 
-This is the interpreted text. In the compiled twin (`store_walk.pxd`) all of it are structs of C, nodes are borrowed,
-and what is said to be asked for is prefetched; here it is there already.
+This is the interpreted twin. In the compiled one (`store_walk.pxd`) the state is a C struct, nodes are borrowed, and
+the functions that fetch prefetch memory; here they do nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from subtrie._trie.branch import Chain
 from subtrie._trie.match.walk import Buffer
 from subtrie._trie.packed_key import key_begins, words_followed
 
-GROUP = 96  # nodes that are gone through side by side: more would not wait less
+GROUP = 96  # how many nodes are visited side by side; with more, the walk would not wait less
 
 
 class Aim:
-    """What counts in the levels at one depth: a word and its hash, or `any` word."""
+    """What the walk looks for in the levels at one depth: a word and its hash, or `any` word."""
 
     __slots__ = ("any", "hash", "word")
 
@@ -28,32 +28,32 @@ class Walk:
     """One walk along the words of a filter (None: any word)."""
 
     def __init__(self) -> None:
-        self.waiting = Buffer()  # to be visited: node and depth, which is the number of words before it
+        self.waiting = Buffer()  # nodes to visit, each with its depth, which is the number of words before it
         # The group: nodes of one depth that are visited now.
         self.nodes: list[Any] = [None] * GROUP
-        self.mains: list[Any] = [None] * GROUP  # what the I-nodes among them hold
-        self.places = [0] * GROUP  # of those, the places of the children to go on with
+        self.mains: list[Any] = [None] * GROUP  # the main nodes of the I-nodes among them
+        self.places = [0] * GROUP  # the places in these of the children to visit next
         self.count = 0
         self.depth = 0
-        self.apart: list[Any] = [None] * GROUP  # branches whose texts are on their way
+        self.apart: list[Any] = [None] * GROUP  # branches whose texts are being fetched
         self.apart_count = 0
         self.found = Buffer()  # the pairs
-        self.counted = 0  # of how many of them references have been taken
-        self.aims: list[Aim] = []  # for each of the words, and one for what is below the last of them
+        self.counted = 0  # for how many of them references have been taken
+        self.aims: list[Aim] = []  # one for each word, and one for the levels below the last word
         self.words: tuple[str | None, ...] = ()
-        self.size = 0  # how many words
-        self.least = 0  # how many words a topic has at least
-        self.open = False  # it may have more of them
+        self.size = 0  # the number of words
+        self.least = 0  # the least number of words of a topic
+        self.open = False  # topics may have more words
         self.separator = ""
-        self.reserved: str | None = None  # topics do not count whose first word begins so
-        self.wordless = False  # the empty text is a topic of no words, kept as one empty word
+        self.reserved: str | None = None  # topics whose first word begins with this are left out
+        self.wordless = False  # the empty text is a topic of no words, stored as one empty word
 
 
 begin = Walk.__init__
 
 
 def set_aims(w: Walk, words: tuple[str | None, ...], hashes: tuple[int, ...]) -> bool:
-    """Note the words, if there is memory for that."""
+    """Set the words; return False if there is no memory."""
     w.words = words
     w.size = len(words)
     w.aims = [*map(Aim, words, hashes), Aim(None, 0), Aim(None, 0)]
@@ -61,49 +61,49 @@ def set_aims(w: Walk, words: tuple[str | None, ...], hashes: tuple[int, ...]) ->
 
 
 def aim_at(w: Walk, depth: int) -> Aim:
-    """Return what counts at a depth."""
+    """Return the aim at a depth."""
     return w.aims[depth]
 
 
 def wait(w: Walk, node: Any, depth: int) -> bool:
-    """Let a node wait, if there is memory for that."""
+    """Add a node to those that wait; return False if there is no memory."""
     w.waiting.items += (node, depth)
     return True
 
 
 def last_depth(w: Walk) -> int:
-    """Return the depth of the node that came last of those that wait."""
+    """Return the depth of the waiting node that was added last."""
     return w.waiting.items[-1]  # type: ignore[no-any-return]
 
 
 def take_last(w: Walk) -> Any:
-    """Let that node wait no more."""
+    """Remove and return that node."""
     w.waiting.items.pop()
     return w.waiting.items.pop()
 
 
 def note_pair(w: Walk, pair: Any) -> bool:
-    """Note an answer, if there is memory for that."""
+    """Note an answer; return False if there is no memory."""
     w.found.items.append(pair)
     return True
 
 
 def take_references(w: Walk) -> None:
-    """Take references to the answers that have been noted, and ask for their topics and values."""
+    """Take references to the answers noted so far, and prefetch their topics and values."""
     w.counted = w.found.count
 
 
 def list_of_found(w: Walk) -> list[Any]:
-    """Hand the answers on, with the references that have been taken."""
+    """Return the answers, and give their references to the caller."""
     return w.found.items
 
 
 def end(w: Walk) -> None:
-    """Give memory back, and references that have not been handed on."""
+    """Free the memory, and release references that the caller did not get."""
 
 
 def fetch_children(cn: Any) -> None:
-    """Ask for the places of a C-node's children."""
+    """Prefetch the places of a C-node's children."""
 
 
 def fetch_text_apart(branch: Any) -> bool:
@@ -112,32 +112,32 @@ def fetch_text_apart(branch: Any) -> bool:
 
 
 def is_word(aim: Aim, branch: Any) -> bool:
-    """Tell, of a branch with the word's hash, whether it is that word and nothing more; False also where that takes a
-    closer look, as for the empty word."""
+    """Return whether a branch with the word's hash is exactly that word. False also means that it cannot be told
+    without reading the text, as for the empty word."""
     return not isinstance(branch, Chain) and branch.key == aim.word != ""
 
 
 def has_word(w: Walk, branch: Any, depth: int) -> bool:
-    """Tell whether a branch begins with a word of the filter."""
+    """Return whether a branch begins with a word of the filter."""
     return key_begins(branch, w.words[depth], w.separator)  # type: ignore[arg-type]
 
 
 def followed_in(w: Walk, branch: Any, depth: int) -> int:
-    """As `words_followed` in packed_key.py, of the filter's words from `depth` on."""
+    """The same as `words_followed` in packed_key.py, for the filter's words from `depth` on."""
     return words_followed(branch, w.words, depth, w.separator)
 
 
 def is_plain(w: Walk, branch: Any) -> bool:
-    """Tell whether a branch of the first level is neither out of sight of a filter that begins with a wildcard nor the
-    topic of no words; False also where that takes a closer look."""
+    """Return whether a branch of the first level is neither reserved nor the topic of no words. False also means that
+    it cannot be told without reading the text."""
     return branch.key != "" and (w.reserved is None or not branch.key.startswith(w.reserved))
 
 
 def is_reserved(w: Walk, branch: Any) -> bool:
-    """Tell whether a branch of the first level is out of sight of a filter that begins with a wildcard."""
+    """Return whether a branch of the first level is reserved: filters that begin with a wildcard do not match it."""
     return w.reserved is not None and branch.key.startswith(w.reserved)
 
 
 def is_no_text(branch: Any) -> bool:
-    """Tell whether the text of a branch is empty."""
+    """Return whether the text of a branch is empty."""
     return branch.key == ""  # type: ignore[no-any-return]

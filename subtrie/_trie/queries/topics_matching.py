@@ -1,20 +1,20 @@
 """The topics of a store that a filter matches, found by a walk along the filter.
 
-All words of what is stored are literal, and the filter has the wildcards: a word of its own leads to one branch of a
-level, `one_word` to all of them, and `many_words` at its end to everything below. The pairs of topic and value stand
-in the branches (topic_edits.py), so an answer takes no text, and what is no answer makes none.
+All stored words are literal; only the filter has wildcards. A literal word of the filter leads to one branch of a
+level, `one_word` leads to all branches, and `many_words` at its end to everything below. The branches hold the pairs of
+topic and value (topic_edits.py), so no text has to be made for an answer.
 
-A filter that has `many_words` before its end (AMQP's `a.#.b`) is walked as far as that word, and what is found is then
-compared as a whole.
+For a filter with `many_words` before its end (AMQP's `a.#.b`), the walk goes as far as that word, and each topic found
+is then compared with the whole filter.
 
-In a store of a million topics a walk along the nodes waits for memory most of its time: ten of them lie on the way to
-an answer, each in a place of its own. So the walk goes with a group of nodes at a time, in small steps, each of which
-looks at one node of every way and asks for the next: while one is on its way from memory, the others are looked at.
-What an answer is made of is asked for as well: whoever reads the answers finds it there.
+In a store of a million topics, a walk waits for memory most of its time: there are ten scattered nodes on the path to
+an answer. So the walk visits a group of nodes at a time, in small steps. Each step reads one node of every path and
+prefetches the next: while one is fetched, the others are read. The topic and value of each answer are prefetched, too,
+for the caller.
 
-The root is read-only. So the main node of an I-node, once it is seen to be committed, is there for as long as the root
-is (I2 in ctrie/_nodes.py), and so are all nodes below it: they are borrowed without being pinned. A pin is needed only
-from the look at an I-node until its main node is seen to be committed.
+The root is read-only. So the main node of an I-node, once it is seen to be committed, exists as long as the root does
+(I2 in ctrie/_nodes.py), and so do all nodes below it: they are borrowed without a pin. A pin is needed only from the
+read of an I-node until its main node is seen to be committed.
 """
 
 from __future__ import annotations
@@ -101,11 +101,11 @@ else:
 
 
 def _go_through(w: Walk, root: Root) -> bool:
-    """Visit what waits, and what that leads to. False: there is no memory."""
+    """Visit the waiting nodes, and all that they lead to. Return False if there is no memory."""
     while w.waiting.count > 0:
         PyErr_CheckSignals()
         _take_group(w)
-        take_references(w)  # to what the last group has found
+        take_references(w)  # to the answers of the last group
         if not (_visit_all(w, root) if aim_at(w, w.depth).any else _visit_own(w, root)):
             return False
         for i in range(w.apart_count):
@@ -117,7 +117,7 @@ def _go_through(w: Walk, root: Root) -> bool:
 
 
 def _take_group(w: Walk) -> None:
-    """Ask for nodes that wait, as many as there are of the last one's depth."""
+    """Make a group of the last waiting nodes, which have the same depth, and prefetch them."""
     w.depth = last_depth(w)
     w.count = 0
     while w.count < GROUP and w.waiting.count > 0 and last_depth(w) == w.depth:
@@ -129,7 +129,7 @@ def _take_group(w: Walk) -> None:
 def _read_mains(w: Walk, root: Root) -> int:
     """Read the main nodes of the group's I-nodes.
 
-    Progress: it begins again only after it has helped another thread's write to its end.
+    Progress: it begins again only after it has completed another thread's write.
     """
     while True:
         pin()
@@ -147,8 +147,8 @@ def _read_mains(w: Walk, root: Root) -> int:
 
 
 def _visit_own(w: Walk, root: Root) -> bool:
-    """Go on with the one branch of each of the group's levels that begins with the filter's next word. As `find_below`
-    in ctrie/_nodes.py."""
+    """Visit the one branch in each of the group's levels that begins with the filter's next word, like `find_below` in
+    ctrie/_nodes.py."""
     aim = aim_at(w, w.depth)
     lev = 0
     while w.count > 0:
@@ -181,7 +181,7 @@ def _visit_own(w: Walk, root: Root) -> bool:
 
 
 def _visit_all(w: Walk, root: Root) -> bool:
-    """Go on with the group's branches, and with all that its I-nodes lead to."""
+    """Visit the group's branches, and let all children of its I-nodes wait."""
     count = 0
     for i in range(w.count):
         node = w.nodes[i]
@@ -207,7 +207,7 @@ def _visit_all(w: Walk, root: Root) -> bool:
 
 
 def _visit_others(w: Walk, main: Any) -> bool:
-    """Visit the branches of an L-node, or the one that a tomb holds."""
+    """Visit the branches of an L-node, or the branch in a tomb."""
     if is_exactly(main, LNode):
         entries = entries_of(main)
         has_memory = True
@@ -219,12 +219,12 @@ def _visit_others(w: Walk, main: Any) -> bool:
 
 
 def _meet(w: Walk, branch: Any) -> bool:
-    """See whether the filter takes a branch, which has the next word's hash, and how far that leads."""
+    """Visit a branch whose hash fits the next word. If its text is needed and stored elsewhere, fetch it first."""
     aim = aim_at(w, w.depth)
     if not aim.any:
         if is_word(aim, branch):
             return _leave(w, branch, w.depth + 1, True)
-    elif w.depth >= w.size and w.depth > 0:  # all that is below counts
+    elif w.depth >= w.size and w.depth > 0:  # all topics below match
         return _leave(w, branch, w.size + 1, True)
     elif not is_exactly(branch, Chain) and (w.depth > 0 or is_plain(w, branch)):
         return _leave(w, branch, w.depth + 1, True)
@@ -236,7 +236,7 @@ def _meet(w: Walk, branch: Any) -> bool:
 
 
 def _follow(w: Walk, branch: Any) -> bool:
-    """The same, of any branch, and where that takes its text."""
+    """Visit any branch: find whether the filter follows it, by its text if needed, and how far."""
     aim = aim_at(w, w.depth)
     if not aim.any:
         if hash_of(branch) != aim.hash or not has_word(w, branch, w.depth):
@@ -254,20 +254,20 @@ def _follow(w: Walk, branch: Any) -> bool:
             reached = w.size + 1  # or more
         else:
             return True
-    is_no_words = w.depth == 0 and w.wordless and w.size > 0 and is_no_text(branch)  # and the filter wants some
+    is_no_words = w.depth == 0 and w.wordless and w.size > 0 and is_no_text(branch)  # but the filter wants words
     return _leave(w, branch, reached, not is_no_words)
 
 
 def _leave(w: Walk, branch: Any, reached: int, counts: bool) -> bool:
-    """Go on from a branch, after so many words: to the level below, and, where that is all of the filter, to its value,
-    if that counts."""
+    """Leave a branch, after `reached` words: let the level below wait, and at the filter's end note the branch's value,
+    if that `counts`."""
     level = next_of(branch)
     if reached < w.size:
         return level is borrow(None) or wait(w, level, reached)
     pair = value_of(branch)
     if pair is not borrow(None) and counts and reached >= w.least and not note_pair(w, pair):
         return False
-    # A filter of no words, as #, has its own depth below the first level: only there may words be reserved.
+    # For a filter of no literal words, such as #, lower levels have depth 1: words are reserved only at depth 0.
     return not w.open or level is borrow(None) or wait(w, level, w.size if w.size > 0 else 1)
 
 
@@ -281,10 +281,10 @@ def topics_along(
     reserved: str | None,
     wordless: bool,
 ) -> list[tuple[str, Any]]:
-    """Return the pairs of the topics in a read-only root that begin with `words`, None being any word.
+    """Return the pairs of the topics in a read-only root that begin with `words`; None stands for any word.
 
-    They have exactly these words, or, if `open`, more of them; `least` in all. O(levels that the words reach, and what
-    is below the last of them).
+    The topics have exactly these words, or may have more if `open`, and have at least `least` words. O(levels that the
+    words reach, and all that is below the last word).
     """
     if not cython.compiled:
         walk = Walk()
