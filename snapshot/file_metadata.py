@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from snapshot.cut import Cut
 from snapshot.dialect_fields import dialect_of, fields_of
-from snapshot.texts import SubscriberKeys, rebuilds
+from snapshot.texts import SubscriberKeys, option_value, rebuilds
 from subtrie import Dialect, Subscription
 from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
 
@@ -76,18 +76,10 @@ class FileMetadata(NamedTuple):
         """
         if filter is None or subscriber is None or options is None:
             raise ValueError(f"a null in the row {(filter, subscriber, options)}")
-        values = {name: self._option(name, text) for name, text in options}
+        values = {name: option_value(name, text, self.json_options) for name, text in options}
         if len(values) < len(options):
             raise ValueError(f"an option twice in the row {(filter, subscriber, options)}")
         return filter, int(subscriber) if self.integer_subscribers else subscriber, values
-
-    def _option(self, name: str, text: str | None) -> Any:
-        if text is None or name not in self.json_options:
-            return text
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"option {name!r} is not JSON: {error}") from error
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:

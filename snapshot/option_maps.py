@@ -6,12 +6,11 @@ Then each different map becomes Python objects once.
 
 from __future__ import annotations
 
-import json
-from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.text_columns import as_text, first_null, integers_in, strings_in
+from snapshot.texts import option_value
 from subtrie.columns import RowError
 
 if TYPE_CHECKING:
@@ -66,7 +65,9 @@ class OptionReader:
         held = self._shared.get(key)
         if held is None:
             try:
-                held = dict(zip(names, starmap(self._value, zip(names, texts, strict=True)), strict=True))
+                held = {
+                    name: option_value(name, text, self._json_options) for name, text in zip(names, texts, strict=True)
+                }
             except ValueError as error:
                 raise RowError(first + row, str(error)) from error
             if len(held) < len(names):
@@ -74,15 +75,6 @@ class OptionReader:
             if len(self._shared) < MOST_SHARED:
                 self._shared[key] = held
         return held
-
-    def _value(self, name: str, text: str | None) -> Any:
-        """The value of an option, from its text."""
-        if text is None or name not in self._json_options:
-            return text
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"option {name!r} is not JSON: {error}") from error
 
 
 def maps_of(column: pa.Array, most: int) -> tuple[list[int], list[tuple[list[str], list[str | None]]]]:

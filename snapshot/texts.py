@@ -120,6 +120,23 @@ def option_text(name: str, value: object) -> str | None:
     return text
 
 
+def option_value(name: str, text: str | None, json_options: frozenset[str]) -> Any:
+    """The value of an option, from its text.
+
+    :param json_options: the names of the options whose texts are JSON
+    :raises ValueError: the text should be JSON and is not
+
+    >>> option_value("note", "1", frozenset({"qos"})), option_value("qos", "1", frozenset({"qos"}))
+    ('1', 1)
+    """
+    if text is None or name not in json_options:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"option {name!r} is not JSON: {error}") from error
+
+
 def _json_or_str(value: object) -> str:
     try:
         return json.dumps(value)
