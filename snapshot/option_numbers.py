@@ -7,6 +7,7 @@ constant array. A worker gives back a place in that array. A row whose options a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -63,10 +64,7 @@ def renumbered(here: Sequence[OptionMap], plan: Sequence[OptionMap]) -> pa.Int32
 
 def looked_up(number: str, plan: Sequence[OptionMap]) -> str:
     """The options that a number stands for, as an expression of Spark; null for null."""
-    # Not element_at, which under spark.sql.ansi.enabled takes a null for the first place of an array without nulls.
-    return f"get(array({', '.join(map(_constant, plan))}), {number})"
-
-
-def _constant(options: OptionMap) -> str:
-    pairs = [item for name, value in options for item in (text(name), "null" if value is None else text(value))]
-    return f"cast(map({', '.join(pairs)}) as map<string, string>)"
+    # JSON, since Spark takes a second over an array of some hundred maps that are written out. Not element_at, which
+    # under spark.sql.ansi.enabled takes a null for the first place of an array without nulls.
+    known = text(json.dumps([dict(options) for options in plan]))
+    return f"get(from_json({known}, 'array<map<string, string>>'), {number})"
