@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 ROOT: Final = Path(__file__).parent.parent
 PACKAGES: Final = ("ctrie", "subtrie")
 SLOTS_OWN: Final = {"ctrie/_native.pyx", "ctrie/_native.pxd", "ctrie/_row.pxd", "ctrie/c/slot.h", "ctrie/c/epoch.h"}
-"""The slot's own files: its code, and the access that other files have to it."""
+"""The slot's own files: its body, and how the others get at it."""
 AT_MOST: Final = 0.34
 """Of the lines of all compiled sources; it may only fall, and is to get to 0.20."""
 STILL_TOUCHING: Final = {

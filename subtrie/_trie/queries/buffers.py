@@ -1,9 +1,9 @@
-"""Columns in Arrow's layout, which are filled with the rows of a set of subscriptions.
+"""Columns being filled, in Arrow's layout: what a row of a set of subscriptions becomes.
 
-A place is the position of a walk: the words on its path so far. One is kept for every node that the walk has yet to
-visit, last in, first out, so all of them share one text.
+A place is where a walk stands: the words that have been spelled. It is kept for every node that the walk has yet to
+visit, last in, first out, so that all of them share one text.
 
-This is the interpreted twin. In the compiled one (`buffers.pyx`), no row becomes a Python object.
+This is the interpreted text. The compiled body (`buffers.pyx`) makes no Python object of a row.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from subtrie._trie.words import MARKED
 from subtrie.dialects import Dialect
 
-# The kinds of subscribers, or of the values of an option, that have occurred, as bits.
+# What subscribers, and the values of an option, have been, as bits.
 STRINGS = 1
-INTEGER_TEXTS = 2  # strings that read like an integer
+INTEGER_TEXTS = 2  # strings that read as an integer does
 INTEGERS = 4
 OTHERS = 8
 
@@ -25,14 +25,14 @@ _MOST_TEXT = 2**31 - 1
 
 
 class TextColumn(NamedTuple):
-    """Texts as UTF-8, one after another, and the place where each begins (int32, one more than texts)."""
+    """Texts as UTF-8, one after another, and where each begins (int32, one more than texts)."""
 
     offsets: Any
     text: Any
 
 
 class MapColumn(NamedTuple):
-    """Maps of text to text: the place where each begins; which maps and which values are not null (bits; None: all)."""
+    """Maps of text to text: where each begins; which of them there are, and which values (bits); None: all."""
 
     offsets: Any
     validity: Any
@@ -44,11 +44,11 @@ class MapColumn(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of `rows` rows, as buffers."""
+    """The columns of so many rows, as buffers."""
 
     rows: int
     filters: TextColumn
-    word_lists: Any  # the place where the words of each filter begin
+    word_lists: Any  # where the words of each filter begin
     words: TextColumn
     depths: Any
     wildcards: Any
@@ -60,7 +60,7 @@ class Columns(NamedTuple):
 
 
 class _Texts:
-    """A text column that is being filled."""
+    """A text column being filled."""
 
     def __init__(self) -> None:
         self.offsets = array("i", [0])
@@ -80,7 +80,7 @@ class _Texts:
 
 
 class _Bits:
-    """A column of bits that is being filled."""
+    """Bits being filled."""
 
     def __init__(self) -> None:
         self.bits: list[bool] = []
@@ -94,8 +94,8 @@ class _Bits:
 
 
 class Options:
-    """A column of options that is being filled. `texts.option(name, value)` returns the text of a value that is neither
-    a string, nor an integer, nor a bool, nor None. `kinds` tells the kinds of values of each name."""
+    """A column of options being filled. `texts.option(name, value)` gives the text of what is no plain value; `kinds`
+    tells what the values of each name have been."""
 
     def __init__(self, texts: Any) -> None:
         self._texts = texts
@@ -107,7 +107,7 @@ class Options:
         self._values_validity = _Bits()
 
     def add(self, options: dict[str, Any] | None, there: bool) -> None:
-        """Add a map, which is empty if there are no options; add a null if not `there`."""
+        """Add a map, empty if there are no options; a null, unless it is there."""
         for name, value in (options or {}).items():
             name = str.__str__(name)
             text = self._text(name, value)
@@ -141,11 +141,11 @@ class Options:
         return b""  # the empty name
 
     def text(self) -> int:
-        """Return the number of bytes in the texts."""
+        """Return how many bytes the texts have."""
         return len(self._names.text) + len(self._values.text)
 
     def taken(self) -> MapColumn:
-        """Return the column, and begin again."""
+        """Return what has been added, and begin again."""
         offsets, self._offsets = self._offsets.tobytes(), array("i", [0])
         validity, nulls = self._validity.taken()
         values_validity, value_nulls = self._values_validity.taken()
@@ -154,8 +154,8 @@ class Options:
 
 
 class Rows:
-    """Rows that are being filled. `texts.subscriber(subscriber)` returns the text of a subscriber that is not a plain
-    string or integer; if `ask`, of every subscriber."""
+    """Rows being filled. `texts.subscriber(subscriber)` gives the text of one that is not a plain string or integer, or
+    of every one if `ask`."""
 
     def __init__(self, dialect: Dialect, texts: Any, ask: bool) -> None:
         self._dialect = dialect
@@ -180,7 +180,7 @@ class Rows:
         self._grouped = _Bits()
 
     def begin(self) -> None:
-        """Begin to add rows. RuntimeError if this was called before, and `done` was not."""
+        """Say that rows are to be added. RuntimeError if that has been said before, and not that it is done."""
         if self.busy:
             raise RuntimeError(
                 "these columns are being filled by another thread, or an error has left them half filled"
@@ -188,28 +188,28 @@ class Rows:
         self.busy = True
 
     def done(self) -> None:
-        """End adding rows, without an error."""
+        """Say that no more are to be added for now, and all is well."""
         self.busy = False
 
     def push(self) -> None:
-        """Save the walk's present place."""
+        """Keep the place where the walk stands."""
         self._places.append(self._words)
 
     def pop(self) -> None:
-        """Return to the place that was saved last."""
+        """Go back to the place that was kept last."""
         self._words = self._places.pop()
 
     def spell(self, branch: Any) -> None:
-        """Extend the present place by the words of a branch."""
+        """Go on from here by the words of a branch."""
         words = tuple(branch.key.split(self._dialect.separator))
         self._words += words[1:] if branch.hash == MARKED else words
 
     def spell_text(self, filter: str) -> None:
-        """Go to the place where a filter ends."""
+        """Go to where a filter ends."""
         self._words = tuple(filter.split(self._dialect.separator))
 
     def row(self, group: str | None, shared: bool, subscriber: Any, options: dict[str, Any] | None) -> None:
-        """Add a subscription to the filter at the present place; if `shared`, to the shared filter of the group."""
+        """Add a subscription to the filter that was spelled, or, `shared`, to the shared one of the group."""
         words = self._dialect.share(group, self._words) if shared and group is not None else self._words
         text = self._dialect.join(words).encode()
         if self._dialect.zero_words and not text:
@@ -240,7 +240,7 @@ class Rows:
         return self._texts.subscriber(subscriber).encode()  # type: ignore[no-any-return]
 
     def text(self) -> int:
-        """Return the number of bytes in those texts that may be long."""
+        """Return how many bytes the texts have that may be long."""
         return len(self._filters.text) + len(self._subscribers.text) + self.options.text()
 
     def taken(self) -> Columns:
@@ -271,7 +271,7 @@ def new_rows(dialect: Dialect, texts: Any, ask: bool) -> Rows:
 
 
 def _utf8(text: str) -> bytes | None:
-    """Return the text as UTF-8; None if it has a lone surrogate."""
+    """Return the text as UTF-8; None where it has a lone surrogate."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -279,9 +279,9 @@ def _utf8(text: str) -> bytes | None:
 
 
 def strings(offsets: Any, text: Any) -> list[str]:
-    """Return the texts of a column. ValueError if it is not one: offsets out of order, or bytes that are not UTF-8."""
+    """Return the texts of a column. ValueError if it is none: offsets out of order, bytes that are not UTF-8."""
     ends = array("i", bytes(offsets))
     content = bytes(text)
     if any(start > end for start, end in itertools.pairwise(ends)) or ends[0] < 0 or ends[-1] > len(content):
-        raise ValueError("not a text column: the offsets must ascend within the text")
+        raise ValueError("no text column: the offsets do not go on within the text")
     return [content[start:end].decode() for start, end in itertools.pairwise(ends)]

@@ -1,4 +1,4 @@
-"""The compiled twin of buffers.py, which explains the code. No row becomes a Python object here."""
+"""The compiled body of buffers.py, which is the text to read: no Python object is made of a row."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
@@ -100,7 +100,7 @@ cdef void _free_texts(text_column *column) noexcept:
 
 
 cdef class Options:
-    """A column of options that is being filled."""
+    """A column of options being filled."""
 
     def __init__(self, texts):
         self._texts = texts
@@ -123,7 +123,7 @@ cdef class Options:
                     name = str.__str__(name)
                 if growing_add_text(&self._names.text, characters_of(name)) == 1:
                     self._texts.option(name, value)
-                    raise ValueError(f"the name of option {name!r} is not a text")
+                    raise ValueError(f"the name of option {name!r} is no text")
                 _end_text(&self._names)
                 self._add_value(name, value)
         growing_add_int(&self._offsets, <int32_t>self._values_validity.count)
@@ -172,7 +172,7 @@ cdef class Options:
         return self._names.text.used + self._values.text.used
 
     def taken(self):
-        """Return the column, and begin again."""
+        """Return what has been added, and begin again."""
         offsets = _taken_offsets(&self._offsets)
         validity, nulls = _taken_bits(&self._validity)
         values_validity, value_nulls = _taken_bits(&self._values_validity)
@@ -184,7 +184,7 @@ cdef class Options:
 
 
 cdef class Rows:
-    """Rows that are being filled."""
+    """Rows being filled."""
 
     def __init__(self, dialect, texts, bint ask):
         cdef bytes separator = dialect.separator.encode()
@@ -252,7 +252,7 @@ cdef class Rows:
         return self._add_words(start)
 
     def spell_text(self, str filter):
-        """Go to the place where a filter ends."""
+        """Go to where a filter ends."""
         self._spelled.used = self._ends.used = 0
         self._here.depth = self._here.wildcards = 0
         if growing_add_text(&self._spelled, characters_of(filter)) == 1:
@@ -260,7 +260,7 @@ cdef class Rows:
         self._add_words(0)
 
     cdef int _add_words(self, Py_ssize_t start) except -1:
-        """Note the ends of the words from `start` on, and count the wildcards among them."""
+        """Note where the words end that have been spelled from `start` on, and how many are wildcards."""
         cdef const char *text = self._spelled.data
         cdef Py_ssize_t stop = self._spelled.used
         cdef Py_ssize_t step = self._separator.size
@@ -388,7 +388,7 @@ cpdef list strings(const unsigned char[::1] offsets, const unsigned char[::1] te
     cdef const char *content = b""
     cdef int32_t start
     if rows < 0:
-        raise ValueError("not a text column: it has no offsets")
+        raise ValueError("no text column: it has no offsets")
     ends = <const int32_t *>&offsets[0]
     if size > 0:
         content = <const char *>&text[0]
@@ -396,7 +396,7 @@ cpdef list strings(const unsigned char[::1] offsets, const unsigned char[::1] te
     found = []
     for at in range(1, rows + 1):
         if start < 0 or ends[at] < start or ends[at] > size:
-            raise ValueError("not a text column: the offsets must ascend within the text")
+            raise ValueError("no text column: the offsets do not go on within the text")
         found.append(PyUnicode_DecodeUTF8(content + start, ends[at] - start, NULL))
         start = ends[at]
     return found
