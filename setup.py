@@ -64,7 +64,7 @@ MODULES = {
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
     "subtrie.fields.index": "subtrie/fields/index.py",
     "subtrie.fields.state": "subtrie/fields/state.py",
-    "subtrie.fields.search": "subtrie/fields/search.pyx",
+    "subtrie.fields.search": "subtrie/fields/search.py",
     "subtrie.fields.matcher": "subtrie/fields/matcher.py",
 }
 

@@ -58,6 +58,17 @@ _ORDER_OF = {
     type(None): NOWHERE,
 }
 _MISSING = object()
+
+if not cython.compiled:  # the C bodies are in criteria.pxd
+
+    def note_numbers(span: Within) -> None:
+        """Write down the bounds as numbers. For the compiled twin."""
+
+    def is_within_by_number(span: Within, value: Any) -> int:
+        """Tell whether a value is within the bounds, by numbers: 1 or 0. -1: they cannot tell, as always here."""
+        return -1
+
+
 _LAST_CHARACTER = 0x10FFFF
 
 
@@ -348,8 +359,12 @@ class Within(Criterion):
         self.high_open = high_open and high is not None
         self.order = _common_order(low, high)
         self.place = ANY if self.order == OTHER else RANGES
+        note_numbers(self)
 
     def holds(self, value: Any) -> bool:
+        known = is_within_by_number(self, value)
+        if known >= 0:
+            return known == 1
         if self.order != OTHER and order_of(value) != self.order:
             return False
         if self.low is not None and not _is_up_to(self.low, value, self.low_open):

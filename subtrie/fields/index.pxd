@@ -15,7 +15,7 @@ cdef class Cell(Entry):
 
 
 cdef class Filed(Entry):
-    cdef readonly tuple rest
+    cdef readonly object rest
 
 
 cdef class Field:

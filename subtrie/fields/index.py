@@ -96,10 +96,11 @@ class Cell(Entry):
 
 
 class Filed(Entry):
-    """An entry that is filed under one criterion; `rest` is what remains to be asked where it is found."""
+    """An entry that is filed under one criterion. `rest` is what remains to be asked where it is found: None, one
+    criterion, or several in a tuple."""
 
     __slots__ = ("rest",)
-    rest: tuple[Criterion, ...]
+    rest: Any
 
 
 class Field:

@@ -57,6 +57,6 @@ cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uin
 @cython.locals(rarest=Criterion, least=Py_ssize_t, crowd=Py_ssize_t, criterion=Criterion, lead=Criterion)
 cdef Criterion _access(Index index, frozenset criteria)
 @cython.locals(criterion=Criterion)
-cdef tuple _rest(frozenset criteria, Criterion access)
+cdef object _rest(frozenset criteria, Criterion access)
 @cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Entry)
 cpdef tuple distinct(State state, list found)

@@ -230,7 +230,7 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.subscriber = criterion
     clue.hash = hash
     clue.options = None
-    clue.rest = () if criterion.is_found_exactly() else (criterion,)
+    clue.rest = None if criterion.is_found_exactly() else criterion
     settle(clue)
     return clue
 
@@ -300,11 +300,12 @@ def _access(index: Index, criteria: frozenset[Criterion]) -> Criterion:
     return rarest
 
 
-def _rest(criteria: frozenset[Criterion], access: Criterion) -> tuple[Criterion, ...]:
-    """Return what remains to be asked where the access is found, the cheapest first."""
+def _rest(criteria: frozenset[Criterion], access: Criterion) -> Any:
+    """Return what remains to be asked where the access is found, the cheapest first; see `Filed`."""
     rest = [criterion for criterion in criteria if not criterion.is_implied_by(access)]
-    if len(rest) > 1:
-        rest.sort(key=_place)
+    if len(rest) <= 1:
+        return rest[0] if rest else None
+    rest.sort(key=_place)
     return tuple(rest)
 
 
