@@ -2,7 +2,7 @@
 cimport cython
 from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
 
-from ctrie._native cimport Borrowed, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR
+from ctrie._native cimport Borrowed, Py_None, PyTuple_GET_ITEM_PTR
 from subtrie.fields.criteria cimport Within, exact_double
 
 cdef enum:
@@ -11,6 +11,7 @@ cdef int LEAST
 
 
 cdef class Ranges:
+    cdef int size               # the number of entries
     cdef bint has_numbers       # whether all bounds at and below the node are numbers
     cdef double lowest, highest
     cdef readonly tuple below
@@ -19,6 +20,7 @@ cdef class Ranges:
     cdef readonly Within reach
     cdef double lows[MOST]      # of each entry the least number that is not below it, and the largest not above it
     cdef double highs[MOST]
+    cdef PyObject *entries[MOST]    # what `below` holds, one step nearer
 
 
 cdef struct Point:              # a value to search for
@@ -31,18 +33,21 @@ cdef extern from *:
     int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
 
 
-cdef inline void note_numbers(Ranges node) noexcept:
+cdef inline void note_entries(Ranges node) noexcept:
     cdef Py_ssize_t i
     cdef PyObject *entry
+    node.size = len(node.below)
     node.has_numbers = False
-    for i in range(len(node.below)):
+    for i in range(node.size):
+        node.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>node.below, i)
+    for i in range(node.size):
         if node.spans is not None:
             entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.spans, i)
             if not (<Within>entry).has_numbers:
                 return
             node.lows[i], node.highs[i] = (<Within>entry).lowest, (<Within>entry).highest
         else:
-            entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.below, i)
+            entry = node.entries[i]
             if not (<Ranges>entry).has_numbers:
                 return
             node.lows[i], node.highs[i] = (<Ranges>entry).lowest, (<Ranges>entry).highest
@@ -58,19 +63,24 @@ cdef inline int order_by_number(Ranges node, Py_ssize_t i, Within span) noexcept
     return sign(node.lows[i], span.lowest) if node.has_numbers and span.has_numbers else 0
 
 
+cdef inline int order_of_starts(Within a, Within b) noexcept:
+    return sign(a.lowest, b.lowest) if a.has_numbers and b.has_numbers else 0
+
+
 cdef inline int order_of_ends(Within a, Within b) noexcept:
     return sign(a.highest, b.highest) if a.has_numbers and b.has_numbers else 0
 
 
 cdef inline Point point_at(object value) noexcept:
     cdef Point point
+    point.number = 0
     point.value = <PyObject *>value
     point.is_number = exact_double(point.value, &point.number)
     return point
 
 
 cdef inline Py_ssize_t size_at(Borrowed node) noexcept:
-    return PyTuple_GET_SIZE_PTR(<PyObject *>(<Ranges>node).below)
+    return (<Ranges>node).size
 
 
 cdef inline bint is_leaf(Borrowed node) noexcept:
@@ -78,7 +88,7 @@ cdef inline bint is_leaf(Borrowed node) noexcept:
 
 
 cdef inline Borrowed below_at(Borrowed node, Py_ssize_t i) noexcept:
-    return PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).below, i)
+    return (<Ranges>node).entries[i]
 
 
 cdef inline bint begins_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:

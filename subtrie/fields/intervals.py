@@ -60,11 +60,15 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
         """Return what C would point to."""
         return thing
 
-    def note_numbers(node: Ranges) -> None:
-        """Write down the bounds as numbers. For the compiled twin."""
+    def note_entries(node: Ranges) -> None:
+        """Write down the bounds as numbers, and what is below. For the compiled twin."""
 
     def order_by_number(node: Ranges, i: int, span: Within) -> int:
         """Compare where an entry begins and where a range does, by numbers. 0: they cannot tell, as always here."""
+        return 0
+
+    def order_of_starts(a: Within, b: Within) -> int:
+        """Compare where two ranges begin, by numbers. 0: they cannot tell, as always here."""
         return 0
 
     def order_of_ends(a: Within, b: Within) -> int:
@@ -109,7 +113,7 @@ def _node(spans: tuple[Within, ...] | None, below: tuple[Any, ...], reach: Withi
     node.below = below
     node.first = _first_at(node, 0)
     node.reach = _reach_of(node) if reach is None else reach
-    note_numbers(node)
+    note_entries(node)
     settle(node)
     return node
 
@@ -162,7 +166,9 @@ def _by_high(a: Within, b: Within) -> int:
 
 
 def _compare(a: Within, b: Within) -> int:
-    by_low = _by_low(a, b)
+    by_low = order_of_starts(a, b)
+    if by_low == 0:
+        by_low = _by_low(a, b)
     return by_low if by_low else _by_high(a, b)
 
 

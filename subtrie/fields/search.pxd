@@ -10,6 +10,9 @@ from subtrie.fields.views cimport Search, Seen
 
 ctypedef uint64_t *entries_noted
 
+cdef enum:
+    FEW = 16            # see search.py
+
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)
 cpdef list entries_for(Index index, dict message)
 @cython.locals(search=Search)

@@ -106,6 +106,9 @@ else:
 
 from subtrie.fields.criteria import check_hashable
 
+if not cython.compiled:  # in search.pxd, an enum
+    FEW = 16  # entries noted, whose subscribers are asked for before it is known who wants the message
+
 # ------------------------------------------------------------------------------------------------------------- answers
 
 
@@ -200,7 +203,10 @@ def _find_cell(cells: Any, key: Any, hash: int) -> Any:
 
 
 def _is_cell_of(cell: Any, key: Any, hash: int) -> bool:
-    return hash_of(cell) == hash and (key_of(cell) is key or is_equal(key_of(cell), key))
+    if hash_of(cell) != hash:
+        return False
+    prefetch(value_of(cell))
+    return key_of(cell) is key or is_equal(key_of(cell), key)
 
 
 def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
@@ -272,11 +278,14 @@ def _keep_met(search: Any) -> int:
     for i in range(count + AHEAD):
         if i < count:
             prefetch(rest_of(as_entry(items[i])))
+            if count <= FEW:
+                prefetch_to_count(key_of(as_entry(items[i])))
         if i < AHEAD:
             continue
         entry = as_entry(items[i - AHEAD])
         if _all_hold(search, rest_of(entry)):
-            prefetch_to_count(key_of(entry))
+            if count > FEW:
+                prefetch_to_count(key_of(entry))
             items[kept] = items[i - AHEAD]
             kept += 1
     keep(search, kept)
