@@ -23,15 +23,13 @@ if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
-    from subtrie.fields.index import find_cell
     from subtrie.fields.search import entries_for, subscribers_for
-    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, find_in, with_rows
+    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, find_cell, find_in, with_rows
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
     from cython.cimports.subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
-    from cython.cimports.subtrie.fields.index import find_cell
     from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
     from cython.cimports.subtrie.fields.state import (
         NO_ROWS,
@@ -39,6 +37,7 @@ else:
         State,
         Subscribed,
         distinct,
+        find_cell,
         find_in,
         with_rows,
     )

@@ -1,6 +1,6 @@
 # C types for search.py.
 cimport cython
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
 from subtrie.fields.index cimport Index
@@ -22,7 +22,7 @@ cdef tuple _living(tuple subscribers)
 cdef int _keep_first_of_each(Search *search) except -1
 @cython.locals(fields=Borrowed, cell=Borrowed, value_hash=uint64_t)
 cdef int _search(Search *search, Index index, dict message) except -1
-@cython.locals(shift=int, bitmap=uint32_t, flag=uint32_t, i=Py_ssize_t)
+@cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1
 @cython.locals(cell=Borrowed, order=int, tree=Borrowed, point=Point)

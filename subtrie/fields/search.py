@@ -22,7 +22,8 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import popcount
+    from ctrie._arrays import W, flag_at, popcount
+    from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, is_exactly
     from subtrie._trie.subscribers import SetNode, is_held, set_size
@@ -40,7 +41,6 @@ if not cython.compiled:
         array_of,
         as_entry,
         begin,
-        bitmap_of,
         end,
         has_field,
         hash_of,
@@ -64,7 +64,8 @@ if not cython.compiled:
     )
 else:
     from cython import address
-    from cython.cimports.ctrie._arrays import popcount
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
+    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
     from cython.cimports.ctrie._native import borrow, borrowed, is_exactly
     from cython.cimports.ctrie._nodes import mix
     from cython.cimports.subtrie._trie.subscribers import SetNode, is_held, set_size
@@ -81,7 +82,6 @@ else:
         array_of,
         as_entry,
         begin,
-        bitmap_of,
         end,
         has_field,
         hash_of,
@@ -184,15 +184,15 @@ def _search(search: Any, index: Index, message: dict[Any, Any]) -> int:
 
 
 def _find_cell(cells: Any, key: Any, hash: int) -> Any:
-    """Return a key's cell in a map, or None; as `find_entry` in subscribers.py."""
+    """Return a key's cell in a map, or None; as `find_in_map` in maps.py."""
     shift = 0
-    while is_exactly(cells, SetNode):
+    while is_exactly(cells, CNode):
         bitmap = bitmap_of(cells)
-        flag = 1 << ((hash >> shift) & 15)
+        flag = flag_at(hash, shift)
         if not bitmap & flag:
             return borrow(None)
-        cells = item_of(array_of(cells), popcount(bitmap & (flag - 1)))
-        shift += 4
+        cells = child_at(cells, popcount(bitmap & (flag - 1)))
+        shift += W
     if is_exactly(cells, tuple):
         for i in range(size_of(cells)):
             if _is_cell_of(item_of(cells, i), key, hash):
@@ -243,9 +243,10 @@ def _note_around(search: Any, node: Any, point: Any) -> int:
 
 def _note_absent(search: Any, cells: Any) -> int:
     """Note what is filed under the absence of fields that the message does not have."""
-    if is_exactly(cells, SetNode):
-        cells = array_of(cells)
-    if is_exactly(cells, tuple):
+    if is_exactly(cells, CNode):
+        for i in range(popcount(bitmap_of(cells))):
+            _note_absent(search, child_at(cells, i))
+    elif is_exactly(cells, tuple):
         for i in range(size_of(cells)):
             _note_absent(search, item_of(cells, i))
     elif not has_field(search, key_of(cells)):

@@ -4,7 +4,8 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from subtrie._trie.subscribers cimport Entry, SetNode
 from subtrie.fields.criteria cimport Criterion
-from subtrie.fields.index cimport Cell, Filed, Index
+from subtrie.fields.index cimport Filed, Index
+from subtrie.fields.maps cimport Cell
 
 cdef int _BITS
 cdef uint32_t _MASK
@@ -30,6 +31,7 @@ cdef class State:
 
 cdef State NOTHING, NO_ROWS
 
+cdef Cell find_cell(object cells, object key, uint64_t hash)
 @cython.locals(state=State)
 cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
 @cython.locals(owner=Cell, hash_=uint64_t, old=Subscribed, new=Subscribed, cell=Cell)

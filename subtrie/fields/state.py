@@ -32,15 +32,13 @@ if not cython.compiled:
     from subtrie._trie.subscribers import SetNode, find_entry, is_held, set_size, with_entry, without_entry
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.index import (
-        Cell,
         Filed,
         Index,
         crowd_under,
-        find_cell,
-        new_cell,
         new_index,
         refiled,
     )
+    from subtrie.fields.maps import Cell, new_cell
 else:
     from cython.cimports.ctrie._arrays import popcount, settle
     from cython.cimports.ctrie._nodes import mix
@@ -54,15 +52,13 @@ else:
     )
     from cython.cimports.subtrie.fields.criteria import Criterion
     from cython.cimports.subtrie.fields.index import (
-        Cell,
         Filed,
         Index,
         crowd_under,
-        find_cell,
-        new_cell,
         new_index,
         refiled,
     )
+    from cython.cimports.subtrie.fields.maps import Cell, new_cell
 
 from subtrie._trie.subscribers import changed_entries, check_set, check_shape, iter_entries
 from subtrie.fields.index import all_in_index, check_index, places_of
@@ -110,6 +106,11 @@ def _new_state(owners: Any, index: Index, count: int, rows: Any, clues: Index | 
 
 
 NOTHING: State = _new_state(None, new_index(None, None), 0, None, None)
+
+
+def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
+    """Return a key's cell among the owners or the rows, or None. O(log n)."""
+    return find_entry(cells, key, hash)  # type: ignore[return-value]
 
 
 # ------------------------------------------------------------------------------------------------------------- changes

@@ -2,7 +2,7 @@
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.object cimport Py_EQ, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR
@@ -11,7 +11,8 @@ from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer
 from subtrie._trie.match.walk cimport prefetch, prefetch_to_count
 from subtrie._trie.subscribers cimport Entry, SetNode
 from subtrie.fields.criteria cimport Criterion
-from subtrie.fields.index cimport Cell, Field, Filed
+from subtrie.fields.index cimport Field, Filed
+from subtrie.fields.maps cimport Cell
 
 cdef extern from *:
     """
@@ -127,10 +128,6 @@ cdef inline Py_ssize_t size_of(Borrowed array) noexcept:
 
 cdef inline Borrowed item_of(Borrowed array, Py_ssize_t i) noexcept:
     return PyTuple_GET_ITEM_PTR(array, i)
-
-
-cdef inline uint32_t bitmap_of(Borrowed node) noexcept:
-    return (<SetNode>node).bitmap
 
 
 cdef inline Borrowed array_of(Borrowed node) noexcept:

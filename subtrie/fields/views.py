@@ -115,7 +115,6 @@ def item_of(array: tuple[Any, ...], i: int) -> Any:
     return array[i]
 
 
-bitmap_of = attrgetter("bitmap")
 array_of = attrgetter("array")
 hash_of = attrgetter("hash")
 key_of = attrgetter("subscriber")
