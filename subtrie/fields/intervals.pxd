@@ -30,6 +30,7 @@ cdef struct Point:              # a value to search for
 
 
 cdef extern from *:
+    void prefetch "__builtin_prefetch" (const void *place) noexcept
     int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
 
 
@@ -89,6 +90,14 @@ cdef inline bint is_leaf(Borrowed node) noexcept:
 
 cdef inline Borrowed below_at(Borrowed node, Py_ssize_t i) noexcept:
     return (<Ranges>node).entries[i]
+
+
+cdef inline void prefetch_node(Borrowed node) noexcept:
+    prefetch(node)
+    prefetch(&(<Ranges>node).lows[0])
+    prefetch(&(<Ranges>node).lows[MOST - 1])
+    prefetch(&(<Ranges>node).highs[MOST - 1])
+    prefetch(&(<Ranges>node).entries[MOST - 1])
 
 
 cdef inline bint begins_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:

@@ -91,6 +91,9 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
         """Return what is below an entry: what is filed under a range, or a node."""
         return node.below[i]
 
+    def prefetch_node(node: Ranges) -> None:
+        """Have a node's bounds fetched into the processor's caches. For the compiled twin."""
+
     def begins_at(node: Ranges, i: int, point: Any) -> bool:
         """Tell whether an entry, with all below it, begins no later than a value of the tree's order."""
         span = _first_at(node, i)

@@ -1,15 +1,34 @@
 # C types for maps.py.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport CNode
+from ctrie._native cimport PyTuple_GET_ITEM_PTR
 from subtrie._trie.subscribers cimport Entry
 
 cdef int _HASH_BITS
 
 
+cdef enum:
+    FEW = 4
+
 cdef class Cell(Entry):
     cdef readonly object value
+    cdef int few                # how many of the next there are
+    cdef PyObject *entries[FEW] # what `value` leads to, one step nearer, if it is that many entries at most
+
+
+cdef inline void note_few(Cell cell) noexcept:
+    cdef Py_ssize_t i
+    cell.few = 0
+    if isinstance(cell.value, Entry):
+        cell.few = 1
+        cell.entries[0] = <PyObject *>cell.value
+    elif type(cell.value) is tuple and len(<tuple>cell.value) <= FEW:
+        cell.few = len(<tuple>cell.value)
+        for i in range(cell.few):
+            cell.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>cell.value, i)
 
 
 @cython.locals(cell=Cell)

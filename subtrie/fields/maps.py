@@ -41,6 +41,12 @@ from ctrie._arrays import groups_of
 _HASH_BITS = 64
 
 
+if not cython.compiled:  # the C body is in maps.pxd
+
+    def note_few(cell: Cell) -> None:
+        """Write down in the cell the few entries that it leads to. For the compiled twin."""
+
+
 class Cell(Entry):
     """A key, as an entry's subscriber, and what it leads to."""
 
@@ -55,6 +61,7 @@ def new_cell(key: object, hash: int, value: Any) -> Cell:
     cell.hash = hash
     cell.options = None
     cell.value = value
+    note_few(cell)
     settle(cell)
     return cell
 

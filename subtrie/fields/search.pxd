@@ -24,6 +24,7 @@ cdef int _keep_first_of_each(Search *search) except -1
 cdef int _search(Search *search, Index index, dict message) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
+@cython.locals(i=int)
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1
 @cython.locals(cell=Borrowed, order=int, tree=Borrowed, point=Point)
 cdef int _note_in_field(Search *search, Borrowed field, object value, uint64_t value_hash) except -1
@@ -31,6 +32,8 @@ cdef int _note_in_field(Search *search, Borrowed field, object value, uint64_t v
 cdef int _note_around(Search *search, Borrowed node, const Point *point) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_absent(Search *search, Borrowed cells) except -1
+@cython.locals(i=int)
+cdef int _note_below(Search *search, Borrowed cell) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_all(Search *search, Borrowed filed) except -1
 @cython.locals(items=entries_noted, count=Py_ssize_t, kept=Py_ssize_t, i=Py_ssize_t, entry=Borrowed)

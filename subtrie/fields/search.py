@@ -29,7 +29,7 @@ if not cython.compiled:
     from subtrie._trie.subscribers import SetNode, is_held, set_size
     from subtrie.fields.criteria import order_of
     from subtrie.fields.index import Index
-    from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, size_at
+    from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
     from subtrie.fields.state import State
     from subtrie.fields.views import (
         AHEAD,
@@ -42,6 +42,8 @@ if not cython.compiled:
         as_entry,
         begin,
         end,
+        few_at,
+        few_in,
         has_field,
         hash_of,
         is_equal,
@@ -71,7 +73,15 @@ else:
     from cython.cimports.subtrie._trie.subscribers import SetNode, is_held, set_size
     from cython.cimports.subtrie.fields.criteria import order_of
     from cython.cimports.subtrie.fields.index import Index
-    from cython.cimports.subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, size_at
+    from cython.cimports.subtrie.fields.intervals import (
+        begins_at,
+        below_at,
+        is_leaf,
+        lasts_at,
+        point_at,
+        prefetch_node,
+        size_at,
+    )
     from cython.cimports.subtrie.fields.state import State
     from cython.cimports.subtrie.fields.views import (
         AHEAD,
@@ -83,6 +93,8 @@ else:
         as_entry,
         begin,
         end,
+        few_at,
+        few_in,
         has_field,
         hash_of,
         is_equal,
@@ -192,6 +204,7 @@ def _find_cell(cells: Any, key: Any, hash: int) -> Any:
         if not bitmap & flag:
             return borrow(None)
         cells = child_at(cells, popcount(bitmap & (flag - 1)))
+        prefetch(cells)
         shift += W
     if is_exactly(cells, tuple):
         for i in range(size_of(cells)):
@@ -205,7 +218,8 @@ def _find_cell(cells: Any, key: Any, hash: int) -> Any:
 def _is_cell_of(cell: Any, key: Any, hash: int) -> bool:
     if hash_of(cell) != hash:
         return False
-    prefetch(value_of(cell))
+    for i in range(few_in(cell)):
+        prefetch(few_at(cell, i))
     return key_of(cell) is key or is_equal(key_of(cell), key)
 
 
@@ -214,7 +228,7 @@ def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
     if values_of(field) is not borrow(None):
         cell = _find_cell(values_of(field), borrow(value), value_hash)
         if cell is not borrow(None):
-            _note_all(search, value_of(cell))
+            _note_below(search, cell)
     if ranges_of(field) is not borrow(None):
         order = order_of(value)
         if order < ORDERS:
@@ -237,6 +251,7 @@ def _note_around(search: Any, node: Any, point: Any) -> int:
         if is_leaf(node):
             _note_all(search, below_at(node, i))
         else:
+            prefetch_node(below_at(node, i))
             _note_around(search, below_at(node, i), point)
     return 0
 
@@ -250,8 +265,15 @@ def _note_absent(search: Any, cells: Any) -> int:
         for i in range(size_of(cells)):
             _note_absent(search, item_of(cells, i))
     elif not has_field(search, key_of(cells)):
-        _note_all(search, value_of(cells))
+        _note_below(search, cells)
     return 0
+
+
+def _note_below(search: Any, cell: Any) -> int:
+    """Note the entries that a cell leads to; few of them are written down in the cell itself."""
+    for i in range(few_in(cell)):
+        note(search, few_at(cell, i))
+    return 0 if few_in(cell) else _note_all(search, value_of(cell))
 
 
 def _note_all(search: Any, filed: Any) -> int:

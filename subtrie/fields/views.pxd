@@ -8,7 +8,7 @@ from libc.string cimport memset
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
-from subtrie._trie.match.walk cimport prefetch, prefetch_to_count
+from subtrie._trie.match.walk cimport prefetch_to_count
 from subtrie._trie.subscribers cimport Entry, SetNode
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Field, Filed
@@ -16,12 +16,15 @@ from subtrie.fields.maps cimport Cell
 
 cdef extern from *:
     """
+    /* What is looked at in an object, with its head, may lie in two lines of a cache. */
+    #define FIELDS_PREFETCH(o) (__builtin_prefetch(o), __builtin_prefetch((const char *)(o) + 64))
     /* A method of a borrowed criterion, which is not counted for the call. */
     #define FIELDS_CRITERION(c) ((struct __pyx_obj_7subtrie_6fields_8criteria_Criterion *)(c))
     #define FIELDS_MET_BY(c, message) \
         (((struct __pyx_vtabstruct_7subtrie_6fields_8criteria_Criterion *)FIELDS_CRITERION(c)->__pyx_vtab) \
              ->met_by(FIELDS_CRITERION(c), message))
     """
+    void prefetch "FIELDS_PREFETCH" (PyObject *thing) noexcept
     int FIELDS_MET_BY(PyObject *criterion, PyObject *message) except -1
     int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
     int DictContains "PyDict_Contains" (PyObject *dict, PyObject *key) except -1
@@ -128,6 +131,14 @@ cdef inline Py_ssize_t size_of(Borrowed array) noexcept:
 
 cdef inline Borrowed item_of(Borrowed array, Py_ssize_t i) noexcept:
     return PyTuple_GET_ITEM_PTR(array, i)
+
+
+cdef inline int few_in(Borrowed cell) noexcept:
+    return (<Cell>cell).few
+
+
+cdef inline Borrowed few_at(Borrowed cell, int i) noexcept:
+    return (<Cell>cell).entries[i]
 
 
 cdef inline Borrowed array_of(Borrowed node) noexcept:
