@@ -9,7 +9,7 @@
 
 The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of subscribers.py.
 What is filed are `Filed` entries: each is under one criterion and says what of it is not known to hold where it is
-found (`rest`), so a search yields an entry once, and only if all of it holds.
+found (`rest`). So a search yields an entry once, and only if all of it holds.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ from subtrie._trie.subscribers import check_shape, iter_entries
 from subtrie.fields.intervals import all_filed, check_ranges
 from subtrie.fields.maps import check_map
 
-# What a search among so many entries costs, in entries looked at: to walk a tree of ranges; for what is filed under a
-# field alone, that it is found by every message with the field; for Absent, by every message without it.
+# What a search pays besides the entries that it finds, in entries: for a tree of ranges, the walk through it; for what
+# is filed under a field alone, that every message with the field finds it; for Absent, every message without it.
 _RANGE_COST = 8
 _ANY_COST = 64
 _ABSENT_COST = 256
@@ -149,7 +149,7 @@ def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | 
     before: Field = _NO_FIELD if cell is None else cell.value
     after = _refiled_in_field(before, criterion, old, new)
     if after.values is None and after.any is None and after.ranges is None:
-        # Nothing is left, or there was nothing and still is: OneOf no values is filed nowhere.
+        # Nothing is left. Or nothing was there and nothing came: a OneOf without values is filed nowhere.
         return index if cell is None else new_index(without_cell(index.fields, cell), index.absent)
     return new_index(
         with_cell(index.fields, new_cell(criterion.name, name_hash, after), cell),

@@ -1,7 +1,7 @@
 """Whether some message meets two sets of criteria at once: the reverse question of a match.
 
-Field by field, since criteria on different fields never exclude each other. It errs on one side only: where it says
-no, there is no such message; where it says yes, there usually is one.
+It compares field by field, since criteria on different fields never exclude each other. It errs on one side only: if it
+says no, there is no such message; if it says yes, there usually is one.
 """
 
 from __future__ import annotations

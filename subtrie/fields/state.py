@@ -7,13 +7,14 @@
       rows:    criterion -> the subscriptions that name it      (a map of Rows; only once somebody has counted hits)
       clues:   each criterion of `rows`, in an index
 
-A subscription all of whose criteria must hold is found through one of them, its *access*: the one under which the
-fewest others are filed when it comes, since every message that meets the access looks at all that is filed there. The
-others are asked where it is found. To count hits is another matter: it needs every criterion of everybody. `rows` and
-`clues` are therefore made when hits are first asked for, and kept from then on.
+A search finds a subscription through one of its criteria, its *access*, and then asks the others. The access is the
+criterion under which the fewest others are filed when the subscription comes, since every message that meets it looks
+at all that is filed there. Counting hits needs every criterion of every subscription. So `rows` and `clues` are made
+when hits are first asked for, and kept from then on.
 
-A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber have one
-object for it, the first that was given: within a state two are the same subscriber's if they have the same object.
+A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber refer to
+one object for it, the first that was given. So two subscriptions of a state have the same subscriber if they refer to
+the same object.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ _ANY_NUMBER = 1 << 62
 
 
 class Subscribed(Filed):
-    """A subscription: an entry with its criteria, and what it is filed under: one of them, or of what they imply."""
+    """A subscription: an entry with its criteria, and its access: one of them, or of the criteria that they imply."""
 
     __slots__ = ("access", "criteria")
     criteria: frozenset[Criterion]
@@ -179,7 +180,7 @@ def with_many(state: State, several: list[tuple[Any, ...]]) -> tuple[State, int]
 
 
 def with_nothing(state: State) -> tuple[State, None]:
-    """Return the state without any subscription; rows go on being kept if they were."""
+    """Return the state without any subscription. If rows were kept, they still are."""
     if state.count == 0:
         return state, None
     return _new_state(None, NOTHING.index, 0, None, None if state.clues is None else NOTHING.index), None
