@@ -152,7 +152,7 @@ def _leaves(criterion: Criterion, values: Iterable[Any]) -> list[Any]:
     listed = list(values)
     for value in listed:
         if not (value is None or type(value) in (str, int, float, bool)):
-            raise ValueError(f"{criterion!r}: {value!r} is no text, number, boolean or null of JSON")
+            raise ValueError(f"{criterion!r}: {value!r} is not a text, number, boolean or null of JSON")
     return sorted(listed, key=lambda value: (type(value).__name__, repr(value)))
 
 
