@@ -28,8 +28,8 @@ cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NUL
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1
 @cython.locals(cell=Borrowed, order=int, tree=Borrowed, point=Point)
 cdef int _note_in_field(Search *search, Borrowed field, object value, uint64_t value_hash) except -1
-@cython.locals(i=Py_ssize_t)
-cdef int _note_around(Search *search, Borrowed node, const Point *point) except -1
+@cython.locals(at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
+cdef int _note_around(Search *search, Borrowed tree, const Point *point) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_absent(Search *search, Borrowed cells) except -1
 @cython.locals(i=int)

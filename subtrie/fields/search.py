@@ -41,6 +41,7 @@ if not cython.compiled:
         array_of,
         as_entry,
         begin,
+        begin_nodes,
         end,
         few_at,
         few_in,
@@ -53,6 +54,7 @@ if not cython.compiled:
         keep,
         key_of,
         note,
+        note_node,
         prefetch,
         prefetch_to_count,
         ranges_of,
@@ -92,6 +94,7 @@ else:
         array_of,
         as_entry,
         begin,
+        begin_nodes,
         end,
         few_at,
         few_in,
@@ -104,6 +107,7 @@ else:
         keep,
         key_of,
         note,
+        note_node,
         prefetch,
         prefetch_to_count,
         ranges_of,
@@ -241,18 +245,24 @@ def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
     return 0
 
 
-def _note_around(search: Any, node: Any, point: Any) -> int:
-    """Note what is filed under each range around a value, which is of the ranges' order."""
-    for i in range(size_at(node)):
-        if not begins_at(node, i, point):
-            break  # and whatever follows begins no earlier
-        if not lasts_at(node, i, point):
-            continue
-        if is_leaf(node):
-            _note_all(search, below_at(node, i))
-        else:
-            prefetch_node(below_at(node, i))
-            _note_around(search, below_at(node, i), point)
+def _note_around(search: Any, tree: Any, point: Any) -> int:
+    """Note what is filed under each range around a value, which is of the ranges' order. It goes breadth first, so that
+    nodes side by side are fetched together."""
+    begin_nodes(search, tree)
+    at = 0
+    while at < search.nodes.count:
+        node = as_entry(search.nodes.items[at])
+        at += 1
+        for i in range(size_at(node)):
+            if not begins_at(node, i, point):
+                break  # and whatever follows begins no earlier
+            if not lasts_at(node, i, point):
+                continue
+            if is_leaf(node):
+                _note_all(search, below_at(node, i))
+            else:
+                prefetch_node(below_at(node, i))
+                note_node(search, below_at(node, i))
     return 0
 
 

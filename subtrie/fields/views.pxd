@@ -38,6 +38,7 @@ cdef enum:
 cdef struct Search:
     PyObject *message   # a dict
     buffer noted        # entries
+    buffer nodes        # of a tree of ranges, to be looked at
 
 cdef struct Seen:       # an open hash table of addresses, at most half full; 0: none
     uint64_t *places
@@ -50,14 +51,27 @@ cdef struct Seen:       # an open hash table of addresses, at most half full; 0:
 cdef inline void begin(Search *search, dict message) noexcept:
     search.message = <PyObject *>message
     buffer_start(&search.noted)
+    buffer_start(&search.nodes)
 
 
 cdef inline void end(Search *search) noexcept:
     buffer_free(&search.noted)
+    buffer_free(&search.nodes)
 
 
 cdef inline int note(Search *search, Borrowed entry) except -1:
     if not buffer_push(&search.noted, <uint64_t>entry):
+        raise MemoryError()
+    return 0
+
+
+cdef inline int begin_nodes(Search *search, Borrowed tree) except -1:
+    search.nodes.count = 0
+    return note_node(search, tree)
+
+
+cdef inline int note_node(Search *search, Borrowed node) except -1:
+    if not buffer_push(&search.nodes, <uint64_t>node):
         raise MemoryError()
     return 0
 

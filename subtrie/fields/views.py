@@ -28,11 +28,12 @@ class Notes:
 
 
 class Search:
-    """A message, and the entries noted."""
+    """A message, the entries noted, and the nodes of a tree of ranges that are to be looked at."""
 
-    __slots__ = ("message", "noted")
+    __slots__ = ("message", "nodes", "noted")
     message: dict[Any, Any]
     noted: Notes
+    nodes: Notes
 
 
 class Seen:
@@ -49,7 +50,7 @@ def address(thing: Any) -> Any:
 
 def begin(search: Search, message: dict[Any, Any]) -> None:
     """Begin a search for a message."""
-    search.message, search.noted = message, Notes()
+    search.message, search.noted, search.nodes = message, Notes(), Notes()
 
 
 def end(search: Search) -> None:
@@ -59,6 +60,16 @@ def end(search: Search) -> None:
 def note(search: Search, entry: Any) -> None:
     """Note an entry. Raises MemoryError."""
     search.noted.items.append(entry)
+
+
+def begin_nodes(search: Search, tree: Any) -> None:
+    """Begin to look at the nodes of a tree."""
+    search.nodes.items = [tree]
+
+
+def note_node(search: Search, node: Any) -> None:
+    """Note a node that is to be looked at. Raises MemoryError."""
+    search.nodes.items.append(node)
 
 
 def keep(search: Search, count: int) -> None:
