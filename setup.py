@@ -62,9 +62,10 @@ MODULES = {
     "subtrie._trie.filling": "subtrie/_trie/filling.py",
     "subtrie.fields.criteria": "subtrie/fields/criteria.py",
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
+    "subtrie.fields.maps": "subtrie/fields/maps.py",
     "subtrie.fields.index": "subtrie/fields/index.py",
     "subtrie.fields.state": "subtrie/fields/state.py",
-    "subtrie.fields.search": "subtrie/fields/search.pyx",
+    "subtrie.fields.search": "subtrie/fields/search.py",
     "subtrie.fields.matcher": "subtrie/fields/matcher.py",
 }
 

@@ -6,6 +6,7 @@ import copy
 import doctest
 import gc
 import itertools
+import math
 import pickle
 import random
 import weakref
@@ -14,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -600,7 +602,7 @@ def test_criteria_whose_hashes_agree_are_different_criteria(rest: list[Criterion
 
 @pytest.mark.parametrize("make", [Equals, AtLeast, lambda name, n: Within(name, n - 20, n + 20), LessThan])
 def test_many_on_one_field_come_and_go(make: Callable[[str, int], Criterion]) -> None:
-    """Enough of them for nodes at several levels and for every rotation of the tree of ranges."""
+    """Enough of them for nodes at several levels, and for nodes of ranges that are halved and joined."""
     matcher = FieldMatcher()
     rng = random.Random(3)
     numbers = list(range(300))
@@ -617,6 +619,60 @@ def test_many_on_one_field_come_and_go(make: Callable[[str, int], Criterion]) ->
             matcher.check()
             assert set(matcher.match_all({"f": 150})) == {n for n in numbers if meets(make("f", n), {"f": 150})}
     assert left_in(matcher) == []
+
+
+EDGES: tuple[Any, ...] = (
+    -math.inf, -2.0, -1, -5e-324, -0.0, 0, 5e-324, 0.1, 1, math.nextafter(1, 2), 2**53 - 1, 2**53, 2.0**53, 2**53 + 1,
+    10**400, math.inf,
+)  # fmt: skip
+OTHER_KINDS: tuple[Any, ...] = (True, Fraction(1, 10), Decimal("0.1"), Decimal(2) ** 53 + 1, Fraction(10**400))
+
+
+@pytest.mark.parametrize("bounds", [EDGES, (*EDGES[::2], *OTHER_KINDS)], ids=["of ints and floats", "of any kind"])
+def test_numbers_that_hardly_differ(bounds: tuple[Any, ...]) -> None:
+    wanted = [None, *bounds]
+    ranges: dict[Criterion, Callable[[Any], bool]] = {}
+    for low, high, low_open, high_open in itertools.product(wanted, wanted, (False, True), (False, True)):
+        if (low is None and high is None) or (
+            None not in (low, high) and not is_up_to(low, high, low_open or high_open)
+        ):
+            continue
+        begins, ends = partial(is_up_to, low, strictly=low_open), partial(is_up_to, other=high, strictly=high_open)
+        ranges[Within("a", low, high, low_open, high_open)] = lambda value, begins=begins, ends=ends: (
+            begins(other=value) and ends(value)
+        )
+    matcher = FieldMatcher()
+    assert matcher.subscribe_many([([span], number) for number, span in enumerate(ranges)]) == len(ranges)
+    matcher.check()
+    for value in (*EDGES, *OTHER_KINDS):
+        expected = {number for number, is_within in enumerate(ranges.values()) if is_within(value)}
+        assert set(matcher.match_all({"a": value})) == expected
+        assert {number for number, span in enumerate(ranges) if span.holds(value)} == expected
+
+
+def is_up_to(one: Any, other: Any, strictly: bool) -> bool:
+    """Whether one bound or value is below another, or the same; None is no bound."""
+    return one is None or other is None or bool(one < other if strictly else one <= other)
+
+
+@pytest.mark.parametrize("kind", [int, str, Decimal, date.fromordinal])
+def test_many_ranges_come_and_go(kind: Callable[[Any], Any]) -> None:
+    rng = random.Random(11)
+    matcher, starts = FieldMatcher(), list(range(100, 800, 2))
+    spans = {start: Within("a", kind(start), kind(start + rng.randrange(9))) for start in starts}
+    for start, span in spans.items():
+        matcher.subscribe([span], start)
+    matcher.check()
+    rng.shuffle(starts)
+    for left in range(len(starts) - 1, -1, -1):
+        if left % 25 == 0:
+            matcher.check()
+            for value in rng.sample(range(100, 810), 20):
+                expected = {start for start in starts[: left + 1] if spans[start].holds(kind(value))}
+                assert set(matcher.match_all({"a": kind(value)})) == expected
+        assert matcher.unsubscribe([spans[starts[left]]], starts[left])
+    matcher.check()
+    assert not matcher
 
 
 def test_ranges_that_come_in_order_keep_the_tree_flat() -> None:

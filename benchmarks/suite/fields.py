@@ -162,7 +162,14 @@ def _growth(quick: bool) -> Iterator[Group]:
                 from_text = partial(_each_text, matcher.match_all, texts)
                 group.append(Contender(f"{series}, from JSON text", partial(timed, from_text), len(texts), size))
                 group += _quamina(subscriptions, messages, size, series)
-        yield group
+        yield [*group, _dict(size)]
+
+
+def _dict(size: int) -> Contender:
+    """Return the time of a plain lookup among as many keys: what memory alone makes of a growth."""
+    values = {f"key-{number * 2_654_435_761 % 2**32:x}": number for number in range(size)}
+    asked = random.Random(1).sample(list(values), min(size, 2_000))
+    return Contender("dict.get, as many keys", partial(timed, partial(_each, values.get, asked)), len(asked), size)
 
 
 def _subscribe(quick: bool) -> Iterator[Group]:
@@ -235,7 +242,7 @@ BENCHMARKS = [
         unit="ns",
         x_label="subscriptions",
         plot="growth",
-        note="Each subscription asks for what the series says; 1 to 3 matches a message.",
+        note="Each subscription asks for what the series says; 1 to 3 matches a message. The dict is for comparison.",
     ),
     Benchmark(
         name="fields-many",

@@ -1,6 +1,9 @@
 # C types for criteria.py.
 cimport cython
 
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY, isinf, nextafter
+
 cdef int VALUES, RANGES, ANY, NONE
 cdef int NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE
 cdef dict _ORDER_OF
@@ -57,14 +60,67 @@ cdef class NotIn(Criterion):
 
 
 cdef class Within(Criterion):
+    cdef readonly int order
+    cdef bint has_numbers       # whether both bounds are numbers of C
+    cdef double lowest, highest # the least number within, and the largest one
     cdef readonly object low, high
     cdef readonly bint low_open, high_open
-    cdef readonly int order
 
     cdef object _bound(self, object low, object high, bint low_open, bint high_open)
+    @cython.locals(known=int)
     cpdef bint holds(self, object value) except -1
     cdef bint is_found_exactly(self) except -1
     cpdef Within span(self)
+
+
+cdef extern from *:
+    """
+    /* The number that an int or a float is, exactly; 0 if it is none, or no double is the same. */
+    static inline int exact_double(PyObject *number, double *is)
+    {
+        if (PyFloat_CheckExact(number)) {
+            *is = PyFloat_AS_DOUBLE(number);
+            return 1;
+        }
+        if (PyLong_CheckExact(number)) {
+            int overflow;
+            long long whole = PyLong_AsLongLongAndOverflow(number, &overflow);
+            if (!overflow && whole >= -(1LL << 53) && whole <= (1LL << 53)) {
+                *is = (double)whole;
+                return 1;
+            }
+        }
+        return 0;
+    }
+    """
+    bint exact_double(PyObject *number, double *value) noexcept
+
+
+cdef inline bint outermost(object bound, bint is_open, double inwards, double *number) noexcept:
+    # The outermost number within a bound: what an open bound leaves out lies one number further inwards.
+    if bound is None:
+        number[0] = -inwards
+        return True
+    if not exact_double(<PyObject *>bound, number) or (is_open and isinf(number[0])):
+        return False
+    if is_open:
+        number[0] = nextafter(number[0], inwards)
+    return True
+
+
+cdef inline void note_numbers(Within span) noexcept:
+    span.has_numbers = (
+        not (span.low is None and span.high is None)
+        and outermost(span.low, span.low_open, INFINITY, &span.lowest)
+        and outermost(span.high, span.high_open, -INFINITY, &span.highest)
+    )
+
+
+cdef inline int is_within_by_number(Within span, object value) noexcept:
+    cdef double number
+    if not span.has_numbers or not exact_double(<PyObject *>value, &number):
+        return -1
+    return span.lowest <= number <= span.highest
 
 
 cdef class LessThan(Within):

@@ -6,13 +6,13 @@
     Present NotIn           filed under the field alone                 (ANY)
     Absent                  filed apart                                 (NONE)
 
-`place` says where the index files a criterion. A criterion that is found there holds without a second look, if it
-`is_found_exactly`. A criterion is one object of few words that is never changed; two are equal if they ask the same of
-the same field.
+`place` says where the index files a criterion. If a criterion `is_found_exactly`, it holds wherever the index finds it,
+without a second look. A criterion is a small object that never changes; two are equal if they ask the same of the same
+field.
 
-What has an order: a range compares numbers with numbers, texts with texts, and so on; the *order* of a value is which
-of these it belongs to. A range whose bounds are of another type than those here (a user's own, say, or a datetime with
-a time zone of rules) is compared as Python compares, and is filed under the field alone.
+A range compares numbers with numbers, texts with texts, and so on; the *order* of a value says which of these it is.
+Bounds may be of another type than those here: a user's own, say, or a datetime with a time zone of rules. Such a range
+is compared as Python compares, and is filed under the field alone.
 """
 
 # ruff: noqa: D102 - the methods of criteria are those of Criterion, and are explained there
@@ -58,6 +58,17 @@ _ORDER_OF = {
     type(None): NOWHERE,
 }
 _MISSING = object()
+
+if not cython.compiled:  # the C bodies are in criteria.pxd
+
+    def note_numbers(span: Within) -> None:
+        """Write down the bounds as numbers. For the compiled twin."""
+
+    def is_within_by_number(span: Within, value: Any) -> int:
+        """Tell whether a value is within the bounds, by numbers: 1 or 0. -1: they cannot tell, as always here."""
+        return -1
+
+
 _LAST_CHARACTER = 0x10FFFF
 
 
@@ -73,7 +84,7 @@ def order_of(value: Any) -> int:
 
 
 def _order_of_kin(value: Any, kind: type) -> int:
-    """As `order_of`, for what is not of a type listed there: a subclass, or a number of another library."""
+    """As `order_of`, for a value whose type is not listed there: a subclass, or a number of another library."""
     if kind is datetime:
         return TIMES if value.tzinfo is None else UTC_TIMES if type(value.tzinfo) is timezone else OTHER
     if isinstance(value, str):
@@ -101,7 +112,7 @@ def _is_equal_to_itself(value: Any) -> bool:
 
 
 def _check_value(value: Any) -> None:
-    """Refuse what no value can be equal to."""
+    """Raise ValueError for a value that nothing is equal to."""
     if not _is_equal_to_itself(value):
         raise ValueError(f"nothing is equal to {value!r}, not even itself")
 
@@ -124,7 +135,7 @@ def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
 
 
 class Criterion:
-    """What a subscription asks of the field `name`. Not for users to make: its subclasses are."""
+    """What a subscription asks of the field `name`. Users make objects of its subclasses."""
 
     __slots__ = ("name", "place")
     __signature__: Any = LazySignature()
@@ -185,8 +196,8 @@ def _checked_name(name: Any) -> Any:
 class Equals(Criterion):
     """The field has this value, or one equal to it: 1, 1.0 and True are.
 
-    Raises ValueError where no value could be equal to it, as to a float that is no number. With a value that has no
-    hash, nobody can subscribe.
+    Raises ValueError for a value that nothing is equal to, such as NaN. A value without a hash is refused when somebody
+    subscribes.
 
     >>> Equals("currency", "USD").holds("USD")
     True
@@ -249,9 +260,9 @@ class Absent(Criterion):
 
 
 class OneOf(Criterion):
-    """The field has one of these values. Of none, no field has one.
+    """The field has one of these values. Without values, no message satisfies this.
 
-    Raises ValueError where nothing is equal to one of them, and TypeError for a value without a hash.
+    Raises ValueError for a value that nothing is equal to, and TypeError for a value without a hash.
 
     >>> OneOf("currency", ["USD", "EUR"]).holds("EUR")
     True
@@ -314,9 +325,9 @@ def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
 class Within(Criterion):
     """The field has a value from `low` to `high`; None leaves that side open.
 
-    `Within(name, low=None, high=None, low_open=False, high_open=False)`: a bound is itself within, unless it is said to
-    be open. Values that do not compare with the bounds are not within them; numbers compare with numbers only, texts
-    with texts only. Raises ValueError where no value could be within.
+    `Within(name, low=None, high=None, low_open=False, high_open=False)`: a bound is itself within, unless it is open.
+    A value that does not compare with the bounds is not within them; numbers compare with numbers only, and texts with
+    texts only. Raises ValueError if no value can be within.
 
     >>> Within("price", 10, 20).holds(20), Within("price", low=10).holds("dear")
     (True, False)
@@ -348,8 +359,12 @@ class Within(Criterion):
         self.high_open = high_open and high is not None
         self.order = _common_order(low, high)
         self.place = ANY if self.order == OTHER else RANGES
+        note_numbers(self)
 
     def holds(self, value: Any) -> bool:
+        known = is_within_by_number(self, value)
+        if known >= 0:
+            return known == 1
         if self.order != OTHER and order_of(value) != self.order:
             return False
         if self.low is not None and not _is_up_to(self.low, value, self.low_open):
@@ -559,7 +574,7 @@ class Topic(Criterion):
 
 
 class TopicPart(Criterion):
-    """Some words of the message's topic are these. Only to file a Topic under."""
+    """Some words of the message's topic are these. The index files a Topic under it; users do not see it."""
 
     __slots__ = ("value",)
     value: Any

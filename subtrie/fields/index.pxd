@@ -5,17 +5,14 @@ from libc.stdint cimport uint64_t
 from subtrie._trie.subscribers cimport Entry, SetNode
 from subtrie.fields.criteria cimport Criterion, Equals, OneOf, Prefix, TopicPart, Within
 from subtrie.fields.intervals cimport Ranges
+from subtrie.fields.maps cimport Cell
 
 cdef tuple _NO_RANGES
 cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
 
 
-cdef class Cell(Entry):
-    cdef readonly object value
-
-
 cdef class Filed(Entry):
-    cdef readonly tuple rest
+    cdef readonly object rest
 
 
 cdef class Field:
@@ -35,9 +32,6 @@ cdef Field _NO_FIELD
 cpdef Index new_index(object fields, object absent)
 @cython.locals(field=Field)
 cdef Field _new_field(object values, tuple ranges, object any)
-@cython.locals(cell=Cell)
-cpdef Cell new_cell(object key, uint64_t hash, object value)
-cdef Cell find_cell(object cells, object key, uint64_t hash)
 @cython.locals(name_hash=uint64_t, cell=Cell, before=Field, after=Field)
 cpdef Index refiled(Index index, Criterion criterion, Filed old, Filed new)
 cdef Field _refiled_in_field(Field field, Criterion criterion, Filed old, Filed new)

@@ -7,9 +7,9 @@
         any:    entries                                    Present, NotIn
       absent: name -> entries                              Absent
 
-The maps and the sets of entries are the persistent hash tries of subscribers.py: a map's entries are Cells, whose
-"subscriber" is the key. What is filed are `Filed` entries: each is under one criterion and says what of it is not known
-to hold where it is found (`rest`), so a search yields an entry once, and only if all of it holds.
+The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of subscribers.py.
+What is filed are `Filed` entries: each is under one criterion and says what of it is not known to hold where it is
+found (`rest`). So a search yields an entry once, and only if all of it holds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import replaced, settle
     from ctrie._nodes import mix
-    from subtrie._trie.subscribers import Entry, find_entry, set_size, with_entry, without_entry
+    from subtrie._trie.subscribers import Entry, set_size, with_entry, without_entry
     from subtrie.fields.criteria import (
         NONE,
         RANGES,
@@ -45,12 +45,12 @@ if not cython.compiled:
         with_range,
         without_range,
     )
+    from subtrie.fields.maps import Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
 else:
     from cython.cimports.ctrie._arrays import replaced, settle
     from cython.cimports.ctrie._nodes import mix
     from cython.cimports.subtrie._trie.subscribers import (
         Entry,
-        find_entry,
         set_size,
         with_entry,
         without_entry,
@@ -74,12 +74,14 @@ else:
         with_range,
         without_range,
     )
+    from cython.cimports.subtrie.fields.maps import Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
 
-from subtrie._trie.subscribers import check_set, check_shape, iter_entries
+from subtrie._trie.subscribers import check_shape, iter_entries
 from subtrie.fields.intervals import all_filed, check_ranges
+from subtrie.fields.maps import check_map
 
-# What a search among so many entries costs, in entries looked at: to walk a tree of ranges; for what is filed under a
-# field alone, that it is found by every message with the field; for Absent, by every message without it.
+# What a search pays besides the entries that it finds, in entries: for a tree of ranges, the walk through it; for what
+# is filed under a field alone, that every message with the field finds it; for Absent, every message without it.
 _RANGE_COST = 8
 _ANY_COST = 64
 _ABSENT_COST = 256
@@ -88,18 +90,12 @@ _ABSENT_COST = 256
 _NO_RANGES = (None,) * 7  # a tree for each order
 
 
-class Cell(Entry):
-    """A key, as an entry's subscriber, and what it leads to."""
-
-    __slots__ = ("value",)
-    value: Any
-
-
 class Filed(Entry):
-    """An entry that is filed under one criterion; `rest` is what remains to be asked where it is found."""
+    """An entry that is filed under one criterion. `rest` is what remains to be asked where it is found: None, one
+    criterion, or several in a tuple."""
 
     __slots__ = ("rest",)
-    rest: tuple[Criterion, ...]
+    rest: Any
 
 
 class Field:
@@ -137,22 +133,6 @@ def _new_field(values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any) 
     return field
 
 
-def new_cell(key: object, hash: int, value: Any) -> Cell:
-    """Return an entry of a map."""
-    cell: Cell = Cell.__new__(Cell)
-    cell.subscriber = key
-    cell.hash = hash
-    cell.options = None
-    cell.value = value
-    settle(cell)
-    return cell
-
-
-def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
-    """Return a key's cell in a map, or None. O(log n)."""
-    return find_entry(cells, key, hash)  # type: ignore[return-value]
-
-
 _NO_FIELD: Field = _new_field(None, None, None)
 
 
@@ -165,14 +145,14 @@ def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | 
     name_hash = mix(hash(criterion.name))
     if criterion.place == NONE:
         return new_index(index.fields, _refiled_under(index.absent, criterion.name, name_hash, old, new))
-    cell: Cell | None = find_cell(index.fields, criterion.name, name_hash)
+    cell: Cell | None = find_in_map(index.fields, criterion.name, name_hash)
     before: Field = _NO_FIELD if cell is None else cell.value
     after = _refiled_in_field(before, criterion, old, new)
     if after.values is None and after.any is None and after.ranges is None:
-        # Nothing is left, or there was nothing and still is: OneOf no values is filed nowhere.
-        return index if cell is None else new_index(without_entry(index.fields, cell), index.absent)
+        # Nothing is left. Or nothing was there and nothing came: a OneOf without values is filed nowhere.
+        return index if cell is None else new_index(without_cell(index.fields, cell), index.absent)
     return new_index(
-        with_entry(index.fields, new_cell(criterion.name, name_hash, after), cell),
+        with_cell(index.fields, new_cell(criterion.name, name_hash, after), cell),
         index.absent,
     )
 
@@ -201,11 +181,11 @@ def _refiled_in_ranges(
 
 def _refiled_under(cells: Any, key: object, hash: int, old: Filed | None, new: Filed | None) -> Any:
     """Change what a map has under a key; a key under which nothing is left goes."""
-    cell: Cell | None = find_cell(cells, key, hash)
+    cell: Cell | None = find_in_map(cells, key, hash)
     filed = _exchanged(None if cell is None else cell.value, old, new)
     if filed is None:
-        return without_entry(cells, cell)  # type: ignore[arg-type]
-    return with_entry(cells, new_cell(key if cell is None else cell.subscriber, hash, filed), cell)
+        return without_cell(cells, cell)  # type: ignore[arg-type]
+    return with_cell(cells, new_cell(key if cell is None else cell.subscriber, hash, filed), cell)
 
 
 def _exchanged(filed: Any, old: Filed | None, new: Filed | None) -> Any:
@@ -240,7 +220,7 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
     name_hash = mix(hash(criterion.name))
     if criterion.place == NONE:
         return _ABSENT_COST + _crowd_at(index.absent, criterion.name, name_hash)
-    cell: Cell | None = find_cell(index.fields, criterion.name, name_hash)
+    cell: Cell | None = find_in_map(index.fields, criterion.name, name_hash)
     field: Field = _NO_FIELD if cell is None else cell.value
     if criterion.place == VALUES:
         crowd = -1
@@ -259,7 +239,7 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
 
 
 def _crowd_at(cells: Any, key: object, hash: int) -> int:
-    cell: Cell | None = find_cell(cells, key, hash)
+    cell: Cell | None = find_in_map(cells, key, hash)
     return 0 if cell is None else set_size(cell.value)
 
 
@@ -287,11 +267,6 @@ def _all_in_field(name: Any, field: Field) -> Iterator[tuple[Any, Any]]:
         yield name, entry
 
 
-def cells_of(cells: Any) -> list[Cell]:
-    """Return all entries of a map."""
-    return list(iter_entries(cells))  # type: ignore[arg-type]
-
-
 def places_of(criterion: Criterion) -> list[Any]:
     """Return what `all_in_index` calls the places of a criterion."""
     if criterion.place == VALUES:
@@ -304,7 +279,7 @@ def places_of(criterion: Criterion) -> list[Any]:
 def check_index(index: Index) -> None:
     """Raise AssertionError if a map or a tree is ill-formed, or leads to nothing."""
     for cells in (index.fields, index.absent):
-        check_set(cells)
+        check_map(cells)
     for cell in cells_of(index.absent):
         check_shape(cell.value)
         assert cell.value is not None, f"nothing is filed under the absence of {cell.subscriber!r}"
@@ -313,7 +288,7 @@ def check_index(index: Index) -> None:
         assert field.values is not None or field.ranges is not None or field.any is not None, (
             f"nothing in {cell.subscriber!r}"
         )
-        check_set(field.values)
+        check_map(field.values)
         check_shape(field.any)
         for value in cells_of(field.values):
             check_shape(value.value)

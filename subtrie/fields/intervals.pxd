@@ -1,86 +1,166 @@
-# C types for intervals.py.
+# C types for intervals.py, and the C bodies of what a search of a tree asks.
 cimport cython
-from cpython.object cimport PyObject
-from libc.math cimport INFINITY
+from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
 
-from subtrie.fields.criteria cimport Within
+from ctrie._native cimport Borrowed, Py_None, PyTuple_GET_ITEM_PTR
+from subtrie.fields.criteria cimport Within, exact_double
 
-cdef int _HEAVIER, _OUTER
+cdef enum:
+    MOST = 16       # entries of a node
+cdef int LEAST
 
 
 cdef class Ranges:
-    cdef readonly Within span
-    cdef readonly object filed
-    cdef readonly Ranges left
-    cdef readonly Ranges right
+    cdef int size               # the number of entries
+    cdef bint has_numbers       # whether all bounds at and below the node are numbers
+    cdef double lowest, highest
+    cdef readonly tuple below
+    cdef readonly tuple spans
+    cdef readonly Within first
     cdef readonly Within reach
-    cdef readonly Py_ssize_t size
-    cdef double low, high, highest
-    cdef bint low_open, high_open, highest_open
-    cdef bint has_numbers
+    cdef double lows[MOST]      # of each entry the least number that is not below it, and the largest not above it
+    cdef double highs[MOST]
+    cdef PyObject *entries[MOST]    # what `below` holds, one step nearer
+
+
+cdef struct Point:              # a value to search for
+    PyObject *value
+    double number
+    bint is_number
 
 
 cdef extern from *:
-    """
-    /* The number that an int or a float is, exactly; 0 if it is none, or no double is the same. */
-    static inline int exact_double(PyObject *number, double *is)
-    {
-        if (PyFloat_CheckExact(number)) {
-            *is = PyFloat_AS_DOUBLE(number);
-            return 1;
-        }
-        if (PyLong_CheckExact(number)) {
-            int overflow;
-            long long whole = PyLong_AsLongLongAndOverflow(number, &overflow);
-            if (!overflow && whole >= -(1LL << 53) && whole <= (1LL << 53)) {
-                *is = (double)whole;
-                return 1;
-            }
-        }
-        return 0;
-    }
-    """
-    bint exact_double(PyObject *number, double *value) noexcept
+    void prefetch "__builtin_prefetch" (const void *place) noexcept
+    int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
 
 
-cdef inline bint number_or(object bound, double otherwise, double *number) noexcept:
-    if bound is None:
-        number[0] = otherwise
-        return True
-    return exact_double(<PyObject *>bound, number)
+cdef inline void note_entries(Ranges node) noexcept:
+    cdef Py_ssize_t i
+    cdef PyObject *entry
+    node.size = len(node.below)
+    node.has_numbers = False
+    for i in range(node.size):
+        node.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>node.below, i)
+    for i in range(node.size):
+        if node.spans is not None:
+            entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.spans, i)
+            if not (<Within>entry).has_numbers:
+                return
+            node.lows[i], node.highs[i] = (<Within>entry).lowest, (<Within>entry).highest
+        else:
+            entry = node.entries[i]
+            if not (<Ranges>entry).has_numbers:
+                return
+            node.lows[i], node.highs[i] = (<Ranges>entry).lowest, (<Ranges>entry).highest
+    node.lowest, node.highest = node.lows[0], node.reach.highest
+    node.has_numbers = True
 
 
-cdef inline void note_numbers(Ranges node) noexcept:
-    cdef Within span = node.span, reach = node.reach
-    node.low_open, node.high_open, node.highest_open = span.low_open, span.high_open, reach.high_open
-    node.has_numbers = (
-        number_or(span.low, -INFINITY, &node.low)
-        and number_or(span.high, INFINITY, &node.high)
-        and number_or(reach.high, INFINITY, &node.highest)
-    )
+cdef inline int sign(double one, double other) noexcept:
+    return (one > other) - (one < other)
 
 
-cdef Py_ssize_t _size(Ranges node)
-@cython.locals(node=Ranges, reach=Within)
-cdef Ranges _node(Within span, object filed, Ranges left, Ranges right)
+cdef inline int order_by_number(Ranges node, Py_ssize_t i, Within span) noexcept:
+    return sign(node.lows[i], span.lowest) if node.has_numbers and span.has_numbers else 0
+
+
+cdef inline int order_of_starts(Within a, Within b) noexcept:
+    return sign(a.lowest, b.lowest) if a.has_numbers and b.has_numbers else 0
+
+
+cdef inline int order_of_ends(Within a, Within b) noexcept:
+    return sign(a.highest, b.highest) if a.has_numbers and b.has_numbers else 0
+
+
+cdef inline Point point_at(object value) noexcept:
+    cdef Point point
+    point.number = 0
+    point.value = <PyObject *>value
+    point.is_number = exact_double(point.value, &point.number)
+    return point
+
+
+cdef inline Py_ssize_t size_at(Borrowed node) noexcept:
+    return (<Ranges>node).size
+
+
+cdef inline bint is_leaf(Borrowed node) noexcept:
+    return <PyObject *>(<Ranges>node).spans != Py_None
+
+
+cdef inline Borrowed below_at(Borrowed node, Py_ssize_t i) noexcept:
+    return (<Ranges>node).entries[i]
+
+
+cdef inline void prefetch_node(Borrowed node) noexcept:
+    prefetch(node)
+    prefetch(&(<Ranges>node).lows[0])
+    prefetch(&(<Ranges>node).lows[MOST - 1])
+    prefetch(&(<Ranges>node).highs[MOST - 1])
+    prefetch(&(<Ranges>node).entries[MOST - 1])
+
+
+cdef inline bint begins_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
+    if point.is_number and (<Ranges>node).has_numbers:
+        return (<Ranges>node).lows[i] <= point.number
+    if is_leaf(node):
+        return begins_by(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
+    return begins_by(<PyObject *>(<Ranges>below_at(node, i)).first, point.value)
+
+
+cdef inline bint lasts_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
+    if point.is_number and (<Ranges>node).has_numbers:
+        return (<Ranges>node).highs[i] >= point.number
+    if is_leaf(node):
+        return lasts_to(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
+    return lasts_to(<PyObject *>(<Ranges>below_at(node, i)).reach, point.value)
+
+
+cdef inline bint begins_by(Borrowed span, PyObject *value) except -1:
+    cdef PyObject *low = <PyObject *>(<Within>span).low
+    return low == Py_None or RichCompareBool(low, value, Py_LT if (<Within>span).low_open else Py_LE)
+
+
+cdef inline bint lasts_to(Borrowed span, PyObject *value) except -1:
+    cdef PyObject *high = <PyObject *>(<Within>span).high
+    return high == Py_None or RichCompareBool(high, value, Py_GT if (<Within>span).high_open else Py_GE)
+
+
+@cython.locals(node=Ranges)
+cdef Ranges _node(tuple spans, tuple below, Within reach)
+@cython.locals(child=Ranges)
+cdef Within _first_at(Ranges node, Py_ssize_t i)
+@cython.locals(child=Ranges)
+cdef Within _reach_at(Ranges node, Py_ssize_t i)
+@cython.locals(reach=Within, i=Py_ssize_t)
+cdef Within _reach_of(Ranges node)
 cdef int _by_low(Within a, Within b) except -2
+@cython.locals(known=int)
 cdef int _by_high(Within a, Within b) except -2
 @cython.locals(by_low=int)
 cdef int _compare(Within a, Within b) except -2
-cdef bint begins_by(Within span, object value) except -1
-cdef bint lasts_to(Within span, object value) except -1
-@cython.locals(side=int)
-cpdef object filed_at(Ranges node, Within span)
-@cython.locals(side=int)
-cpdef Ranges with_range(Ranges node, Within span, object filed)
-@cython.locals(side=int, first=Ranges)
-cpdef Ranges without_range(Ranges node, Within span)
-cdef Ranges _there(Ranges node)
-cdef Ranges _first(Ranges node)
-@cython.locals(inner=Ranges, top=Ranges)
-cdef Ranges _balanced(Ranges node, Ranges left, Ranges right)
-cdef bint _is_too_heavy(Ranges one, Ranges other) except -1
-@cython.locals(crowd=Py_ssize_t)
-cpdef Py_ssize_t crowd_around(Ranges node, object value, Py_ssize_t most) except -1
+cdef Within _higher(Within a, Within b)
+@cython.locals(i=Py_ssize_t, node=Ranges)
+cpdef object filed_at(Ranges tree, Within span)
+@cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t, side=int)
+cdef Py_ssize_t _place_of(Ranges node, Within span) except -2
+@cython.locals(nodes=tuple)
+cpdef Ranges with_range(Ranges tree, Within span, object filed)
+@cython.locals(i=Py_ssize_t, spans=tuple, below=tuple)
+cdef tuple _with(Ranges node, Within span, object filed)
+@cython.locals(half=Py_ssize_t)
+cdef tuple _nodes(tuple spans, tuple below, Within reach)
+cdef tuple _exchanged(tuple below, Py_ssize_t i, tuple nodes)
+@cython.locals(left=Ranges, only=Ranges)
+cpdef Ranges without_range(Ranges tree, Within span)
+@cython.locals(i=Py_ssize_t, before=Py_ssize_t, child=Ranges, joined=tuple)
+cdef Ranges _without(Ranges node, Within span)
+@cython.locals(spans=tuple)
+cdef tuple _joined(Ranges one, Ranges other)
+@cython.locals(point=Point)
+cpdef Py_ssize_t crowd_around(Ranges tree, object value, Py_ssize_t most) except -1
+@cython.locals(crowd=Py_ssize_t, i=Py_ssize_t)
+cdef Py_ssize_t _crowd_around(Borrowed node, const Point *point, Py_ssize_t most) except -1
+@cython.locals(node=Ranges)
 cdef object _check_node(Ranges node)
-cpdef Within max_reach(Ranges node)
+cpdef Within highest_of(list spans)

@@ -1,21 +1,20 @@
 """Ranges of one order, by their bounds: an immutable interval tree that a change copies in part.
 
-A balanced search tree of ranges, by the low end and then the high one. Each node also knows, of all the ranges at and
-below it, the one that reaches highest, so that of a search for the ranges around a value, a subtree that ends too
-early is left out, and so is one that begins too late:
+A B+-tree of ranges, by the low end and then the high one. A leaf has up to MOST ranges, and what is filed under each.
+Every other node has up to MOST nodes. A node knows its first range, and the one of all ranges at and below it that
+reaches highest. So a search for the ranges around a value leaves out each node that ends too early, and from the first
+entry on that begins too late it leaves out the rest:
 
-                 [3, 9]  reaches 20             4 lies within [3, 9] and [2, 20]:
-                /      \\                         [5, 7] begins too late, [1, 2] ends too early
-       [2, 20] 20      [5, 7] 7
-       /
-   [1, 2] 2
+              [1, 2] to 20 | [5, 7] to 9              4 lies within [2, 20] and [3, 9]:
+              /                    \\                  the second leaf begins too late
+    [1, 2] [2, 20] [3, 9]     [5, 7] [6, 9]           [1, 2] ends too early
 
-Balance is by weight: neither side of a node is more than three times as heavy as the other (Adams, "Efficient sets: a
-balancing act", 1993; the factors are those of Hirai and Yamamoto, "Balancing weight-balanced trees", 2011). To change
-a range copies the O(log n) nodes above it. k ranges around a value are found in O(k log n), O(log n) where k is 0.
+Wide nodes are for memory. What a search waits for is nodes that are in no cache, and a wide tree has few levels. A
+change copies one node of each level, O(log n) of them. k ranges around a value are found in O(k log n), and in O(log n)
+where k is 0.
 
-Compiled nodes have their bounds once more, as C numbers, if these are exactly what they are; then a search, which looks
-at O(log n) nodes that are in no cache, needs not look at the bounds as well.
+A compiled node has its bounds once more, as C numbers side by side, if these are exactly what the bounds are. A search
+for a number then looks at no range.
 """
 
 from __future__ import annotations
@@ -30,56 +29,119 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import settle
+    from ctrie._arrays import inserted, removed, replaced, settle
+    from ctrie._slot import borrow
     from subtrie._trie.subscribers import set_size
     from subtrie.fields.criteria import Within
 else:
-    from cython.cimports.ctrie._arrays import settle
+    from cython import address
+    from cython.cimports.ctrie._arrays import inserted, removed, replaced, settle
+    from cython.cimports.ctrie._native import borrow
     from cython.cimports.subtrie._trie.subscribers import set_size
     from cython.cimports.subtrie.fields.criteria import Within
 
-if not cython.compiled:
-
-    def note_numbers(node: Ranges) -> None:
-        """For the compiled twin, whose body is in intervals.pxd."""
-
-
-_HEAVIER = 3  # one side may weigh so many times what the other does; a weight is a size and one more
-_OUTER = 2  # a single rotation does, unless the inner grandchild weighs so many times what the outer one does
+LEAST = 5  # a node that is left with fewer is joined with one beside it, unless it is the only one of its level
 
 
 class Ranges:
-    """A node: a range, what is filed under it, and the nodes with lower and higher ones."""
+    """A node. A leaf has ranges, and `below` is what is filed under each; without ranges, `below` is nodes."""
 
-    __slots__ = ("filed", "left", "reach", "right", "size", "span")
-    span: Within
-    filed: Any
-    left: Ranges | None
-    right: Ranges | None
+    __slots__ = ("below", "first", "reach", "spans")
+    below: tuple[Any, ...]
+    spans: tuple[Within, ...] | None
+    first: Within
     reach: Within  # of the ranges at and below this node, one that reaches highest
-    size: int
 
 
-def _size(node: Ranges | None) -> int:
-    return 0 if node is None else node.size
+if not cython.compiled:  # the C bodies are in intervals.pxd
+    MOST = 16  # entries of a node
+
+    def address(thing: Any) -> Any:
+        """Return what C would point to."""
+        return thing
+
+    def note_entries(node: Ranges) -> None:
+        """Write down the bounds as numbers, and what is below. For the compiled twin."""
+
+    def order_by_number(node: Ranges, i: int, span: Within) -> int:
+        """Compare where an entry begins and where a range does, by numbers. 0: they cannot tell, as always here."""
+        return 0
+
+    def order_of_starts(a: Within, b: Within) -> int:
+        """Compare where two ranges begin, by numbers. 0: they cannot tell, as always here."""
+        return 0
+
+    def order_of_ends(a: Within, b: Within) -> int:
+        """Compare where two ranges end, by numbers. 0: they cannot tell, as always here."""
+        return 0
+
+    def point_at(value: Any) -> Any:
+        """Return a value to search for; in the compiled twin together with the number that it is."""
+        return value
+
+    def size_at(node: Ranges) -> int:
+        """Return the number of entries of a borrowed node."""
+        return len(node.below)
+
+    def is_leaf(node: Ranges) -> bool:
+        """Tell whether a borrowed node has ranges, not nodes."""
+        return node.spans is not None
+
+    def below_at(node: Ranges, i: int) -> Any:
+        """Return what is below an entry: what is filed under a range, or a node."""
+        return node.below[i]
+
+    def prefetch_node(node: Ranges) -> None:
+        """Have a node's bounds fetched into the processor's caches. For the compiled twin."""
+
+    def begins_at(node: Ranges, i: int, point: Any) -> bool:
+        """Tell whether an entry, with all below it, begins no later than a value of the tree's order."""
+        span = _first_at(node, i)
+        if span.low is None:
+            return True
+        return bool(span.low < point) if span.low_open else bool(span.low <= point)
+
+    def lasts_at(node: Ranges, i: int, point: Any) -> bool:
+        """Tell whether an entry, with what is below it, ends no earlier than a value of the tree's order."""
+        span = _reach_at(node, i)
+        if span.high is None:
+            return True
+        return bool(point < span.high) if span.high_open else bool(point <= span.high)
 
 
-def _node(span: Within, filed: Any, left: Ranges | None, right: Ranges | None) -> Ranges:
+def _node(spans: tuple[Within, ...] | None, below: tuple[Any, ...], reach: Within | None) -> Ranges:
+    """Return a node of one entry or more. `reach` is looked for if it is None."""
     node: Ranges = Ranges.__new__(Ranges)
-    node.span = span
-    node.filed = filed
-    node.left = left
-    node.right = right
-    node.size = _size(left) + _size(right) + 1
-    reach = span
-    if left is not None and _by_high(reach, left.reach) < 0:
-        reach = left.reach
-    if right is not None and _by_high(reach, right.reach) < 0:
-        reach = right.reach
-    node.reach = reach
-    note_numbers(node)
+    node.spans = spans
+    node.below = below
+    node.first = _first_at(node, 0)
+    node.reach = _reach_of(node) if reach is None else reach
+    note_entries(node)
     settle(node)
     return node
+
+
+def _first_at(node: Ranges, i: int) -> Within:
+    """Return the first range of an entry."""
+    if node.spans is not None:
+        return node.spans[i]
+    child: Ranges = node.below[i]
+    return child.first
+
+
+def _reach_at(node: Ranges, i: int) -> Within:
+    """Return the range of an entry that reaches highest."""
+    if node.spans is not None:
+        return node.spans[i]
+    child: Ranges = node.below[i]
+    return child.reach
+
+
+def _reach_of(node: Ranges) -> Within:
+    reach = _reach_at(node, 0)
+    for i in range(1, len(node.below)):
+        reach = _higher(reach, _reach_at(node, i))
+    return reach
 
 
 # -------------------------------------------------------------------------------------------------------------- bounds
@@ -96,6 +158,9 @@ def _by_low(a: Within, b: Within) -> int:
 
 def _by_high(a: Within, b: Within) -> int:
     """Compare where two ranges end: below 0 if a ends first."""
+    known = order_of_ends(a, b)
+    if known:
+        return known
     if a.high is None or b.high is None:
         return (a.high is None) - (b.high is None)
     if a.high < b.high:
@@ -104,155 +169,189 @@ def _by_high(a: Within, b: Within) -> int:
 
 
 def _compare(a: Within, b: Within) -> int:
-    by_low = _by_low(a, b)
+    by_low = order_of_starts(a, b)
+    if by_low == 0:
+        by_low = _by_low(a, b)
     return by_low if by_low else _by_high(a, b)
 
 
-def begins_by(span: Within, value: Any) -> bool:
-    """Tell whether a range begins no later than a value of its order."""
-    if span.low is None:
-        return True
-    return bool(span.low < value) if span.low_open else bool(span.low <= value)
-
-
-def lasts_to(span: Within, value: Any) -> bool:
-    """Tell whether a range ends no earlier than a value of its order."""
-    if span.high is None:
-        return True
-    return bool(value < span.high) if span.high_open else bool(value <= span.high)
+def _higher(a: Within, b: Within) -> Within:
+    """Return the range that reaches higher."""
+    return b if _by_high(a, b) < 0 else a
 
 
 # ------------------------------------------------------------------------------------------------------------- changes
 
 
-def filed_at(node: Ranges | None, span: Within) -> Any:
+def filed_at(tree: Ranges | None, span: Within) -> Any:
     """Return what is filed under this very range, None if nothing is. O(log n)."""
+    node = tree
     while node is not None:
-        side = _compare(span, node.span)
-        if side == 0:
-            return node.filed
-        node = node.left if side < 0 else node.right
+        i = _place_of(node, span)
+        if i < 0:
+            return None
+        if node.spans is not None:
+            return node.below[i] if _compare(node.spans[i], span) == 0 else None
+        node = node.below[i]
     return None
 
 
-def with_range(node: Ranges | None, span: Within, filed: Any) -> Ranges:
+def _place_of(node: Ranges, span: Within) -> int:
+    """Return which entry is the last that begins no later than a range; -1 if all begin later."""
+    low = 0
+    high = len(node.below)
+    while low < high:
+        middle = (low + high) // 2
+        side = order_by_number(node, middle, span)
+        if side == 0:
+            side = _compare(_first_at(node, middle), span)
+        if side <= 0:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+def with_range(tree: Ranges | None, span: Within, filed: Any) -> Ranges:
     """Return the tree with `filed` under the range, whatever was there. O(log n)."""
-    if node is None:
-        return _node(span, filed, None, None)
-    side = _compare(span, node.span)
-    if side == 0:
-        return _node(node.span, filed, node.left, node.right)
-    if side < 0:
-        return _balanced(node, with_range(node.left, span, filed), node.right)
-    return _balanced(node, node.left, with_range(node.right, span, filed))
+    if tree is None:
+        return _node((span,), (filed,), span)
+    nodes = _with(tree, span, filed)
+    if len(nodes) == 1:
+        return nodes[0]
+    return _node(None, nodes, None)
 
 
-def without_range(node: Ranges, span: Within) -> Ranges | None:
+def _with(node: Ranges, span: Within, filed: Any) -> tuple[Ranges, ...]:
+    """Return the node with the range, or two in its place."""
+    i = _place_of(node, span)
+    if node.spans is not None:
+        if i >= 0 and _compare(node.spans[i], span) == 0:
+            return (_node(node.spans, replaced(node.below, i, filed), node.reach),)
+        spans = inserted(node.spans, i + 1, span)
+        return _nodes(spans, inserted(node.below, i + 1, filed), _higher(node.reach, span))
+    if i < 0:
+        i = 0
+    below = _exchanged(node.below, i, _with(node.below[i], span, filed))
+    return _nodes(None, below, _higher(node.reach, span))
+
+
+def _nodes(spans: tuple[Within, ...] | None, below: tuple[Any, ...], reach: Within | None) -> tuple[Ranges, ...]:
+    """Return a node of these entries, or two if they are too many for one."""
+    if len(below) <= MOST:
+        return (_node(spans, below, reach),)
+    half = len(below) // 2
+    if spans is None:
+        return (_node(None, below[:half], None), _node(None, below[half:], None))
+    return (_node(spans[:half], below[:half], None), _node(spans[half:], below[half:], None))
+
+
+def _exchanged(below: tuple[Any, ...], i: int, nodes: tuple[Ranges, ...]) -> tuple[Any, ...]:
+    """Return the nodes with one or two in the place of one."""
+    if len(nodes) == 1:
+        return replaced(below, i, nodes[0])
+    return inserted(replaced(below, i, nodes[1]), i, nodes[0])
+
+
+def without_range(tree: Ranges, span: Within) -> Ranges | None:
     """Return the tree without the range, which it has; None if that was the last one. O(log n)."""
-    side = _compare(span, node.span)
-    if side < 0:
-        return _balanced(node, without_range(_there(node.left), span), node.right)
-    if side > 0:
-        return _balanced(node, node.left, without_range(_there(node.right), span))
-    if node.left is None or node.right is None:
-        return node.right if node.left is None else node.left
-    first = _first(node.right)
-    return _balanced(first, node.left, without_range(node.right, first.span))
+    if tree.spans is not None and len(tree.below) == 1:
+        return None
+    left = _without(tree, span)
+    if left.spans is None and len(left.below) == 1:
+        only: Ranges = left.below[0]
+        return only
+    return left
 
 
-def _there(node: Ranges | None) -> Ranges:
-    assert node is not None, "the range was found in this tree"
-    return node
+def _without(node: Ranges, span: Within) -> Ranges:
+    """Return the node without the range; it may be left with too few entries."""
+    i = _place_of(node, span)
+    if node.spans is not None:
+        return _node(removed(node.spans, i), removed(node.below, i), None)
+    child = _without(node.below[i], span)
+    if len(child.below) >= LEAST:
+        return _node(None, replaced(node.below, i, child), None)
+    before = i - 1 if i > 0 else 0
+    joined = _joined(node.below[before], child) if i > 0 else _joined(child, node.below[1])
+    return _node(None, _exchanged(removed(node.below, before + 1), before, joined), None)
 
 
-def _first(node: Ranges) -> Ranges:
-    while node.left is not None:
-        node = node.left
-    return node
-
-
-def _balanced(node: Ranges, left: Ranges | None, right: Ranges | None) -> Ranges:
-    """Return a node of `node`'s range with these sides, one of which has changed by one range; rotated if need be."""
-    if _is_too_heavy(right, left):
-        inner = _there(right)
-        if _size(inner.left) + 1 < _OUTER * (_size(inner.right) + 1):
-            return _node(inner.span, inner.filed, _node(node.span, node.filed, left, inner.left), inner.right)
-        top = _there(inner.left)
-        return _node(
-            top.span,
-            top.filed,
-            _node(node.span, node.filed, left, top.left),
-            _node(inner.span, inner.filed, top.right, inner.right),
-        )
-    if _is_too_heavy(left, right):
-        inner = _there(left)
-        if _size(inner.right) + 1 < _OUTER * (_size(inner.left) + 1):
-            return _node(inner.span, inner.filed, inner.left, _node(node.span, node.filed, inner.right, right))
-        top = _there(inner.right)
-        return _node(
-            top.span,
-            top.filed,
-            _node(inner.span, inner.filed, inner.left, top.left),
-            _node(node.span, node.filed, top.right, right),
-        )
-    return _node(node.span, node.filed, left, right)
-
-
-def _is_too_heavy(one: Ranges | None, other: Ranges | None) -> bool:
-    return _size(one) + 1 > _HEAVIER * (_size(other) + 1)
+def _joined(one: Ranges, other: Ranges) -> tuple[Ranges, ...]:
+    """Return a node of the entries of two that stand side by side, or two of about the same size."""
+    spans = None if one.spans is None or other.spans is None else one.spans + other.spans
+    return _nodes(spans, one.below + other.below, None)
 
 
 # ------------------------------------------------------------------------------------------------------------- queries
 
 
-def crowd_around(node: Ranges | None, value: Any, most: int) -> int:
+def crowd_around(tree: Ranges | None, value: Any, most: int) -> int:
     """Return how much is filed under the ranges around the value, but stop once it is `most` or more."""
+    if tree is None:
+        return 0
+    point = point_at(value)
+    return _crowd_around(borrow(tree), address(point), most)
+
+
+def _crowd_around(node: Any, point: Any, most: int) -> int:
     crowd = 0
-    while node is not None and crowd < most:
-        if not lasts_to(node.reach, value):
+    for i in range(size_at(node)):
+        if crowd >= most or not begins_at(node, i, point):
             break
-        if node.left is not None:
-            crowd += crowd_around(node.left, value, most - crowd)
-        if not begins_by(node.span, value):
-            break
-        if lasts_to(node.span, value):
-            crowd += set_size(node.filed)
-        node = node.right
+        if not lasts_at(node, i, point):
+            continue
+        if is_leaf(node):
+            crowd += set_size(cython.cast(object, below_at(node, i)))
+        else:
+            crowd += _crowd_around(below_at(node, i), point, most - crowd)
     return crowd
 
 
-def all_filed(node: Ranges | None) -> Iterator[tuple[Within, Any]]:
+def all_filed(tree: Ranges | None) -> Iterator[tuple[Within, Any]]:
     """Yield every range with what is filed under it, in order."""
-    if node is not None:
-        yield from all_filed(node.left)
-        yield node.span, node.filed
-        yield from all_filed(node.right)
+    if tree is None:
+        return
+    if tree.spans is not None:
+        yield from zip(tree.spans, tree.below, strict=True)
+    else:
+        for node in tree.below:
+            yield from all_filed(node)
 
 
-def check_ranges(node: Ranges | None) -> None:
+def check_ranges(tree: Ranges | None) -> None:
     """Raise AssertionError if the tree is ill-formed."""
-    spans = [span for span, _ in all_filed(node)]
+    if tree is None:
+        return
+    spans = [span for span, _ in all_filed(tree)]
     for one, other in itertools.pairwise(spans):
         assert _compare(one, other) < 0, f"{one!r} before {other!r}"
-    _check_node(node)
+    assert tree.spans is not None or len(tree.below) > 1, "a root with a single node"
+    _check_node(tree)
 
 
-def _check_node(node: Ranges | None) -> None:
-    if node is None:
-        return
-    _check_node(node.left)
-    _check_node(node.right)
-    assert node.size == _size(node.left) + _size(node.right) + 1, f"size {node.size} at {node.span!r}"
-    light, heavy = sorted((_size(node.left) + 1, _size(node.right) + 1))
-    assert heavy <= 3 * light, f"out of balance at {node.span!r}"
-    assert _by_high(node.reach, max_reach(node)) == 0, f"wrong reach at {node.span!r}"
-    assert set_size(node.filed) > 0, f"nothing at {node.span!r}"
+def _check_node(node: Ranges) -> int:
+    """Check what is at and below a node; return the number of its levels."""
+    spans = [span for span, _ in all_filed(node)]
+    assert node.first is spans[0], f"wrong first range at {node.first!r}"
+    assert _by_high(node.reach, highest_of(spans)) == 0, f"wrong reach at {node.first!r}"
+    assert len(node.below) <= MOST, f"{len(node.below)} entries at {node.first!r}"
+    if node.spans is not None:
+        assert len(node.spans) == len(node.below), f"ranges and what is under them differ at {node.first!r}"
+        for span, filed in zip(node.spans, node.below, strict=True):
+            assert set_size(filed) > 0, f"nothing at {span!r}"
+        return 1
+    for child in node.below:
+        assert len(child.below) >= LEAST, f"{len(child.below)} entries at {child.first!r}"
+    levels = {_check_node(child) for child in node.below}
+    assert len(levels) == 1, f"leaves at several levels below {node.first!r}"
+    return levels.pop() + 1
 
 
-def max_reach(node: Ranges) -> Within:
-    """Return the range at and below a node that reaches highest, by looking at all. O(n)."""
-    highest = node.span
-    for span, _ in all_filed(node):
+def highest_of(spans: list[Within]) -> Within:
+    """Return the range that reaches highest, by looking at the bounds of all. O(n)."""
+    highest = spans[0]
+    for span in spans:
         if _by_high(highest, span) < 0:
             highest = span
     return highest

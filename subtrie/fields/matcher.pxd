@@ -2,7 +2,8 @@
 cimport cython
 
 from ctrie._native cimport Slot
-from subtrie.fields.index cimport Cell, Filed
+from subtrie.fields.index cimport Filed
+from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State
 
 cdef Slot _UNMADE

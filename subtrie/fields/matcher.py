@@ -1,9 +1,9 @@
 """`FieldMatcher`: who wants a message with these fields, for many threads at once.
 
-All that a matcher knows is one immutable State (state.py) in one slot. A reader loads the slot, once, and goes on with
-the state of that instant. A writer loads it, makes the next state, which shares with it all but the paths to what
-changes, and puts that in its place by compare-and-set; a writer that finds another one faster starts anew from what
-that one made. A snapshot is the state.
+All that a matcher knows is one immutable State (state.py) in one slot. A reader loads the slot once, and goes on with
+the state of that instant. A writer loads it and makes the next state, which shares with it all but the paths to what
+changes. Then it puts the next state in its place by compare-and-set. If another writer was faster, it starts again from
+the state which that one made. A snapshot is the state.
 """
 
 from __future__ import annotations
@@ -23,15 +23,13 @@ if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
-    from subtrie.fields.index import find_cell
     from subtrie.fields.search import entries_for, subscribers_for
-    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, find_in, with_rows
+    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, find_cell, find_in, with_rows
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
     from cython.cimports.subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
-    from cython.cimports.subtrie.fields.index import find_cell
     from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
     from cython.cimports.subtrie.fields.state import (
         NO_ROWS,
@@ -39,6 +37,7 @@ else:
         State,
         Subscribed,
         distinct,
+        find_cell,
         find_in,
         with_rows,
     )
@@ -107,8 +106,8 @@ class FieldMatcher:
     are compared as dict keys are. A subscription has 1 to `max_criteria` criteria, and no more than `max_values` values
     in all its `OneOf` and `NotIn`.
 
-    With `weak=True` the matcher keeps no subscriber alive: one that nobody else holds has no subscription any more.
-    Snapshots and forks keep nobody alive either, and show nobody who has died. To count is then O(n).
+    With `weak=True` the matcher keeps no subscriber alive: when nothing else refers to a subscriber, its subscriptions
+    are gone. Snapshots and forks keep none alive either, and leave out those that are gone. `len` is then O(n).
 
     Every operation is linearizable and lock-free. A read takes effect when it loads the state, a change when its
     compare-and-set succeeds. A snapshot is O(1).
@@ -167,8 +166,8 @@ class FieldMatcher:
         """Add a subscription; tell whether it was not there. Two with the same criteria and subscriber are one; options
         replace the ones it had.
 
-        Raises ValueError where there are no criteria or more than allowed, TypeError where one is no criterion or the
-        subscriber not hashable, and then changes nothing. O(criteria x log n), and O(log n) for each value of a `OneOf`
+        Raises ValueError if there are no criteria or too many, and TypeError if one is no criterion or the subscriber
+        has no hash; then nothing changes. O(criteria x log n), and O(log n) for each value of a `OneOf`
         that the subscription is filed under. Linearizes at its compare-and-set.
 
         >>> from subtrie.fields import Present
@@ -200,9 +199,9 @@ class FieldMatcher:
         """Subscribe every (criteria, subscriber) or (criteria, subscriber, options) given, all at one instant; return
         how many were not there.
 
-        All are looked at before anything is changed: a bad one raises as in `subscribe`, and a tuple of another size
-        ValueError. O(k) times `subscribe` for k of them; where another thread changes the matcher meanwhile, all are
-        done again.
+        All are checked before anything changes: a bad one raises as in `subscribe`, and a tuple of another size raises
+        ValueError. O(k) times `subscribe` for k of them; if another thread changes the matcher meanwhile, all are done
+        again.
 
         >>> from subtrie.fields import Present
         >>> matcher = FieldMatcher()
@@ -210,7 +209,7 @@ class FieldMatcher:
         2
         """
         self._writable()
-        given = [_parts_of(subscription) for subscription in subscriptions]  # keeps who is to be weakly held alive
+        given = [_parts_of(subscription) for subscription in subscriptions]  # keeps alive what will be held weakly
         several = []
         for criteria, subscriber, options in given:
             owner_hash = subscriber_hash(subscriber)
@@ -243,8 +242,8 @@ class FieldMatcher:
             state: State = load(self._slot)
             changed, answer = step(state, *arguments)
             # Nothing to change: the answer is of the instant of the load.
-            # Success: what was made of the state that the matcher had is what it has from now on, and until now it had
-            # that very state, which is still held here. Failure: another thread's state has come first.
+            # Success: the matcher had the very state that the next one was made of, and has the next one from now on.
+            # (The old one is still held here, so no other has its address.) Failure: another thread's state came first.
             if changed is state or compare_and_set(self._slot, state, changed):
                 return answer
 
@@ -253,8 +252,8 @@ class FieldMatcher:
     def match_all(self, message: Message, /) -> tuple[Any, ...]:
         """Return the distinct subscribers with a subscription of which all criteria hold, in no particular order.
 
-        TypeError for a value that is not hashable. For each field of the message O(log n), and whatever is filed under
-        its value, or under a range around it: subscriptions of which this was the rarest criterion.
+        TypeError for a value without a hash. O(log n) for each field of the message, and O(1) for each subscription
+        that is filed under its value, or under a range around it: those of which this was the rarest criterion.
         """
         return subscribers_for(load(self._slot), _as_dict(message))
 
@@ -276,7 +275,7 @@ class FieldMatcher:
     def match_any(self, message: Message, /) -> tuple[Any, ...]:
         """Return the distinct subscribers with a subscription of which some criterion holds, in no particular order.
 
-        TypeError for a value that is not hashable. O(hits). The first call of `match_any` or `hits` makes the matcher
+        TypeError for a value without a hash. O(hits). The first call of `match_any` or `hits` makes the matcher
         keep, from then on, what it takes to count: O(criteria of all subscriptions), once; changes then cost about as
         much again for each of their criteria.
         """
@@ -284,7 +283,8 @@ class FieldMatcher:
         return distinct(state, list(_hits_of(state, _as_dict(message))))
 
     def hits(self, message: Message, /) -> dict[FieldSubscription, int]:
-        """Return how many criteria of each subscription hold, without those of which none does. Cost as `match_any`.
+        """Return for each subscription how many of its criteria hold; those of which none holds are left out. Cost as
+        `match_any`.
 
         >>> from subtrie.fields import Equals, Present
         >>> matcher = FieldMatcher()

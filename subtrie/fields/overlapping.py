@@ -1,7 +1,7 @@
 """Whether some message meets two sets of criteria at once: the reverse question of a match.
 
-Field by field, since criteria on different fields never exclude each other. It errs on one side only: where it says
-no, there is no such message; where it says yes, there usually is one.
+It compares field by field, since criteria on different fields never exclude each other. It errs on one side only: if it
+says no, there is no such message; if it says yes, there usually is one.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from subtrie._trie.subscribers import find_entry, iter_entries, subscriber_hash
+from subtrie._trie.subscribers import iter_entries, subscriber_hash
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within, order_of
-from subtrie.fields.index import Field, Index, cells_of
+from subtrie.fields.index import Field, Index
 from subtrie.fields.intervals import all_filed
+from subtrie.fields.maps import cells_of, find_in_map
 
 
 def sharing(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
@@ -52,7 +53,7 @@ def _filed_in(field: Field, values: Any) -> Iterator[Any]:
                 yield from iter_entries(filed)
     else:
         for value in values:
-            named: Any = find_entry(field.values, value, subscriber_hash(value))
+            named: Any = find_in_map(field.values, value, subscriber_hash(value))
             if named is not None:
                 yield from iter_entries(named.value)
             yield from _filed_around(field, value)

@@ -20,18 +20,18 @@ _SIGNS = ("<", "<=", ">", ">=", "=")
 def from_pattern(pattern: str | Mapping[str, Any]) -> list[Criterion]:
     """Return the criteria of a JSON pattern, given as text or as what json.loads makes of it.
 
-    Understood are lists of texts, numbers, booleans and null; `{"exists": true}` and false; `{"prefix": text}`;
+    It understands lists of texts, numbers, booleans and null; `{"exists": true}` and false; `{"prefix": text}`;
     `{"anything-but": value or values}`; `{"numeric": [sign, number]}`, with a second sign and number for the other end.
-    ValueError, with the field and the test, for anything else that routers have (suffix, wildcard, shellstyle, regexp,
-    cidr, equals-ignore-case, $or), for several tests on one field, and for what is no pattern; TypeError for what is
-    no JSON. Arrays in messages are not looked into, and true equals 1 as in Python.
+    It raises ValueError, with the field and the test, for anything else that routers have (suffix, wildcard,
+    shellstyle, regexp, cidr, equals-ignore-case, $or), for several tests on one field, and for what is not a pattern;
+    TypeError for what is not JSON. A match does not look into arrays, and true equals 1 as in Python.
 
     >>> from_pattern('{"currency": ["USD", "EUR"], "price": [{"numeric": [">", 0, "<=", 5]}]}')
     [OneOf('currency', frozenset({...})), Within('price', 0, 5, True, False)]
     >>> from_pattern({"name": [{"suffix": ".log"}]})
     Traceback (most recent call last):
         ...
-    ValueError: field 'name': the test 'suffix' is none that criteria can express
+    ValueError: field 'name': criteria cannot express the test 'suffix'
     """
     parsed = json.loads(pattern) if isinstance(pattern, str) else pattern
     if not isinstance(parsed, Mapping):
@@ -45,13 +45,13 @@ def _criteria(pattern: Mapping[str, Any], path: str) -> Iterator[Criterion]:
     for name, asked in pattern.items():
         here = f"{path}.{name}" if path else name
         if name == "$or":
-            raise ValueError(f"field {here!r}: the test '$or' is none that criteria can express")
+            raise ValueError(f"field {here!r}: criteria cannot express the test '$or'")
         if isinstance(asked, Mapping):
             yield from _criteria(asked, here)
         elif isinstance(asked, list):
             yield _criterion(here, asked)
         else:
-            raise ValueError(f"field {here!r}: a list of values or a test is wanted, not {asked!r}")
+            raise ValueError(f"field {here!r}: give a list of values or of one test, not {asked!r}")
 
 
 def _criterion(name: str, asked: list[Any]) -> Criterion:
@@ -61,8 +61,8 @@ def _criterion(name: str, asked: list[Any]) -> Criterion:
         return Equals(name, asked[0]) if len(asked) == 1 else OneOf(name, asked)
     if len(asked) > 1:
         raise ValueError(
-            f"field {name!r}: several tests, or tests and values, of which one is to hold, are none that "
-            "criteria can express: make a subscription of each"
+            f"field {name!r}: criteria cannot express several tests of which one is to hold, or tests beside "
+            "values: make a subscription for each"
         )
     test = tests[0]
     if len(test) != 1:
@@ -79,14 +79,14 @@ def _criterion(name: str, asked: list[Any]) -> Criterion:
     if kind == "numeric" and isinstance(operand, list):
         return _range(name, operand)
     if kind in ("exists", "prefix", "anything-but", "numeric"):
-        raise ValueError(f"field {name!r}: {operand!r} is no operand of the test {kind!r} that criteria can express")
-    raise ValueError(f"field {name!r}: the test {kind!r} is none that criteria can express")
+        raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r} with {operand!r}")
+    raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r}")
 
 
 def _check_leaves(name: str, values: list[Any]) -> None:
     for value in values:
         if not isinstance(value, str | int | float | None):
-            raise ValueError(f"field {name!r}: {value!r} is no text, number, boolean or null")
+            raise ValueError(f"field {name!r}: {value!r} is not a text, number, boolean or null")
 
 
 def _range(name: str, operand: list[Any]) -> Criterion:
@@ -95,7 +95,7 @@ def _range(name: str, operand: list[Any]) -> Criterion:
     signs = [sign for sign in bounds if sign in _SIGNS]
     ends = [sign[0] for sign in signs]
     if len(operand) != 2 * len(bounds) or len(signs) != len(bounds) or not numbers or not bounds:
-        raise ValueError(f"field {name!r}: {operand!r} is no list of a sign and a number, or of two of both")
+        raise ValueError(f"field {name!r}: {operand!r} is not a list of a sign and a number, or of two of each")
     if "=" in bounds and len(bounds) == 1:
         return Equals(name, bounds["="])
     if len(set(ends)) != len(ends) or "=" in bounds:
@@ -152,7 +152,7 @@ def _leaves(criterion: Criterion, values: Iterable[Any]) -> list[Any]:
     listed = list(values)
     for value in listed:
         if not (value is None or type(value) in (str, int, float, bool)):
-            raise ValueError(f"{criterion!r}: {value!r} is no text, number, boolean or null of JSON")
+            raise ValueError(f"{criterion!r}: {value!r} is not a text, number, boolean or null of JSON")
     return sorted(listed, key=lambda value: (type(value).__name__, repr(value)))
 
 

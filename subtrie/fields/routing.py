@@ -46,8 +46,8 @@ class RouteChange(NamedTuple):
 class RoutingMatcher:
     """Subscriptions by topic and fields: a filter and, on top of it, criteria that must all hold; there may be none.
 
-    `RoutingMatcher(dialect=AMQP, *, max_criteria=64, max_values=4096, weak=False)`. In the place of the dialect, a
-    matcher for topics serves as well, and its dialect is taken. Thread-safe, lock-free and of one instant as
+    `RoutingMatcher(dialect=AMQP, *, max_criteria=64, max_values=4096, weak=False)`. A matcher for topics may be given
+    instead of a dialect: then its dialect is taken. Thread-safe, lock-free and of one instant as
     :class:`FieldMatcher`, whose limits it has. Shared subscriptions are refused: a group's turn would go to members
     that do not want the message.
 
@@ -75,8 +75,8 @@ class RoutingMatcher:
     def subscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any, **options: Any) -> bool:
         """Add a subscription; tell whether it was not there. Options replace the ones it had.
 
-        Raises TopicError where the filter is bad or a shared subscription, TypeError where it is no str, and otherwise
-        as :meth:`FieldMatcher.subscribe`; then nothing is changed.
+        Raises TopicError if the filter is bad or a shared subscription, TypeError if it is not a str, and otherwise as
+        :meth:`FieldMatcher.subscribe`; then nothing changes.
         """
         return self._fields.subscribe(self._asked(filter, criteria), subscriber, **options)
 
@@ -107,7 +107,7 @@ class RoutingMatcher:
     def match(self, topic: str, message: Message) -> tuple[Any, ...]:
         """Return the distinct subscribers that want a message under a topic, in no particular order.
 
-        Raises TopicError where the topic is bad, TypeError where it is no str or a value of the message not hashable.
+        Raises TopicError if the topic is bad, TypeError if it is not a str or a value of the message has no hash.
         Cost as :meth:`FieldMatcher.match_all`, of a message with three more fields for each word of the topic.
         """
         return self._fields.match_all(self._routed(topic, message))

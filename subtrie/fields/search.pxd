@@ -1,7 +1,42 @@
-# C types for search.pyx.
+# C types for search.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ctrie._native cimport Borrowed
 from subtrie.fields.index cimport Index
+from subtrie.fields.intervals cimport Point
 from subtrie.fields.state cimport State
+from subtrie.fields.views cimport Search, Seen
 
+ctypedef uint64_t *entries_noted
 
+cdef enum:
+    FEW = 16            # see search.py
+
+@cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)
 cpdef list entries_for(Index index, dict message)
+@cython.locals(search=Search)
 cpdef tuple subscribers_for(State state, dict message)
+cdef tuple _living(tuple subscribers)
+@cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
+cdef int _keep_first_of_each(Search *search) except -1
+@cython.locals(fields=Borrowed, cell=Borrowed, value_hash=uint64_t)
+cdef int _search(Search *search, Index index, dict message) except -1
+@cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
+cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
+@cython.locals(i=int)
+cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1
+@cython.locals(cell=Borrowed, order=int, tree=Borrowed, point=Point)
+cdef int _note_in_field(Search *search, Borrowed field, object value, uint64_t value_hash) except -1
+@cython.locals(at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
+cdef int _note_around(Search *search, Borrowed tree, const Point *point) except -1
+@cython.locals(i=Py_ssize_t)
+cdef int _note_absent(Search *search, Borrowed cells) except -1
+@cython.locals(i=int)
+cdef int _note_below(Search *search, Borrowed cell) except -1
+@cython.locals(i=Py_ssize_t)
+cdef int _note_all(Search *search, Borrowed filed) except -1
+@cython.locals(items=entries_noted, count=Py_ssize_t, kept=Py_ssize_t, i=Py_ssize_t, entry=Borrowed)
+cdef int _keep_met(Search *search) except -1
+@cython.locals(i=Py_ssize_t)
+cdef bint _all_hold(Search *search, Borrowed rest) except -1

@@ -1,76 +1,337 @@
 """The search: from a message to the entries of an index of which all holds.
 
-What a message has leads to what is filed there, and each entry says what else is to be asked. Nothing that is looked at
-ever changes, so a search needs nothing but the state that it was given.
+It has two passes. The first one follows what the message has to what is filed there, and notes it. The second one asks
+each entry noted for what remains to be known. Most of a search is waiting for memory: so the first pass asks for an
+entry when it notes it, and the second asks for what an entry leads to some entries ahead.
 
-This is the interpreted text; `search.pyx` has the same with borrowed references.
+Nothing that is looked at ever changes, so a search needs nothing but the state that it was given. Nodes are borrowed:
+the caller holds the index, or the state, and that holds all of them, whatever users' code is called meanwhile. To count
+references would be to write to each node on the way: into memory that is in no cache, and into memory that the searches
+of other threads read.
+
+This is the text of both twins. What it works with is in views.py.
 """
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from typing import Any
 
-from ctrie._nodes import mix
-from subtrie._trie.subscribers import Entry, SetNode, iter_entries
-from subtrie.fields.criteria import NOWHERE, OTHER, check_hashable, order_of
-from subtrie.fields.index import Cell, Field, Filed, Index, find_cell
-from subtrie.fields.intervals import Ranges, begins_by, lasts_to
-from subtrie.fields.state import State, distinct
+if not cython.compiled:
+    from ctrie._arrays import W, flag_at, popcount
+    from ctrie._cnode import CNode, bitmap_of, child_at
+    from ctrie._nodes import mix
+    from ctrie._slot import borrow, borrowed, is_exactly
+    from subtrie._trie.subscribers import SetNode, is_held, set_size
+    from subtrie.fields.criteria import order_of
+    from subtrie.fields.index import Index
+    from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
+    from subtrie.fields.state import State
+    from subtrie.fields.views import (
+        AHEAD,
+        ORDERS,
+        Search,
+        Seen,
+        address,
+        any_of,
+        array_of,
+        as_entry,
+        begin,
+        begin_nodes,
+        end,
+        few_at,
+        few_in,
+        has_field,
+        hash_of,
+        is_equal,
+        is_met,
+        is_new,
+        item_of,
+        keep,
+        key_of,
+        note,
+        note_node,
+        prefetch,
+        prefetch_to_count,
+        ranges_of,
+        rest_of,
+        see,
+        size_of,
+        subscribers_noted,
+        unsee,
+        value_of,
+        values_of,
+    )
+else:
+    from cython import address
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
+    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
+    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly
+    from cython.cimports.ctrie._nodes import mix
+    from cython.cimports.subtrie._trie.subscribers import SetNode, is_held, set_size
+    from cython.cimports.subtrie.fields.criteria import order_of
+    from cython.cimports.subtrie.fields.index import Index
+    from cython.cimports.subtrie.fields.intervals import (
+        begins_at,
+        below_at,
+        is_leaf,
+        lasts_at,
+        point_at,
+        prefetch_node,
+        size_at,
+    )
+    from cython.cimports.subtrie.fields.state import State
+    from cython.cimports.subtrie.fields.views import (
+        AHEAD,
+        ORDERS,
+        Search,
+        Seen,
+        any_of,
+        array_of,
+        as_entry,
+        begin,
+        begin_nodes,
+        end,
+        few_at,
+        few_in,
+        has_field,
+        hash_of,
+        is_equal,
+        is_met,
+        is_new,
+        item_of,
+        keep,
+        key_of,
+        note,
+        note_node,
+        prefetch,
+        prefetch_to_count,
+        ranges_of,
+        rest_of,
+        see,
+        size_of,
+        subscribers_noted,
+        unsee,
+        value_of,
+        values_of,
+    )
+
+from subtrie.fields.criteria import check_hashable
+
+if not cython.compiled:  # in search.pxd, an enum
+    FEW = 16  # entries noted, whose subscribers are asked for before it is known who wants the message
+
+# ------------------------------------------------------------------------------------------------------------- answers
 
 
-def entries_for(index: Index, message: dict[Any, Any]) -> list[Filed]:
+def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
     """Return the entries of which all holds for a message, each once. The message's values are hashed, and compared
     with those filed by `==`: users' code may run and raise."""
-    found: list[Any] = []
-    for name, value in list(message.items()):
-        check_hashable(name, value)
-        cell = find_cell(index.fields, name, mix(hash(name)))
-        if cell is not None:
-            _find_in_field(cell.value, value, message, found)
-    for nothing in iter_entries(index.absent):
-        if nothing.subscriber not in message:
-            absent: Cell = nothing  # type: ignore[assignment]
-            _find_among(absent.value, message, found)
-    return found
+    if not cython.compiled:
+        search = Search()
+    begin(address(search), message)
+    try:
+        _search(address(search), index, message)
+        items = search.noted.items
+        return [borrowed(as_entry(items[i])) for i in range(search.noted.count)]
+    finally:
+        end(address(search))
 
 
 def subscribers_for(state: State, message: dict[Any, Any]) -> tuple[Any, ...]:
     """Return the distinct subscribers with a subscription of which all criteria hold."""
-    return distinct(state, entries_for(state.index, message))
+    if not cython.compiled:
+        search = Search()
+    begin(address(search), message)
+    try:
+        _search(address(search), state.index, message)
+        if search.noted.count > 1 and state.count != set_size(state.owners):  # somebody has several subscriptions
+            _keep_first_of_each(address(search))
+        return _living(subscribers_noted(address(search)))
+    finally:
+        end(address(search))
 
 
-def _find_in_field(field: Field, value: Any, message: dict[Any, Any], found: list[Any]) -> None:
-    if field.values is not None:
-        cell = find_cell(field.values, value, mix(hash(value)))
-        if cell is not None:
-            _find_among(cell.value, message, found)
-    if field.ranges is not None:
+def _living(subscribers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the subscribers themselves if these are references to them, without those that are gone."""
+    if not subscribers or not is_held(subscribers[0]):
+        return subscribers
+    living = [reference() for reference in subscribers]
+    return tuple([subscriber for subscriber in living if subscriber is not None])
+
+
+def _keep_first_of_each(search: Any) -> int:
+    """Keep the first entry of each subscriber. All subscriptions of a subscriber have one object for it."""
+    if not cython.compiled:
+        seen = Seen()
+    items = search.noted.items
+    kept = 0
+    see(address(seen), search.noted.count)
+    for i in range(search.noted.count):
+        if is_new(address(seen), key_of(as_entry(items[i]))):
+            items[kept] = items[i]
+            kept += 1
+    unsee(address(seen))
+    keep(search, kept)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------- what may hold
+
+
+def _search(search: Any, index: Index, message: dict[Any, Any]) -> int:
+    fields = borrow(index.fields)
+    for name, value in list(message.items()):
+        try:
+            value_hash = mix(hash(value))
+        except TypeError:
+            check_hashable(name, value)
+            raise
+        cell = _find_cell(fields, borrow(name), mix(hash(name)))
+        if cell is not borrow(None):
+            _note_in_field(search, value_of(cell), value, value_hash)
+    if borrow(index.absent) is not borrow(None):
+        _note_absent(search, borrow(index.absent))
+    return _keep_met(search)
+
+
+def _find_cell(cells: Any, key: Any, hash: int) -> Any:
+    """Return a key's cell in a map, or None; as `find_in_map` in maps.py."""
+    shift = 0
+    while is_exactly(cells, CNode):
+        bitmap = bitmap_of(cells)
+        flag = flag_at(hash, shift)
+        if not bitmap & flag:
+            return borrow(None)
+        cells = child_at(cells, popcount(bitmap & (flag - 1)))
+        prefetch(cells)
+        shift += W
+    if is_exactly(cells, tuple):
+        for i in range(size_of(cells)):
+            if _is_cell_of(item_of(cells, i), key, hash):
+                return item_of(cells, i)
+    elif cells is not borrow(None) and _is_cell_of(cells, key, hash):
+        return cells
+    return borrow(None)
+
+
+def _is_cell_of(cell: Any, key: Any, hash: int) -> bool:
+    if hash_of(cell) != hash:
+        return False
+    for i in range(few_in(cell)):
+        prefetch(few_at(cell, i))
+    return key_of(cell) is key or is_equal(key_of(cell), key)
+
+
+def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
+    """Note what is filed under a value of a field, under the ranges around it, and under the field alone."""
+    if values_of(field) is not borrow(None):
+        cell = _find_cell(values_of(field), borrow(value), value_hash)
+        if cell is not borrow(None):
+            _note_below(search, cell)
+    if ranges_of(field) is not borrow(None):
         order = order_of(value)
-        if order not in (OTHER, NOWHERE):
-            _find_around(field.ranges[order], value, message, found)
-    _find_among(field.any, message, found)
+        if order < ORDERS:
+            tree = item_of(ranges_of(field), order)
+            if tree is not borrow(None):
+                point = point_at(value)
+                _note_around(search, tree, address(point))
+    if any_of(field) is not borrow(None):
+        _note_all(search, any_of(field))
+    return 0
 
 
-def _find_around(node: Ranges | None, value: Any, message: dict[Any, Any], found: list[Any]) -> None:
-    """Append what is filed under each range around the value, which is of the ranges' order."""
-    while node is not None and lasts_to(node.reach, value):
-        _find_around(node.left, value, message, found)
-        if not begins_by(node.span, value):
-            return  # and whatever is higher begins no earlier
-        if lasts_to(node.span, value):
-            _find_among(node.filed, message, found)
-        node = node.right
+def _note_around(search: Any, tree: Any, point: Any) -> int:
+    """Note what is filed under each range around a value, which is of the ranges' order. It goes breadth first, so that
+    nodes side by side are fetched together."""
+    begin_nodes(search, tree)
+    at = 0
+    while at < search.nodes.count:
+        node = as_entry(search.nodes.items[at])
+        at += 1
+        for i in range(size_at(node)):
+            if not begins_at(node, i, point):
+                break  # and whatever follows begins no earlier
+            if not lasts_at(node, i, point):
+                continue
+            if is_leaf(node):
+                _note_all(search, below_at(node, i))
+            else:
+                prefetch_node(below_at(node, i))
+                note_node(search, below_at(node, i))
+    return 0
 
 
-def _find_among(filed: Any, message: dict[Any, Any], found: list[Any]) -> None:
-    """Append the entries of a set of which all holds."""
-    if isinstance(filed, SetNode):
-        for branch in filed.array:
-            _find_among(branch, message, found)
-    elif isinstance(filed, Entry):
-        entry: Filed = filed  # type: ignore[assignment]
-        if all(criterion.met_by(message) for criterion in entry.rest):
-            found.append(entry)
-    elif filed is not None:
-        for one in filed:
-            _find_among(one, message, found)
+def _note_absent(search: Any, cells: Any) -> int:
+    """Note what is filed under the absence of fields that the message does not have."""
+    if is_exactly(cells, CNode):
+        for i in range(popcount(bitmap_of(cells))):
+            _note_absent(search, child_at(cells, i))
+    elif is_exactly(cells, tuple):
+        for i in range(size_of(cells)):
+            _note_absent(search, item_of(cells, i))
+    elif not has_field(search, key_of(cells)):
+        _note_below(search, cells)
+    return 0
+
+
+def _note_below(search: Any, cell: Any) -> int:
+    """Note the entries that a cell leads to; few of them are written down in the cell itself."""
+    for i in range(few_in(cell)):
+        note(search, few_at(cell, i))
+    return 0 if few_in(cell) else _note_all(search, value_of(cell))
+
+
+def _note_all(search: Any, filed: Any) -> int:
+    """Note the entries of a set of one or more."""
+    if is_exactly(filed, SetNode):
+        filed = array_of(filed)
+    if not is_exactly(filed, tuple):
+        note(search, filed)
+        return 0
+    for i in range(size_of(filed)):
+        prefetch(item_of(filed, i))
+    for i in range(size_of(filed)):
+        _note_all(search, item_of(filed, i))
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------ what does hold
+
+
+def _keep_met(search: Any) -> int:
+    """Keep of the entries noted those of which all holds."""
+    items = search.noted.items
+    count = search.noted.count
+    kept = 0
+    for i in range(count + AHEAD):
+        if i < count:
+            prefetch(rest_of(as_entry(items[i])))
+            if count <= FEW:
+                prefetch_to_count(key_of(as_entry(items[i])))
+        if i < AHEAD:
+            continue
+        entry = as_entry(items[i - AHEAD])
+        if _all_hold(search, rest_of(entry)):
+            if count > FEW:
+                prefetch_to_count(key_of(entry))
+            items[kept] = items[i - AHEAD]
+            kept += 1
+    keep(search, kept)
+    return 0
+
+
+def _all_hold(search: Any, rest: Any) -> bool:
+    """Tell whether a message has what remains to be asked of an entry."""
+    if rest is borrow(None):
+        return True
+    if not is_exactly(rest, tuple):
+        return is_met(search, rest)
+    i = 0
+    while i < size_of(rest) and is_met(search, item_of(rest, i)):
+        i += 1
+    return i == size_of(rest)

@@ -4,7 +4,8 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from subtrie._trie.subscribers cimport Entry, SetNode
 from subtrie.fields.criteria cimport Criterion
-from subtrie.fields.index cimport Cell, Filed, Index
+from subtrie.fields.index cimport Filed, Index
+from subtrie.fields.maps cimport Cell
 
 cdef int _BITS
 cdef uint32_t _MASK
@@ -30,6 +31,7 @@ cdef class State:
 
 cdef State NOTHING, NO_ROWS
 
+cdef Cell find_cell(object cells, object key, uint64_t hash)
 @cython.locals(state=State)
 cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
 @cython.locals(owner=Cell, hash_=uint64_t, old=Subscribed, new=Subscribed, cell=Cell)
@@ -57,6 +59,6 @@ cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uin
 @cython.locals(rarest=Criterion, least=Py_ssize_t, crowd=Py_ssize_t, criterion=Criterion, lead=Criterion)
 cdef Criterion _access(Index index, frozenset criteria)
 @cython.locals(criterion=Criterion)
-cdef tuple _rest(frozenset criteria, Criterion access)
+cdef object _rest(frozenset criteria, Criterion access)
 @cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Entry)
 cpdef tuple distinct(State state, list found)

@@ -7,13 +7,14 @@
       rows:    criterion -> the subscriptions that name it      (a map of Rows; only once somebody has counted hits)
       clues:   each criterion of `rows`, in an index
 
-A subscription all of whose criteria must hold is found through one of them, its *access*: the one under which the
-fewest others are filed when it comes, since every message that meets the access looks at all that is filed there. The
-others are asked where it is found. To count hits is another matter: it needs every criterion of everybody. `rows` and
-`clues` are therefore made when hits are first asked for, and kept from then on.
+A search finds a subscription through one of its criteria, its *access*, and then asks the others. The access is the
+criterion under which the fewest others are filed when the subscription comes, since every message that meets it looks
+at all that is filed there. Counting hits needs every criterion of every subscription. So `rows` and `clues` are made
+when hits are first asked for, and kept from then on.
 
-A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber have one
-object for it, the first that was given: within a state two are the same subscriber's if they have the same object.
+A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber refer to
+one object for it, the first that was given. So two subscriptions of a state have the same subscriber if they refer to
+the same object.
 """
 
 from __future__ import annotations
@@ -32,15 +33,13 @@ if not cython.compiled:
     from subtrie._trie.subscribers import SetNode, find_entry, is_held, set_size, with_entry, without_entry
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.index import (
-        Cell,
         Filed,
         Index,
         crowd_under,
-        find_cell,
-        new_cell,
         new_index,
         refiled,
     )
+    from subtrie.fields.maps import Cell, new_cell
 else:
     from cython.cimports.ctrie._arrays import popcount, settle
     from cython.cimports.ctrie._nodes import mix
@@ -54,15 +53,13 @@ else:
     )
     from cython.cimports.subtrie.fields.criteria import Criterion
     from cython.cimports.subtrie.fields.index import (
-        Cell,
         Filed,
         Index,
         crowd_under,
-        find_cell,
-        new_cell,
         new_index,
         refiled,
     )
+    from cython.cimports.subtrie.fields.maps import Cell, new_cell
 
 from subtrie._trie.subscribers import changed_entries, check_set, check_shape, iter_entries
 from subtrie.fields.index import all_in_index, check_index, places_of
@@ -73,7 +70,7 @@ _ANY_NUMBER = 1 << 62
 
 
 class Subscribed(Filed):
-    """A subscription: an entry with its criteria, and what it is filed under: one of them, or of what they imply."""
+    """A subscription: an entry with its criteria, and its access: one of them, or of the criteria that they imply."""
 
     __slots__ = ("access", "criteria")
     criteria: frozenset[Criterion]
@@ -110,6 +107,11 @@ def _new_state(owners: Any, index: Index, count: int, rows: Any, clues: Index | 
 
 
 NOTHING: State = _new_state(None, new_index(None, None), 0, None, None)
+
+
+def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
+    """Return a key's cell among the owners or the rows, or None. O(log n)."""
+    return find_entry(cells, key, hash)  # type: ignore[return-value]
 
 
 # ------------------------------------------------------------------------------------------------------------- changes
@@ -178,7 +180,7 @@ def with_many(state: State, several: list[tuple[Any, ...]]) -> tuple[State, int]
 
 
 def with_nothing(state: State) -> tuple[State, None]:
-    """Return the state without any subscription; rows go on being kept if they were."""
+    """Return the state without any subscription. If rows were kept, they still are."""
     if state.count == 0:
         return state, None
     return _new_state(None, NOTHING.index, 0, None, None if state.clues is None else NOTHING.index), None
@@ -230,7 +232,7 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.subscriber = criterion
     clue.hash = hash
     clue.options = None
-    clue.rest = () if criterion.is_found_exactly() else (criterion,)
+    clue.rest = None if criterion.is_found_exactly() else criterion
     settle(clue)
     return clue
 
@@ -300,11 +302,12 @@ def _access(index: Index, criteria: frozenset[Criterion]) -> Criterion:
     return rarest
 
 
-def _rest(criteria: frozenset[Criterion], access: Criterion) -> tuple[Criterion, ...]:
-    """Return what remains to be asked where the access is found, the cheapest first."""
+def _rest(criteria: frozenset[Criterion], access: Criterion) -> Any:
+    """Return what remains to be asked where the access is found, the cheapest first; see `Filed`."""
     rest = [criterion for criterion in criteria if not criterion.is_implied_by(access)]
-    if len(rest) > 1:
-        rest.sort(key=_place)
+    if len(rest) <= 1:
+        return rest[0] if rest else None
+    rest.sort(key=_place)
     return tuple(rest)
 
 

@@ -804,8 +804,8 @@ _FIELDS: Final = (
     ),
     _of_fields(
         "a range is found after it ends",
-        "        if lasts_to(node.span, value):\n",
-        "        if True:\n",
+        "        if not lasts_at(node, i, point):\n",
+        "        if False:\n",
         "search",
     ),
     _of_fields(

@@ -1,0 +1,49 @@
+# C types for maps.py.
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from ctrie._cnode cimport CNode
+from ctrie._native cimport PyTuple_GET_ITEM_PTR
+from subtrie._trie.subscribers cimport Entry
+
+cdef int _HASH_BITS
+
+
+cdef enum:
+    FEW = 4
+
+cdef class Cell(Entry):
+    cdef readonly object value
+    cdef int few                # how many of the next there are
+    cdef PyObject *entries[FEW] # what `value` leads to, one step nearer, if it is that many entries at most
+
+
+cdef inline void note_few(Cell cell) noexcept:
+    cdef Py_ssize_t i
+    cell.few = 0
+    if isinstance(cell.value, Entry):
+        cell.few = 1
+        cell.entries[0] = <PyObject *>cell.value
+    elif type(cell.value) is tuple and len(<tuple>cell.value) <= FEW:
+        cell.few = len(<tuple>cell.value)
+        for i in range(cell.few):
+            cell.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>cell.value, i)
+
+
+@cython.locals(cell=Cell)
+cpdef Cell new_cell(object key, uint64_t hash, object value)
+@cython.locals(shift=int, cn=CNode, flag=uint64_t, found=Cell)
+cpdef Cell find_in_map(object cells, object key, uint64_t hash)
+cpdef object with_cell(object cells, Cell cell, Cell found)
+@cython.locals(cn=CNode, flag=uint64_t, pos=Py_ssize_t, other=Cell)
+cdef object _with(object node, Cell cell, Cell found, int shift)
+cpdef object without_cell(object cells, Cell found)
+@cython.locals(left=tuple, cn=CNode, flag=uint64_t, pos=Py_ssize_t, changed=CNode)
+cdef object _without(object node, Cell found, int shift)
+@cython.locals(pos=Py_ssize_t)
+cdef Py_ssize_t _place_of(tuple cells, Cell found) except -1
+@cython.locals(listed=list, stack=list)
+cpdef list cells_of(object cells)
+@cython.locals(cn=CNode)
+cdef object _check_node(object node, object shift, object path)

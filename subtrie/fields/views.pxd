@@ -1,0 +1,187 @@
+# The C bodies of views.py.
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.object cimport Py_EQ, PyObject
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+
+from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR
+from ctrie._nodes cimport mix
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
+from subtrie._trie.match.walk cimport prefetch_to_count
+from subtrie._trie.subscribers cimport Entry, SetNode
+from subtrie.fields.criteria cimport Criterion
+from subtrie.fields.index cimport Field, Filed
+from subtrie.fields.maps cimport Cell
+
+cdef extern from *:
+    """
+    /* What is looked at in an object, with its head, may lie in two lines of a cache. */
+    #define FIELDS_PREFETCH(o) (__builtin_prefetch(o), __builtin_prefetch((const char *)(o) + 64))
+    /* A method of a borrowed criterion, which is not counted for the call. */
+    #define FIELDS_CRITERION(c) ((struct __pyx_obj_7subtrie_6fields_8criteria_Criterion *)(c))
+    #define FIELDS_MET_BY(c, message) \
+        (((struct __pyx_vtabstruct_7subtrie_6fields_8criteria_Criterion *)FIELDS_CRITERION(c)->__pyx_vtab) \
+             ->met_by(FIELDS_CRITERION(c), message))
+    """
+    void prefetch "FIELDS_PREFETCH" (PyObject *thing) noexcept
+    int FIELDS_MET_BY(PyObject *criterion, PyObject *message) except -1
+    int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
+    int DictContains "PyDict_Contains" (PyObject *dict, PyObject *key) except -1
+    void INCREF "Py_INCREF" (PyObject *thing) noexcept
+
+cdef enum:
+    AHEAD = 4           # how many entries ahead of the one that is asked a search asks for memory
+    ORDERS = 7          # of the orders of values, each of these has a tree
+    PLACES = 64         # for objects that have come by, before it takes the heap
+
+cdef struct Search:
+    PyObject *message   # a dict
+    buffer noted        # entries
+    buffer nodes        # of a tree of ranges, to be looked at
+
+cdef struct Seen:       # an open hash table of addresses, at most half full; 0: none
+    uint64_t *places
+    uint64_t mask
+    uint64_t room[PLACES]
+
+
+# -------------------------------------------------------------------------------------------------------------- notes
+
+cdef inline void begin(Search *search, dict message) noexcept:
+    search.message = <PyObject *>message
+    buffer_start(&search.noted)
+    buffer_start(&search.nodes)
+
+
+cdef inline void end(Search *search) noexcept:
+    buffer_free(&search.noted)
+    buffer_free(&search.nodes)
+
+
+cdef inline int note(Search *search, Borrowed entry) except -1:
+    if not buffer_push(&search.noted, <uint64_t>entry):
+        raise MemoryError()
+    return 0
+
+
+cdef inline int begin_nodes(Search *search, Borrowed tree) except -1:
+    search.nodes.count = 0
+    return note_node(search, tree)
+
+
+cdef inline int note_node(Search *search, Borrowed node) except -1:
+    if not buffer_push(&search.nodes, <uint64_t>node):
+        raise MemoryError()
+    return 0
+
+
+cdef inline void keep(Search *search, Py_ssize_t count) noexcept:
+    search.noted.count = count
+
+
+cdef inline Borrowed as_entry(uint64_t noted) noexcept:
+    return <PyObject *>noted
+
+
+cdef inline tuple subscribers_noted(Search *search):
+    cdef tuple subscribers = PyTuple_New(search.noted.count)
+    cdef PyObject *subscriber
+    cdef Py_ssize_t i
+    for i in range(search.noted.count):
+        subscriber = key_of(<PyObject *>search.noted.items[i])
+        INCREF(subscriber)
+        PyTuple_SET_ITEM(subscribers, i, <object>subscriber)
+    return subscribers
+
+
+cdef inline bint has_field(Search *search, Borrowed name) except -1:
+    return DictContains(search.message, name)
+
+
+cdef inline bint is_met(Search *search, Borrowed criterion) except -1:
+    return FIELDS_MET_BY(criterion, search.message)
+
+
+cdef inline int see(Seen *seen, Py_ssize_t most) except -1:
+    cdef Py_ssize_t size = PLACES
+    while size < 2 * most:
+        size *= 2
+    seen.mask = size - 1
+    if size == PLACES:
+        seen.places = seen.room
+        memset(seen.room, 0, sizeof(seen.room))
+        return 0
+    seen.places = <uint64_t *>PyMem_RawCalloc(size, sizeof(uint64_t))
+    if seen.places == NULL:
+        raise MemoryError()
+    return 0
+
+
+cdef inline bint is_new(Seen *seen, Borrowed thing) noexcept:
+    cdef uint64_t at = mix(<uint64_t>thing) & seen.mask
+    while seen.places[at] and seen.places[at] != <uint64_t>thing:
+        at = (at + 1) & seen.mask
+    if seen.places[at]:
+        return False
+    seen.places[at] = <uint64_t>thing
+    return True
+
+
+cdef inline void unsee(Seen *seen) noexcept:
+    if seen.places != seen.room:
+        PyMem_RawFree(seen.places)
+
+
+# -------------------------------------------------------------------------------------------------------------- views
+
+cdef inline bint is_equal(Borrowed one, Borrowed other) except -1:
+    return RichCompareBool(one, other, Py_EQ)
+
+
+cdef inline Py_ssize_t size_of(Borrowed array) noexcept:
+    return PyTuple_GET_SIZE_PTR(array)
+
+
+cdef inline Borrowed item_of(Borrowed array, Py_ssize_t i) noexcept:
+    return PyTuple_GET_ITEM_PTR(array, i)
+
+
+cdef inline int few_in(Borrowed cell) noexcept:
+    return (<Cell>cell).few
+
+
+cdef inline Borrowed few_at(Borrowed cell, int i) noexcept:
+    return (<Cell>cell).entries[i]
+
+
+cdef inline Borrowed array_of(Borrowed node) noexcept:
+    return <PyObject *>(<SetNode>node).array
+
+
+cdef inline uint64_t hash_of(Borrowed entry) noexcept:
+    return (<Entry>entry).hash
+
+
+cdef inline Borrowed key_of(Borrowed entry) noexcept:
+    return <PyObject *>(<Entry>entry).subscriber
+
+
+cdef inline Borrowed value_of(Borrowed cell) noexcept:
+    return <PyObject *>(<Cell>cell).value
+
+
+cdef inline Borrowed rest_of(Borrowed entry) noexcept:
+    return <PyObject *>(<Filed>entry).rest
+
+
+cdef inline Borrowed values_of(Borrowed field) noexcept:
+    return <PyObject *>(<Field>field).values
+
+
+cdef inline Borrowed ranges_of(Borrowed field) noexcept:
+    return <PyObject *>(<Field>field).ranges
+
+
+cdef inline Borrowed any_of(Borrowed field) noexcept:
+    return <PyObject *>(<Field>field).any

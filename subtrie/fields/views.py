@@ -1,0 +1,154 @@
+"""What a search works with (search.py): a message, the entries noted, and views of what it passes.
+
+This is the interpreted text. In the compiled twin (`views.pxd`) what is noted are pointers in a buffer, and nothing
+that is passed is counted.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+AHEAD = 4  # how many entries ahead of the one that is asked a search asks for memory
+ORDERS = 7  # of the orders of values, each of these has a tree
+
+
+class Notes:
+    """Entries, one after the other."""
+
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.items)
+
+
+class Search:
+    """A message, the entries noted, and the nodes of a tree of ranges that are to be looked at."""
+
+    __slots__ = ("message", "nodes", "noted")
+    message: dict[Any, Any]
+    noted: Notes
+    nodes: Notes
+
+
+class Seen:
+    """The objects that have come by."""
+
+    __slots__ = ("numbers",)
+    numbers: set[int]
+
+
+def address(thing: Any) -> Any:
+    """Return what C would point to."""
+    return thing
+
+
+def begin(search: Search, message: dict[Any, Any]) -> None:
+    """Begin a search for a message."""
+    search.message, search.noted, search.nodes = message, Notes(), Notes()
+
+
+def end(search: Search) -> None:
+    """Release what a search has taken. For the compiled twin."""
+
+
+def note(search: Search, entry: Any) -> None:
+    """Note an entry. Raises MemoryError."""
+    search.noted.items.append(entry)
+
+
+def begin_nodes(search: Search, tree: Any) -> None:
+    """Begin to look at the nodes of a tree."""
+    search.nodes.items = [tree]
+
+
+def note_node(search: Search, node: Any) -> None:
+    """Note a node that is to be looked at. Raises MemoryError."""
+    search.nodes.items.append(node)
+
+
+def keep(search: Search, count: int) -> None:
+    """Forget all but the first entries noted."""
+    del search.noted.items[count:]
+
+
+def as_entry(noted: Any) -> Any:
+    """Return the entry that was noted."""
+    return noted
+
+
+def subscribers_noted(search: Search) -> tuple[Any, ...]:
+    """Return the subscribers of the entries noted."""
+    return tuple([entry.subscriber for entry in search.noted.items])
+
+
+def has_field(search: Search, name: Any) -> bool:
+    """Tell whether the message has a field."""
+    return name in search.message
+
+
+def is_met(search: Search, criterion: Any) -> bool:
+    """Tell whether the message satisfies a criterion."""
+    return bool(criterion.met_by(search.message))
+
+
+def see(seen: Seen, most: int) -> None:
+    """Begin to look at objects, so many at most. Raises MemoryError."""
+    seen.numbers = set()
+
+
+def is_new(seen: Seen, thing: Any) -> bool:
+    """Tell whether an object comes by for the first time."""
+    before = len(seen.numbers)
+    seen.numbers.add(id(thing))
+    return len(seen.numbers) > before
+
+
+def unsee(seen: Seen) -> None:
+    """Release what it took to look. For the compiled twin."""
+
+
+def is_equal(one: Any, other: Any) -> bool:
+    """Tell whether two objects are equal; users' code may run."""
+    return bool(one == other)
+
+
+size_of = len
+
+
+def item_of(array: tuple[Any, ...], i: int) -> Any:
+    """Return an item of a borrowed tuple."""
+    return array[i]
+
+
+def few_in(cell: Any) -> int:
+    """Return how many entries a cell has written down, 0 if they are to be looked for, as always here."""
+    return 0
+
+
+def few_at(cell: Any, i: int) -> Any:
+    """Return one of them."""
+    raise AssertionError("a cell of this twin has none")
+
+
+array_of = attrgetter("array")
+hash_of = attrgetter("hash")
+key_of = attrgetter("subscriber")
+value_of = attrgetter("value")
+rest_of = attrgetter("rest")
+values_of = attrgetter("values")
+ranges_of = attrgetter("ranges")
+any_of = attrgetter("any")
+
+
+def prefetch(thing: Any) -> None:
+    """Have an object fetched into the processor's caches. For the compiled twin, as is the next."""
+
+
+def prefetch_to_count(thing: Any) -> None:
+    """Have an object fetched to which a reference will be taken."""
