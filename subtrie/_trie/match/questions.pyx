@@ -24,9 +24,9 @@ cimport cython
 from ctrie._cnode cimport MainNode
 from ctrie._descent cimport help_pending
 from ctrie._native cimport (
-    CTRIE_IS, CTRIE_SLOT, SLOT_NEEDS_PIN, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, slot_read, unpin
+    CTRIE_IS, Py_None, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, pin, unpin
 )
-from ctrie._nodes cimport INode, Root, freeze_root, hash_of as CTRIE_HASH, rdcss_read_root, value_of as CTRIE_VALUE
+from ctrie._nodes cimport Root, freeze_root, hash_of as CTRIE_HASH, rdcss_read_root, value_of as CTRIE_VALUE
 from subtrie._trie.branch cimport Branch, Chain, sole_hash_of as SUBTRIE_ALONE
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.answer_cache cimport (
@@ -40,14 +40,15 @@ from subtrie._trie.match.reading cimport RETRIES, TRIAL, WORTH, Query, new_query
 from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
 from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SET_ARRAY, SUBTRIE_SUBSCRIBER, Entry, SetNode
 from subtrie._trie.match.trail cimport trail_add
-from subtrie._trie.match.named cimport KEPT, Passed, find_named, traverse_beside
+from subtrie._trie.match.named cimport find_named, traverse_beside
 from subtrie._trie.match.traversal cimport (
     CHANGED, ENOUGH, NO_MEMORY, PENDING, THROUGH, UNSPLIT, read_pinned, traverse
 )
 from subtrie._trie.match.walk cimport (
-    ABOVE, MOST_WORDS, NOTED, Trails, Traversal, prefetch, prefetch_to_count
+    ABOVE, KEPT, MOST_WORDS, NOTED, Passed, Trails, Traversal, prefetch, prefetch_to_count
 )
-from subtrie._trie.match.warming cimport ROOM, Step, estimated_size, warm
+from subtrie._trie.match.steps cimport Steps
+from subtrie._trie.match.warming cimport estimated_size, warm
 from subtrie._trie.packed_key cimport text_of as SUBTRIE_TEXT
 from subtrie._trie.words cimport (
     MANY_WORDS, MARKED, ONE_WORD, repeated, word, word_is_word, word_of_string, word_rules, word_secret, words_split
@@ -131,7 +132,6 @@ cdef extern from *:
     void PyObject_GC_UnTrack(PyObject *o)
     void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
-cdef PyTypeObject *INODE = <PyTypeObject *>INode
 cdef PyTypeObject *CHAIN = <PyTypeObject *>Chain
 cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
 cdef PyTypeObject *SET_NODE = <PyTypeObject *>SetNode
@@ -808,7 +808,6 @@ cdef PyObject *_take_named(Scratch *s, MainNode main, Passed *passed) except? NU
     cdef object root = None
     while True:
         pin()
-        s.walk.pending = NULL
         outcome = find_named(&s.walk, <PyObject *>main, passed)
         if outcome == PENDING:
             root = _help_below(root, main, &s.walk)
@@ -1138,7 +1137,7 @@ cdef enum:
 
 cdef struct Warming:
     Traversal *topics       # NULL: no memory was needed yet
-    Step *steps
+    Steps *steps            # two, as the pass wants them
     bint pays               # it may, as the last look told
     bint better             # it does, as the last trial told
     Py_ssize_t round        # groups since the last trial began
@@ -1163,7 +1162,6 @@ cdef inline void _end_warming(Warming *w) noexcept:
 cdef int _warm_next(Warming *w, Matchable trie, list block, Py_ssize_t at) noexcept:
     """Fetch what the matches of the next GROUP topics of a block will read, if that pays."""
     cdef PyObject *plan = <PyObject *>trie._plan
-    cdef PyObject *first
     cdef Py_ssize_t i, size = min(PyList_GET_SIZE(block) - at, <Py_ssize_t>GROUP)
     if at == 0:
         _look(w, trie, block)
@@ -1173,11 +1171,7 @@ cdef int _warm_next(Warming *w, Matchable trie, list block, Py_ssize_t at) noexc
         prefetch(<const char *>PyList_GET_ITEM_PTR(block, at + i) + 56)
     for i in range(size):
         _split_to_warm(&w.topics[i], <Plan>plan, PyList_GET_ITEM_PTR(block, at + i))
-    pin()
-    first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
-    if CTRIE_IS(first, INODE):
-        warm(w.topics, size, first, w.steps)
-    unpin()
+    warm(<PyObject *>trie._root, w.topics, size, w.steps, w.steps + 1)
     return 0
 
 
@@ -1234,24 +1228,17 @@ cdef double _size_seen_by(Matchable trie, PyObject *topic) noexcept:
     """Return about how many branches there are, as the way of one topic shows."""
     cdef Traversal walk
     cdef PyObject *plan = <PyObject *>trie._plan
-    cdef PyObject *first
-    cdef double about = 0
     if not (<Plan>plan).splits or (<Plan>plan).exact:
         return 0
     _split_to_warm(&walk, <Plan>plan, topic)
-    pin()
-    first = slot_read(CTRIE_SLOT(<PyObject *>trie._root))
-    if walk.size and CTRIE_IS(first, INODE):
-        about = estimated_size(&walk, first)
-    unpin()
-    return about
+    return estimated_size(<PyObject *>trie._root, &walk) if walk.size else 0
 
 
 cdef bint _has_room(Warming *w) noexcept:
     if w.topics == NULL:
         w.topics = <Traversal *>PyMem_RawMalloc(GROUP * sizeof(Traversal))
     if w.steps == NULL:
-        w.steps = <Step *>PyMem_RawMalloc(2 * ROOM * sizeof(Step))
+        w.steps = <Steps *>PyMem_RawMalloc(2 * sizeof(Steps))
     return w.topics != NULL and w.steps != NULL
 
 

@@ -106,11 +106,6 @@ def fetch_children(cn: Any) -> None:
     """Ask for the places of a C-node's children."""
 
 
-def fetch_text_apart(branch: Any) -> bool:
-    """Tell whether the text of a branch stands somewhere else, and if so, ask for it."""
-    return False
-
-
 def is_word(aim: Aim, branch: Any) -> bool:
     """Tell, of a branch with the word's hash, whether it is that word and nothing more; False also where that takes a
     closer look, as for the empty word."""
