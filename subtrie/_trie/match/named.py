@@ -105,8 +105,8 @@ def find_named(t: Traversal, main: Any, passed: Passed) -> int:
 
 
 def traverse_beside(t: Traversal, passed: Passed, named: Any) -> int:
-    """As `traverse`, where the topic's own filter is known, which comes first of what is found: of the levels on the way
-    to it only the wildcards are still to be looked at, for a word leads to one branch."""
+    """As `traverse`, where the topic's own filter is known, which comes first of what is found: of the levels on the
+    way to it only the wildcards are still to be looked at, for a word leads to one branch."""
     rewind(t)
     begin_with(t, named)
     ends = ends_of(t)

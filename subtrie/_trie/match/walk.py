@@ -16,7 +16,7 @@ MOST_WORDS = 63
 NOTED = (
     3  # what `seen` holds for an I-node: itself, its main node, and the positions of a level that begins there, or 0
 )
-ABOVE = 2  # what `above` holds for a level: the branch that leads to it, and the number of that branch's level
+ABOVE = 3  # what `above` holds for a level: the branch that leads to it, that branch's level, the place of its record
 PACKED = 7  # characters stand in the branch itself, where one is packed
 KEPT = 12  # words, at most, of a topic whose own filter is looked for
 OTHERS_MAY_WRITE = True  # while a traversal reads; not so where a lock that it holds keeps them from it
@@ -47,13 +47,13 @@ class Buffer:
 
 
 class Trails:
-    """How a traversal came to what it found: of each level but the first, the branch that leads to it and that branch's
-    level; and of each branch found, its level."""
+    """How a traversal came to what it found: of each level but the first, what ABOVE tells; of each branch found, its
+    level; and, when all is found, the records of a trail (trail.py)."""
 
-    __slots__ = ("above", "levels")
+    __slots__ = ("above", "levels", "records")
 
     def __init__(self) -> None:
-        self.above, self.levels = Buffer(), Buffer()
+        self.above, self.levels, self.records = Buffer(), Buffer(), Buffer()
 
 
 class Traversal:
@@ -127,7 +127,7 @@ def rewind(t: Traversal) -> None:
     """Forget all notes."""
     t.seen, t.found, t.level = Buffer(), Buffer(), -1
     if t.trails is not None:
-        t.trails = Trails()
+        t.trails.above, t.trails.levels = Buffer(), Buffer()
 
 
 ends_of = Ends
@@ -177,8 +177,16 @@ def begin_with(t: Traversal, branch: Any) -> None:
 def note_above(t: Traversal, branch: Any) -> bool:
     """Note which branch leads to the level that is noted next."""
     assert t.trails is not None
-    t.trails.above.items += (branch, t.level)
+    t.trails.above.items += (branch, t.level, 0)
     return True
+
+
+def buffer_start(buffer: Buffer) -> None:
+    """Begin with a buffer. For the compiled twin, as is the next."""
+
+
+def buffer_free(buffer: Buffer) -> None:
+    """Give back memory."""
 
 
 def buffer_push(buffer: Buffer, item: Any) -> bool:

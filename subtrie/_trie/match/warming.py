@@ -101,6 +101,7 @@ else:
     )
     from cython.cimports.subtrie._trie.words import MANY_WORDS, ONE_WORD
 
+
 def warm(root: Any, topics: Any, count: int, here: Steps, there: Steps) -> None:
     """Fetch what the matches of these topics will read below a borrowed root; those of size 0 are left out. `here` and
     `there` are room for steps, empty or used before. Progress: each step goes further down a way of finite length."""
