@@ -290,10 +290,10 @@ def match(trie: Matchable, topic: Any, take_turns: bool = True) -> tuple[Any, ..
     """Return the distinct subscribers of `topic` at one instant."""
     if not cython.compiled:
         asked = Asked()
-    return match_asked(trie, topic, take_turns, address(asked))
+    return match_asked(trie, topic, take_turns, address(asked))  # type: ignore[no-any-return]
 
 
-def match_asked(trie: Matchable, topic: Any, take_turns: bool, asked: Asked) -> tuple[Any, ...]:
+def match_asked(trie: Matchable, topic: Any, take_turns: bool, asked: Asked) -> Any:
     """The same, and tell whether the answer depends, or may depend, on whose turn it is."""
     if not remembers(trie) or not is_exactly(borrow(topic), str):
         return _match_now(trie, topic, None, take_turns, asked)
@@ -301,7 +301,7 @@ def match_asked(trie: Matchable, topic: Any, take_turns: bool, asked: Asked) -> 
     answer = recall(cache_of(trie), borrow(topic), stripe)
     if answer is not None:
         asked.by_turns = False
-        return cython.cast(tuple, answer)  # type: ignore[no-any-return]
+        return cython.cast(tuple, answer)
     table = own_table(trie._cache, stripe)  # type: ignore[arg-type]
     if table.misses == 0:
         table.misses = 1  # there was no table yet to count it in
@@ -411,7 +411,7 @@ def all_found(trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """As `all_held`, with what `held` has to look at."""
     if not cython.compiled:
         asked = Asked()
-    return _found_now(trie, topic, None, False, address(asked))
+    return _found_now(trie, topic, None, False, address(asked))  # type: ignore[no-any-return]
 
 
 def _found_now(trie: Matchable, topic: Any, table: Any, delivers: bool, asked: Asked) -> Any:
