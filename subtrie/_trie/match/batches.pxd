@@ -12,9 +12,8 @@ from subtrie._trie.match.scratch cimport Asked, Scratch
 @cython.locals(gate=Gate, w=Gated, answers=list, answered=dict, block=list, at=Py_ssize_t)
 cpdef list match_many(Matchable trie, topics)
 cdef inline list _block_of(topics, Py_ssize_t at)
-@cython.locals(texts=list)
-cdef bint _come_again(list topics) except -1
-@cython.locals(at=Py_ssize_t, i=Py_ssize_t)
+cdef inline bint _come_again(list topics) except -1
+@cython.locals(asked=Asked, at=Py_ssize_t, i=Py_ssize_t)
 cdef int _match_block(Gate *w, Matchable trie, list block, list answers) except -1
 @cython.locals(asked=Asked, repeated=Py_ssize_t, is_text=bint, known=tuple, answer=tuple)
 cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answers) except -1

@@ -28,6 +28,7 @@ if not cython.compiled:
         add_numbers,
         begin,
         bytes_of,
+        coming_again,
         forget,
         release,
     )
@@ -40,7 +41,15 @@ else:
     from cython.cimports.subtrie._trie.match.gate_state import GROUP, begin_gate, end_gate
     from cython.cimports.subtrie._trie.match.questions import deliveries, match, match_asked, prepare, read_at_last
     from cython.cimports.subtrie._trie.match.reading import TRIAL, WORTH, distinct_subscribers, read_matches
-    from cython.cimports.subtrie._trie.match.scratch import add_again, add_numbers, begin, bytes_of, forget, release
+    from cython.cimports.subtrie._trie.match.scratch import (
+        add_again,
+        add_numbers,
+        begin,
+        bytes_of,
+        coming_again,
+        forget,
+        release,
+    )
     from cython.cimports.subtrie._trie.match.warming_gate import warm_next
 
 
@@ -81,15 +90,16 @@ def _block_of(topics: Any, at: int) -> list[Any]:
 
 def _come_again(topics: list[Any]) -> bool:
     """Tell whether so many of these come several times that it is WORTH keeping answers."""
-    texts = [topic for topic in topics if type(topic) is str]
-    return (len(texts) - len(set(texts))) * WORTH >= len(topics)
+    return coming_again(topics) * WORTH >= len(topics)
 
 
 def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
+    if not cython.compiled:
+        asked = Asked()
     for at in range(0, len(block), GROUP):
         warm_next(w, trie, block, at)
         for i in range(at, min(at + GROUP, len(block))):
-            answers.append(match(trie, block[i]))
+            answers.append(match_asked(trie, block[i], True, address(asked)))
 
 
 def _match_or_repeat(

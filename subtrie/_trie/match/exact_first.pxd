@@ -4,22 +4,14 @@ cimport cython
 from ctrie._cnode cimport MainNode
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root
-from subtrie._trie.branch cimport Branch
 from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.scratch cimport Named, Scratch, Scratched
+from subtrie._trie.match.scratch cimport Later, Scratch, Scratched
 from subtrie._trie.match.walk cimport Passed, Traversal
 
 
 @cython.final
-@cython.freelist(4)
-cdef class ExactFirst:
-    cdef Matchable trie
-    cdef object topic
-    cdef MainNode main
-    cdef Branch named
-    cdef tuple found
-    cdef Py_ssize_t told
-    cdef Named kept
+cdef class ExactFirst(Later):
+    pass
 
 
 @cython.locals(scratch=Scratch, s=Scratched, passed=Passed, main=MainNode, named=Borrowed)

@@ -19,12 +19,11 @@ if not cython.compiled:
     from ctrie._descent import help_pending
     from ctrie._nodes import Root
     from ctrie._slot import borrow, borrowed, pin, unpin
-    from subtrie._trie.branch import Branch
     from subtrie._trie.frozen import main_for_good, root_over
     from subtrie._trie.match.named import find_named, traverse_beside
     from subtrie._trie.match.plan import Matchable, has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
     from subtrie._trie.match.questions import answer_of, take_found
-    from subtrie._trie.match.scratch import Named, Scratch, begin, handed_over, keep_named, put_named, release
+    from subtrie._trie.match.scratch import Later, Named, Scratch, begin, handed_over, keep_named, put_named, release
     from subtrie._trie.match.traversal import ENOUGH, PENDING, THROUGH, traverse
     from subtrie._trie.match.walk import KEPT, Passed, Traversal, address, as_node
 else:
@@ -32,12 +31,11 @@ else:
     from cython.cimports.ctrie._descent import help_pending
     from cython.cimports.ctrie._native import borrow, borrowed, pin, unpin
     from cython.cimports.ctrie._nodes import Root
-    from cython.cimports.subtrie._trie.branch import Branch
     from cython.cimports.subtrie._trie.frozen import main_for_good, root_over
     from cython.cimports.subtrie._trie.match.named import find_named, traverse_beside
     from cython.cimports.subtrie._trie.match.plan import has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
     from cython.cimports.subtrie._trie.match.questions import answer_of, take_found
-    from cython.cimports.subtrie._trie.match.scratch import begin, handed_over, keep_named, put_named, release
+    from cython.cimports.subtrie._trie.match.scratch import Later, begin, handed_over, keep_named, put_named, release
     from cython.cimports.subtrie._trie.match.traversal import ENOUGH, PENDING, THROUGH, traverse
     from cython.cimports.subtrie._trie.match.walk import KEPT, as_node
 
@@ -126,18 +124,11 @@ def _search_later(s: Scratch, trie: Matchable, topic: Any, main: MainNode, named
     return rest
 
 
-class ExactFirst:
+class ExactFirst(Later):
     """Tells the subscribers of a filter that is the topic itself, and then looks for the others, in what the trie was
     when it was asked."""
 
-    __slots__ = ("found", "kept", "main", "named", "told", "topic", "trie")
-    trie: Matchable
-    topic: Any
-    main: MainNode | None  # None: all are found
-    named: Branch
-    found: tuple[Any, ...]  # the first `told` of them have been told
-    told: int
-    kept: Named
+    __slots__ = ()
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -146,10 +137,10 @@ class ExactFirst:
         with cython.critical_section(self):
             if self.main is not None and self.told >= len(self.found):
                 _search(self)
-            at = self.told
-            if at < len(self.found):
-                self.told = at + 1
-                return self.found[at]
+            if self.told < len(self.found):
+                one = self.found[self.told]
+                self.told += 1
+                return one
         raise StopIteration
 
 

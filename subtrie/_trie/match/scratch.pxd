@@ -4,7 +4,10 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint64_t
 
+from ctrie._cnode cimport MainNode
+from subtrie._trie.branch cimport Branch
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push_pair, buffer_start
+from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.walk cimport KEPT, Passed, Trails, Traversal, prefetch_to_count
 from subtrie._trie.words cimport word
 
@@ -31,6 +34,16 @@ cdef struct Named:          # all borrowed, from the topic and from what a main 
     Passed passed
 
 ctypedef Scratch *Scratched
+
+
+cdef class Later:
+    cdef Matchable trie
+    cdef object topic
+    cdef MainNode main
+    cdef Branch named
+    cdef tuple found
+    cdef Py_ssize_t told
+    cdef Named kept
 
 
 cdef inline bint note(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
@@ -95,6 +108,7 @@ cdef bint note_array(Scratch *s, PyObject *array, bint entries) noexcept
 cdef void take_seen(Scratch *s) noexcept
 cdef bint add_numbers(Scratch *s, buffer *numbers) noexcept
 cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept
+cdef Py_ssize_t coming_again(list topics) except -1
 cdef bytes bytes_of(buffer *words)
 cdef tuple handed_over(Scratch *s)
 cdef tuple remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+from ctrie._cnode import MainNode
+from subtrie._trie.branch import Branch
 from subtrie._trie.match.answer_cache import FIRST
+from subtrie._trie.match.plan import Matchable
 from subtrie._trie.match.reading import extended
 from subtrie._trie.match.walk import Buffer, Passed, Trails, Traversal, Word
 from subtrie._trie.subscribers import Entry
@@ -46,6 +49,19 @@ class Named:
     reserved: bool
     size: int
     words: list[Word]
+
+
+class Later:
+    """What is kept for a later search (exact_first.py)."""
+
+    __slots__ = ("found", "kept", "main", "named", "told", "topic", "trie")
+    trie: Matchable
+    topic: Any
+    main: MainNode | None  # None: all are found
+    named: Branch
+    found: tuple[Any, ...]  # the first `told` of them have been told
+    told: int
+    kept: Named
 
 
 def begin(s: Scratch, only_first: bool) -> None:
@@ -181,6 +197,12 @@ def add_again(numbers: Buffer, start: int, count: int) -> bool:
     """Add numbers again that have been added before. False: there is no memory."""
     numbers.items += numbers.items[start : start + count]
     return True
+
+
+def coming_again(topics: list[Any]) -> int:
+    """Return how many of these topics are texts that have come before."""
+    texts = [topic for topic in topics if type(topic) is str]
+    return len(texts) - len(set(texts))
 
 
 def bytes_of(words: Buffer) -> bytes:

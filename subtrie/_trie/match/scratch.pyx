@@ -4,16 +4,19 @@ The compiled body of scratch.py. A reference is counted when all have been noted
 is then its question's own until it is handed to the answer. Nothing here is read from a slot.
 """
 
-from cpython.object cimport PyObject, PyTypeObject
+cimport cython
+from cpython.object cimport PyObject, PyObject_Hash, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New
+from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memmove, memset
 
 from ctrie._native cimport CTRIE_IS, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
 from subtrie._trie.match.dedupe cimport REPEATED
+from subtrie._trie.match.reading cimport TRIAL
 from subtrie._trie.match.trail cimport trail_add
 from subtrie._trie.match.walk cimport NOTED, Passed, Trails, Traversal, prefetch_to_count
 from subtrie._trie.packed_key cimport text_of
@@ -241,6 +244,24 @@ cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcep
     return True
 
 
+cdef Py_ssize_t coming_again(list topics) except -1:
+    """Return how many of up to TRIAL topics are texts that have come before; two of one hash count as one."""
+    cdef uint64_t seen[2 * TRIAL]       # hashes; 0: none
+    cdef Py_ssize_t again = 0
+    cdef uint64_t hash, at
+    memset(seen, 0, sizeof(seen))
+    for topic in topics:
+        if not PyUnicode_CheckExact(topic):
+            continue
+        hash = <uint64_t>PyObject_Hash(topic)
+        at = hash & (2 * TRIAL - 1)
+        while seen[at] and seen[at] != hash:
+            at = (at + 1) & (2 * TRIAL - 1)
+        again += seen[at] == hash
+        seen[at] = hash
+    return again
+
+
 cdef bytes bytes_of(buffer *words):
     return PyBytes_FromStringAndSize(<const char *>words.items, words.count * sizeof(uint64_t))
 
@@ -261,6 +282,11 @@ cdef object trail_of(Traversal *t):
 
 
 # ----------------------------------------------------------------------------------------------- the topic's own filter
+
+@cython.freelist(4)
+cdef class Later:
+    """What is kept for a later search: the memory of one is that of the next."""
+
 
 cdef void keep_named(Named *named, const Traversal *t, const Passed *passed) noexcept:
     named.size = t.size
