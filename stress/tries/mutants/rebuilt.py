@@ -117,7 +117,7 @@ REBUILT: Final = (
     ),
     Rebuilt(
         "subscribers are taken after the pin under which they were found",
-        f"{_MATCH}questions.pyx",
+        f"{_MATCH}questions.py",
         "    if outcome == THROUGH and not s.walk.only_first:\n        taken",
         "    unpin()\n    pin()\n    if outcome == THROUGH and not s.walk.only_first:\n        taken",
         (
