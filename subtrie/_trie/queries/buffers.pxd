@@ -60,12 +60,13 @@ cdef class Rows:
     cdef int pop(self) except -1
     @cython.locals(marked=bint, start=Py_ssize_t)
     cdef int spell(self, Branch branch) except -1
-    @cython.locals(text=GrowingBytes, stop=Py_ssize_t, step=Py_ssize_t, found=Py_ssize_t, end=Py_ssize_t)
+    @cython.locals(text=GrowingBytes, stop=Py_ssize_t, step=Py_ssize_t, found=Py_ssize_t, end=Py_ssize_t,
+        separator=bytes, one=bytes, many=bytes)
     cdef int _add_words(self, Py_ssize_t start) except -1
     @cython.locals(depth=int, name=bytes, part=bytes)
     cpdef int row(self, object group, bint shared, object subscriber, dict options) except -1
     @cython.locals(start=Py_ssize_t, step=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t)
-    cdef int _add_words_of_row(self) except -1
+    cdef inline int _add_words_of_row(self, text_column *words) except -1
     @cython.locals(text=GrowingBytes)
     cdef int _add_subscriber(self, object subscriber) except -1
     cpdef Py_ssize_t text(self) noexcept

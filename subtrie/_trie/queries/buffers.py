@@ -320,14 +320,15 @@ class Rows:
     def _add_words(self, start: int) -> int:
         """Note where the words end that have been spelled from `start` on, and how many are wildcards."""
         text = address(self._spelled)
+        separator, one, many = self._separator, self._one, self._many
         stop = self._spelled.used
-        step = len(self._separator)
+        step = len(separator)
         while True:
-            found = find(text, start, self._separator)
+            found = find(text, start, separator)
             end = stop if found < 0 else found
             add_int(address(self._ends), end)
             self._here.depth += 1
-            if is_there(text, start, end, self._one) or is_there(text, start, end, self._many):
+            if is_there(text, start, end, one) or is_there(text, start, end, many):
                 self._here.wildcards += 1
             if found < 0:
                 break
@@ -351,7 +352,7 @@ class Rows:
         add_part(address(self._filters.text), address(self._spelled), 0, self._here.end)
         _end_text(address(self._filters))
         if depth > 0:
-            self._add_words_of_row()
+            self._add_words_of_row(address(self._words))
         add_int(address(self._word_lists), ints_in(address(self._words.offsets)) - 1)
         add_int(address(self._depths), depth)
         add_int(address(self._wildcards), self._here.wildcards)
@@ -364,13 +365,13 @@ class Rows:
         self.rows += 1
         return 0
 
-    def _add_words_of_row(self) -> int:
+    def _add_words_of_row(self, words: Texts) -> int:
         start = 0
         step = len(self._separator)
         for at in range(self._here.depth):
             end = int_at(address(self._ends), at)
-            add_part(address(self._words.text), address(self._spelled), start, end)
-            _end_text(address(self._words))
+            add_part(address(words.text), address(self._spelled), start, end)
+            _end_text(words)
             start = end + step
         return 0
 

@@ -2,6 +2,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
+from libc.string cimport memchr, memcmp
 
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.packed_key cimport characters, packed_characters, text_of
@@ -15,6 +16,7 @@ cdef extern from "columns.h":
     int add_bytes_at "growing_add" (growing *g, const char *data, Py_ssize_t size) except -1
     int add_int "growing_add_int" (growing *g, int32_t number) except -1
     int add_characters "growing_add_text" (growing *g, characters c) except -1
+    int growing_add_bit(growing *g, Py_ssize_t at, bint bit) except -1
     bint is_integer_text(characters c)
     characters characters_of(object string)
     bint flag_taken(char *flag)
@@ -80,11 +82,33 @@ cdef inline void take_place(growing *places, place *here) noexcept:
     here[0] = (<place *>(places.data + places.used))[0]
 
 
+cdef inline Py_ssize_t find(growing *g, Py_ssize_t start, bytes separator) noexcept:
+    cdef const char *first = PyBytes_AS_STRING(separator)
+    cdef Py_ssize_t step = PyBytes_GET_SIZE(separator)
+    cdef const char *end = g.data + g.used
+    cdef const char *found = g.data + start
+    while True:
+        found = <const char *>memchr(found, first[0], end - found)
+        if found == NULL:
+            return -1
+        if step == 1 or (end - found >= step and memcmp(found, first, step) == 0):
+            return found - g.data
+        found += 1
+
+
+cdef inline bint is_there(growing *g, Py_ssize_t start, Py_ssize_t end, bytes word) noexcept:
+    return end - start == PyBytes_GET_SIZE(word) and memcmp(g.data + start, PyBytes_AS_STRING(word), end - start) == 0
+
+
+cdef inline int add_bit(bit_column *column, bint bit) except -1:
+    growing_add_bit(&column.bits, column.count, bit)
+    column.count += 1
+    column.clear += not bit
+    return 0
+
+
 cdef int add_number(growing *g, object number) except -1
-cdef int add_bit(bit_column *column, bint bit) except -1
 cdef bint add_branch(growing *g, Branch branch, bint marked) except -1
-cdef Py_ssize_t find(growing *g, Py_ssize_t start, bytes separator) noexcept
-cdef bint is_there(growing *g, Py_ssize_t start, Py_ssize_t end, bytes word) noexcept
 cdef bytes taken(growing *g)
 cdef tuple taken_bits(bit_column *column)
 cdef void free_texts(text_column *column) noexcept

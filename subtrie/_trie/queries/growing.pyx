@@ -3,17 +3,15 @@
 The compiled body of growing.py, by columns.h: no Python object is made of what is added.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t
-from libc.string cimport memchr, memcmp
 
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.packed_key cimport characters, packed_characters, text_of
 
 cdef extern from "columns.h":
-    int growing_add_bit(growing *g, Py_ssize_t at, bint bit) except -1
     int growing_add_digits(growing *g, long long number) except -1
 
 cdef extern from "Python.h":
@@ -30,37 +28,12 @@ cdef int add_number(growing *g, object number) except -1:
     return 1
 
 
-cdef int add_bit(bit_column *column, bint bit) except -1:
-    growing_add_bit(&column.bits, column.count, bit)
-    column.count += 1
-    column.clear += not bit
-    return 0
-
-
 cdef bint add_branch(growing *g, Branch branch, bint marked) except -1:
     cdef characters text = packed_characters(text_of(<PyObject *>branch))
     if marked:
         text.data += text.kind      # the separator after the mark
         text.length -= 1
     return add_characters(g, text) == 0
-
-
-cdef Py_ssize_t find(growing *g, Py_ssize_t start, bytes separator) noexcept:
-    cdef const char *first = PyBytes_AS_STRING(separator)
-    cdef Py_ssize_t step = PyBytes_GET_SIZE(separator)
-    cdef const char *end = g.data + g.used
-    cdef const char *found = g.data + start
-    while True:
-        found = <const char *>memchr(found, first[0], end - found)
-        if found == NULL:
-            return -1
-        if step == 1 or (end - found >= step and memcmp(found, first, step) == 0):
-            return found - g.data
-        found += 1
-
-
-cdef bint is_there(growing *g, Py_ssize_t start, Py_ssize_t end, bytes word) noexcept:
-    return end - start == PyBytes_GET_SIZE(word) and memcmp(g.data + start, PyBytes_AS_STRING(word), end - start) == 0
 
 
 cdef bytes taken(growing *g):
