@@ -45,7 +45,7 @@ MODULES = {
     "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.py",
     "subtrie._trie.match.named": "subtrie/_trie/match/named.py",
     "subtrie._trie.match.warming": "subtrie/_trie/match/warming.py",
-    "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.pyx",
+    "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.py",
     "subtrie._trie.match.plan": "subtrie/_trie/match/plan.pyx",
     "subtrie._trie.match.scratch": "subtrie/_trie/match/scratch.pyx",
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.py",
