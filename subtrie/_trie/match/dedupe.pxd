@@ -49,7 +49,7 @@ cdef int drop_repeated(buffer *subscribers) except -1
 @cython.locals(items=noted_words, taken=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef inline bint _are_distinct(buffer *subscribers) noexcept
 @cython.locals(items=noted_words)
-cdef bint _is_same(buffer *subscribers, Py_ssize_t i, Py_ssize_t j) except -1
+cdef inline bint _is_same(buffer *subscribers, Py_ssize_t i, Py_ssize_t j) except -1
 @cython.locals(some=bint, i=Py_ssize_t, j=Py_ssize_t)
 cdef bint _mark_among_few(buffer *subscribers) except -1
 @cython.locals(size=Py_ssize_t, places=numbered, some=bint, i=Py_ssize_t, at=uint64_t)

@@ -19,6 +19,7 @@ cdef inline bint _note_found(Scratch *s) noexcept
 @cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed, room=bint)
 cdef bint _note_entries_found(Scratch *s) noexcept
 cdef bint _note_shared(Scratch *s, Borrowed shared) noexcept
+@cython.locals(array=Borrowed, child=Borrowed, pairs=words_noted, i=Py_ssize_t)
 cdef inline bint _note_all(Scratch *s, Borrowed several, bint entries) noexcept
 @cython.locals(trails=Trailing, above=words_noted, levels=words_noted, i=Py_ssize_t, level=uint64_t, place=Py_ssize_t)
 cdef bint _note_trails(Traversal *t) noexcept

@@ -56,6 +56,7 @@ if not cython.compiled:
         begin,
         begin_records,
         begin_trails,
+        end_pairs,
         end_trails,
         forget,
         handed_over,
@@ -63,10 +64,13 @@ if not cython.compiled:
         keep_living,
         new_answer,
         note,
-        note_array,
+        push_node,
+        put_entry,
         put_in_answer,
+        put_subscriber,
         release,
         remembered,
+        room_for_pairs,
         subscriber_at,
         take_references,
         take_seen,
@@ -74,7 +78,7 @@ if not cython.compiled:
         trail_of,
     )
     from subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from subtrie._trie.match.walk import ABOVE, NOTED, Trails, Traversal, address, as_node
+    from subtrie._trie.match.walk import ABOVE, NOTED, Trails, Traversal, address, as_node, item_of, size_of
     from subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
     from subtrie._trie.words import MARKED
 else:
@@ -113,6 +117,7 @@ else:
         begin,
         begin_records,
         begin_trails,
+        end_pairs,
         end_trails,
         forget,
         handed_over,
@@ -120,10 +125,13 @@ else:
         keep_living,
         new_answer,
         note,
-        note_array,
+        push_node,
+        put_entry,
         put_in_answer,
+        put_subscriber,
         release,
         remembered,
+        room_for_pairs,
         subscriber_at,
         take_references,
         take_seen,
@@ -131,7 +139,7 @@ else:
         trail_of,
     )
     from cython.cimports.subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from cython.cimports.subtrie._trie.match.walk import ABOVE, NOTED, as_node
+    from cython.cimports.subtrie._trie.match.walk import ABOVE, NOTED, as_node, item_of, size_of
     from cython.cimports.subtrie._trie.subscribers import SUBTRIE_ENTRY_HASH as entry_hash_of
     from cython.cimports.subtrie._trie.subscribers import SUBTRIE_SET_ARRAY as set_array_of
     from cython.cimports.subtrie._trie.subscribers import SUBTRIE_SUBSCRIBER as subscriber_of
@@ -198,8 +206,17 @@ def _note_all(s: Scratch, several: Any, entries: bool) -> bool:
     """Note every subscriber of a set of several, or its entry."""
     forget(address(s.stack))
     while True:
-        if not note_array(s, set_array_of(several) if is_exactly(several, SetNode) else several, entries):
+        array = set_array_of(several) if is_exactly(several, SetNode) else several
+        pairs = room_for_pairs(address(s.subscribers), size_of(array))
+        if not pairs:
             return False
+        for i in range(size_of(array)):
+            child = item_of(array, i)
+            if is_exactly(child, Entry):
+                pairs = put_entry(pairs, child) if entries else put_subscriber(pairs, child)
+            elif not push_node(address(s.stack), child):
+                return False
+        end_pairs(address(s.subscribers), pairs)
         if s.stack.count == 0:
             return True
         several = taken_from(address(s.stack))

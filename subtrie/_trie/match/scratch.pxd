@@ -6,9 +6,10 @@ from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport MainNode
 from subtrie._trie.branch cimport Branch
-from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push_pair, buffer_start
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.walk cimport KEPT, Passed, Trails, Traversal, prefetch_to_count
+from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SUBSCRIBER
 from subtrie._trie.words cimport word
 
 cdef extern from *:
@@ -60,6 +61,31 @@ cdef inline PyObject *taken_from(buffer *stack) noexcept:
     return <PyObject *>stack.items[stack.count]
 
 
+cdef inline uint64_t *room_for_pairs(buffer *subscribers, Py_ssize_t count) noexcept:
+    return buffer_room_for(subscribers, 2 * count)
+
+
+cdef inline uint64_t *put_entry(uint64_t *pairs, PyObject *entry) noexcept:
+    pairs[0] = <uint64_t>entry
+    pairs[1] = 0
+    return pairs + 2
+
+
+cdef inline uint64_t *put_subscriber(uint64_t *pairs, PyObject *entry) noexcept:
+    prefetch_to_count(SUBTRIE_SUBSCRIBER(entry))
+    pairs[0] = <uint64_t>SUBTRIE_SUBSCRIBER(entry)
+    pairs[1] = SUBTRIE_ENTRY_HASH(entry)
+    return pairs + 2
+
+
+cdef inline void end_pairs(buffer *subscribers, uint64_t *pairs) noexcept:
+    subscribers.count = pairs - subscribers.items
+
+
+cdef inline bint push_node(buffer *stack, PyObject *node) noexcept:
+    return buffer_push(stack, <uint64_t>node)
+
+
 cdef inline void take_references(buffer *subscribers) noexcept:
     cdef const uint64_t *noted = subscribers.items
     cdef const uint64_t *end = noted + subscribers.count
@@ -104,7 +130,6 @@ cdef inline tuple answer_made(tuple answer):
 
 cdef int begin(Scratch *s, bint only_first) except -1
 cdef void release(Scratch *s) noexcept
-cdef bint note_array(Scratch *s, PyObject *array, bint entries) noexcept
 cdef void take_seen(Scratch *s) noexcept
 cdef bint add_numbers(Scratch *s, buffer *numbers) noexcept
 cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept

@@ -14,7 +14,6 @@ from subtrie._trie.match.answer_cache import FIRST
 from subtrie._trie.match.plan import Matchable
 from subtrie._trie.match.reading import extended
 from subtrie._trie.match.walk import Buffer, Passed, Trails, Traversal, Word
-from subtrie._trie.subscribers import Entry
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 
@@ -91,15 +90,30 @@ def taken_from(stack: Buffer) -> Any:
     return stack.items.pop()
 
 
-def note_array(s: Scratch, array: tuple[Any, ...], entries: bool) -> bool:
-    """Note the subscribers in an array of a set of several, or their entries; and what is no entry, for later."""
-    for child in array:
-        if type(child) is not Entry:
-            s.stack.items.append(child)
-        elif entries:
-            note(s.subscribers, child, 0)
-        else:
-            note(s.subscribers, child.subscriber, child.hash)
+def room_for_pairs(subscribers: Buffer, count: int) -> Buffer | None:
+    """Return room for so many subscribers and their hashes; nothing, if there is no memory for that."""
+    return subscribers
+
+
+def put_entry(pairs: Buffer, entry: Any) -> Buffer:
+    """Put an entry there, and return the room that is left, as does the next."""
+    note(pairs, entry, 0)
+    return pairs
+
+
+def put_subscriber(pairs: Buffer, entry: Any) -> Buffer:
+    """Put the subscriber of an entry there."""
+    note(pairs, entry.subscriber, entry.hash)
+    return pairs
+
+
+def end_pairs(subscribers: Buffer, pairs: Buffer) -> None:
+    """Note how much room has been used."""
+
+
+def push_node(stack: Buffer, node: Any) -> bool:
+    """Put a node on a stack, if there is memory for that."""
+    stack.items.append(node)
     return True
 
 

@@ -12,15 +12,14 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove, memset
 
-from ctrie._native cimport CTRIE_IS, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR
+from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
 from subtrie._trie.match.dedupe cimport REPEATED
 from subtrie._trie.match.reading cimport TRIAL
 from subtrie._trie.match.trail cimport trail_add
-from subtrie._trie.match.walk cimport NOTED, Passed, Trails, Traversal, prefetch_to_count
+from subtrie._trie.match.walk cimport NOTED, Passed, Trails, Traversal
 from subtrie._trie.packed_key cimport text_of
-from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH as entry_hash_of, SUBTRIE_SUBSCRIBER as subscriber_of, Entry
 from subtrie._trie.words cimport word
 
 from subtrie._trie.weak_subscribers import Held, HeldMethod
@@ -67,7 +66,6 @@ cdef extern from *:
     void PyObject_GC_UnTrack(PyObject *o)
     void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
-cdef PyTypeObject *ENTRY = <PyTypeObject *>Entry
 cdef PyTypeObject *HELD = <PyTypeObject *>Held
 cdef PyTypeObject *HELD_METHOD = <PyTypeObject *>HeldMethod
 
@@ -99,30 +97,6 @@ cdef void release(Scratch *s) noexcept:
     buffer_free(&s.stack)
     buffer_free(&s.subscribers)
     leave_match()
-
-
-cdef bint note_array(Scratch *s, PyObject *array, bint entries) noexcept:
-    """Note the subscribers in an array of a set of several, or their entries; and what is no entry, for later."""
-    cdef Py_ssize_t i
-    cdef PyObject *child
-    cdef uint64_t *noted = buffer_room_for(&s.subscribers, 2 * PyTuple_GET_SIZE_PTR(array))
-    if noted == NULL:
-        return False
-    for i in range(PyTuple_GET_SIZE_PTR(array)):
-        child = PyTuple_GET_ITEM_PTR(array, i)
-        if CTRIE_IS(child, ENTRY):
-            if entries:
-                noted[0] = <uint64_t>child
-                noted[1] = 0
-            else:
-                prefetch_to_count(subscriber_of(child))
-                noted[0] = <uint64_t>subscriber_of(child)
-                noted[1] = entry_hash_of(child)
-            noted += 2
-        elif not buffer_push(&s.stack, <uint64_t>child):
-            return False
-    s.subscribers.count = noted - s.subscribers.items
-    return True
 
 
 cdef void take_seen(Scratch *s) noexcept:
