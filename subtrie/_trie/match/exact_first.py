@@ -23,7 +23,17 @@ if not cython.compiled:
     from subtrie._trie.match.named import find_named, traverse_beside
     from subtrie._trie.match.plan import Matchable, has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
     from subtrie._trie.match.questions import answer_of, take_found
-    from subtrie._trie.match.scratch import Later, Named, Scratch, begin, handed_over, keep_named, put_named, release
+    from subtrie._trie.match.scratch import (
+        Later,
+        Named,
+        Scratch,
+        begin,
+        handed_over,
+        keep_named,
+        put_named,
+        release,
+        subscriber_at,
+    )
     from subtrie._trie.match.traversal import ENOUGH, PENDING, THROUGH, traverse
     from subtrie._trie.match.walk import KEPT, Passed, Traversal, address, as_node
 else:
@@ -35,7 +45,15 @@ else:
     from cython.cimports.subtrie._trie.match.named import find_named, traverse_beside
     from cython.cimports.subtrie._trie.match.plan import has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
     from cython.cimports.subtrie._trie.match.questions import answer_of, take_found
-    from cython.cimports.subtrie._trie.match.scratch import Later, begin, handed_over, keep_named, put_named, release
+    from cython.cimports.subtrie._trie.match.scratch import (
+        Later,
+        begin,
+        handed_over,
+        keep_named,
+        put_named,
+        release,
+        subscriber_at,
+    )
     from cython.cimports.subtrie._trie.match.traversal import ENOUGH, PENDING, THROUGH, traverse
     from cython.cimports.subtrie._trie.match.walk import KEPT, as_node
 
@@ -118,8 +136,13 @@ def _search_later(s: Scratch, trie: Matchable, topic: Any, main: MainNode, named
     rest.topic = topic
     rest.main = main
     rest.named = borrowed(named)
-    rest.told = 0
-    rest.found = handed_over(s)
+    if s.subscribers.count == 2:  # one subscriber, with its hash, as most often: it takes no tuple
+        rest.sole = subscriber_at(s, 0)
+        rest.found = ()
+        rest.told = -1
+    else:
+        rest.found = handed_over(s)
+        rest.told = 0
     keep_named(address(rest.kept), address(s.walk), passed)
     return rest
 
@@ -135,6 +158,9 @@ class ExactFirst(Later):
 
     def __next__(self) -> Any:
         with cython.critical_section(self):
+            if self.told < 0:
+                self.told = 1
+                return self.sole
             if self.main is not None and self.told >= len(self.found):
                 _search(self)
             if self.told < len(self.found):

@@ -42,6 +42,7 @@ cdef class Later:
     cdef object topic
     cdef MainNode main
     cdef Branch named
+    cdef object sole
     cdef tuple found
     cdef Py_ssize_t told
     cdef Named kept

@@ -53,11 +53,12 @@ class Named:
 class Later:
     """What is kept for a later search (exact_first.py)."""
 
-    __slots__ = ("found", "kept", "main", "named", "told", "topic", "trie")
+    __slots__ = ("found", "kept", "main", "named", "sole", "told", "topic", "trie")
     trie: Matchable
     topic: Any
     main: MainNode | None  # None: all are found
     named: Branch
+    sole: Any  # who is told first, where only one asked for the topic and `told` is -1
     found: tuple[Any, ...]  # the first `told` of them have been told
     told: int
     kept: Named
