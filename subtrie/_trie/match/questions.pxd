@@ -13,7 +13,8 @@ ctypedef Trails *Trailing
 ctypedef uint64_t *words_noted
 
 
-cdef inline bint take_found(Scratch *s) noexcept
+cdef bint take_found(Scratch *s) noexcept
+cdef inline bint _take_found(Scratch *s) noexcept
 @cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed)
 cdef inline bint _note_found(Scratch *s) noexcept
 @cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed, room=bint)
@@ -29,8 +30,9 @@ cdef inline Py_ssize_t _record(Trails *trails, Borrowed branch, uint64_t level) 
 cdef int _read(Scratch *s, Borrowed root) except -1
 @cython.locals(outcome=int)
 cdef int read_at_last(Scratch *s, Borrowed root) except -1
+cdef Query prepare(Traversal *t, Matchable trie, object topic)
 @cython.locals(query=Query)
-cdef inline Query prepare(Traversal *t, Matchable trie, object topic)
+cdef inline Query _prepare(Traversal *t, Matchable trie, object topic)
 @cython.locals(asked=Asked)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
 @cython.locals(stripe=int, table=Table, answer=object)
@@ -41,8 +43,9 @@ cdef tuple _match_now(Matchable trie, object topic, Table table, bint take_turns
 cdef inline tuple _match_in_place(
     Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint take_turns, Asked *asked
 )
+cdef tuple answer_of(Scratch *s, Matchable trie, bint take_turns)
 @cython.locals(i=Py_ssize_t, taken=list)
-cdef inline tuple answer_of(Scratch *s, Matchable trie, bint take_turns)
+cdef inline tuple _answer_of(Scratch *s, Matchable trie, bint take_turns)
 @cython.locals(scratch=Scratch, s=Scratched, query=Query)
 cpdef bint has_match(Matchable trie, topic) except -1
 cdef inline bint _finds(Scratch *s, Matchable trie) except -1

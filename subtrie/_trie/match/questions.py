@@ -153,6 +153,10 @@ from subtrie._trie.match.reading import distinct_among
 
 def take_found(s: Scratch) -> bool:
     """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
+    return _take_found(s)
+
+
+def _take_found(s: Scratch) -> bool:
     if not (_note_entries_found(s) if s.walk.trails else _note_found(s)):
         forget(address(s.subscribers))
         return False
@@ -270,7 +274,7 @@ def _read(s: Scratch, root: Any) -> int:
     taken = True
     outcome = read_pinned(address(s.walk), root)
     if outcome == THROUGH and not s.walk.only_first:
-        taken = take_found(s)
+        taken = _take_found(s)
         if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
             take_seen(s)
     unpin()
@@ -293,6 +297,10 @@ def read_at_last(s: Scratch, root: Any) -> int:
 def prepare(t: Traversal, trie: Matchable, topic: Any) -> Any:
     """Put the topic's words into `t`. Returns what must be kept meanwhile: None when they are read in place, else the
     Query that holds them, and that reading.py has to answer if `t.size` is 0."""
+    return _prepare(t, trie, topic)
+
+
+def _prepare(t: Traversal, trie: Matchable, topic: Any) -> Any:
     if split_in_place(t, plan_of(trie), borrow(topic)):
         return None
     query = query_of(plan_of(trie), topic)
@@ -335,7 +343,7 @@ def _match_now(trie: Matchable, topic: Any, table: Any, take_turns: bool, asked:
         answer = _match_in_place(s, trie, topic, None, -1, take_turns, asked)
         if answer is not None:
             return answer
-    query = prepare(address(s.walk), trie, topic)
+    query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         asked.by_turns = True
         return distinct_subscribers(read_matches(trie._root, query), take_turns)
@@ -353,7 +361,7 @@ def _match_in_place(
         s.keep_seen = place >= 0
         if read_at_last(s, root_of(trie)) == UNSPLIT:
             return None
-        answer = answer_of(s, trie, take_turns)
+        answer = _answer_of(s, trie, take_turns)
         asked.by_turns = s.shared
         if s.seen_taken and not s.shared:
             remember(table, place, remembered(s, borrow(topic), borrow(answer), root_of(trie)))
@@ -364,6 +372,10 @@ def _match_in_place(
 
 def answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
     """Return the subscribers taken, each once."""
+    return _answer_of(s, trie, take_turns)
+
+
+def _answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
     if s.weak:
         keep_living(address(s.subscribers))
     if s.shared:
@@ -381,7 +393,7 @@ def has_match(trie: Matchable, topic: Any) -> bool:
     s = address(scratch)
     if is_exact(trie) and prepare_whole(address(s.walk), plan_of(trie), borrow(topic)) and _finds(s, trie):
         return True
-    query = prepare(address(s.walk), trie, topic)
+    query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         return bool(read_matches(trie._root, query, True).found)
     return _finds(s, trie)
@@ -441,7 +453,7 @@ def _found_now(trie: Matchable, topic: Any, table: Any, delivers: bool, asked: A
         found = _found_in_place(s, trie, topic, None, -1, delivers, asked)
         if found is not None:
             return found
-    query = prepare(address(s.walk), trie, topic)
+    query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         asked.by_turns = True
         return found_by(read_matches(trie._root, query).found, trie._plan.dialect, delivers)
