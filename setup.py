@@ -43,10 +43,15 @@ MODULES = {
     "subtrie._trie.match.columns": "subtrie/_trie/match/columns.py",
     "subtrie._trie.match.deliveries": "subtrie/_trie/match/deliveries.py",
     "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.py",
-    "subtrie._trie.match.named": "subtrie/_trie/match/named.pyx",
-    "subtrie._trie.match.warming": "subtrie/_trie/match/warming.pyx",
-    "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.pyx",
-    "subtrie._trie.match.questions": "subtrie/_trie/match/questions.pyx",
+    "subtrie._trie.match.named": "subtrie/_trie/match/named.py",
+    "subtrie._trie.match.warming": "subtrie/_trie/match/warming.py",
+    "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.py",
+    "subtrie._trie.match.plan": "subtrie/_trie/match/plan.pyx",
+    "subtrie._trie.match.scratch": "subtrie/_trie/match/scratch.pyx",
+    "subtrie._trie.match.questions": "subtrie/_trie/match/questions.py",
+    "subtrie._trie.match.exact_first": "subtrie/_trie/match/exact_first.py",
+    "subtrie._trie.match.warming_gate": "subtrie/_trie/match/warming_gate.py",
+    "subtrie._trie.match.batches": "subtrie/_trie/match/batches.py",
     "subtrie._trie.editing": "subtrie/_trie/editing.py",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
     "subtrie._trie.queries.literal_first": "subtrie/_trie/queries/literal_first.py",
@@ -54,7 +59,8 @@ MODULES = {
     "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
     "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
     "subtrie._trie.topic_store": "subtrie/_trie/topic_store.py",
-    "subtrie._trie.queries.buffers": "subtrie/_trie/queries/buffers.pyx",
+    "subtrie._trie.queries.growing": "subtrie/_trie/queries/growing.pyx",
+    "subtrie._trie.queries.buffers": "subtrie/_trie/queries/buffers.py",
     "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
@@ -97,7 +103,7 @@ if platform.machine() in ("x86_64", "AMD64"):
 # traversal calls its small functions for each node. A question calls its own once for each topic, and takes a tenth
 # more instructions if they are not inlined.
 _INLINE_ALL = ["-DCYTHON_INLINE=inline __attribute__((always_inline))"]
-EXTRA_FLAGS = {"subtrie._trie.match.traversal": _INLINE_ALL, "subtrie._trie.match.questions": _INLINE_ALL}
+EXTRA_FLAGS = {f"subtrie._trie.match.{name}": _INLINE_ALL for name in ("traversal", "questions", "warming")}
 
 # Without debugging symbols, a wheel is a third as large.
 LINKER_FLAGS = ["-Wl,-s"] if sys.platform == "linux" else []

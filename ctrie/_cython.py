@@ -1,6 +1,7 @@
-"""A replacement for the `cython` module if Cython is not installed, with the three names that our sources use."""
+"""A replacement for the `cython` module if Cython is not installed, with the four names that our sources use."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 compiled = False
@@ -9,6 +10,11 @@ compiled = False
 def cast(kind: Any, value: Any) -> Any:
     """Return `value`, which is of this type."""
     return value
+
+
+def critical_section(_: object) -> Any:
+    """Return a context manager; interpreted code has no such section."""
+    return nullcontext()
 
 
 def binding(_: bool) -> Callable[[Any], Any]:

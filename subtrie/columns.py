@@ -31,8 +31,8 @@ from subtrie._trie.queries.buffers import (
     Columns,
     MapColumn,
     TextColumn,
-    strings,
 )
+from subtrie._trie.queries.growing import strings
 from subtrie.dialects import Dialect
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 from tests.threads import meanwhile
 
-SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is no small trie (match/questions.pyx)
+SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is no small trie (match/warming_gate.py)
 WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
 
 

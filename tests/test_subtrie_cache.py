@@ -263,9 +263,9 @@ STALE = Fault(
 )
 FIRST_LEVEL_ONLY = Fault(
     "only the first level is watched",
-    "subtrie._trie.match.questions_interpreted",
-    "trie._root, read.seen[0], *read.seen)",
-    "trie._root, read.seen[0], *read.seen[:2])",
+    "subtrie._trie.match.scratch",
+    "for at in range(0, len(seen), 3) for one",
+    "for at in range(0, 3, 3) for one",
 )
 ANY_ROOT = Fault(
     "another root is taken for the same one",

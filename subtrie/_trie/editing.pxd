@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport INode, SNode
 from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe
-from subtrie._trie.match.questions cimport Matchable
+from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.subscribers cimport Entry
 
 

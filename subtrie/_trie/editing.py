@@ -32,7 +32,7 @@ if not cython.compiled:
         subscribe_edit,
         unsubscribe_edit,
     )
-    from subtrie._trie.match.questions_interpreted import Matchable, Plan
+    from subtrie._trie.match.plan import Matchable, Plan
     from subtrie._trie.packed_key import words_followed_in
     from subtrie._trie.subscribers import Entry
 else:
@@ -49,7 +49,7 @@ else:
         subscribe_edit,
         unsubscribe_edit,
     )
-    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan
+    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan
     from cython.cimports.subtrie._trie.packed_key import words_followed_in
     from cython.cimports.subtrie._trie.subscribers import Entry
 

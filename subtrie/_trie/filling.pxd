@@ -10,7 +10,7 @@ from ctrie._bulk cimport SORT_AHEAD, Ordered, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._nodes cimport INode, Root
 from subtrie._trie.branch cimport Branch
-from subtrie._trie.match.questions cimport Matchable, Plan, word_hash, words_in_filter
+from subtrie._trie.match.plan cimport Matchable, Plan, word_hash, words_in_filter
 from subtrie._trie.match.walk cimport MOST_WORDS, prefetch
 from subtrie._trie.packed_key cimport set_characters, set_key
 from subtrie._trie.subscribers cimport Entry, subscriber_hash

@@ -29,7 +29,7 @@ if not cython.compiled:
     from ctrie._cnode import CNode, Gen
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
     from subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
-    from subtrie._trie.match.questions_interpreted import Matchable, filter_path
+    from subtrie._trie.match.plan import Matchable, filter_path
     from subtrie._trie.packed_key import set_key
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
 else:
@@ -37,7 +37,7 @@ else:
     from cython.cimports.ctrie._cnode import CNode, Gen
     from cython.cimports.ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
     from cython.cimports.subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
-    from cython.cimports.subtrie._trie.match.questions import Matchable, filter_path
+    from cython.cimports.subtrie._trie.match.plan import Matchable, filter_path
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry
 
 if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C structures

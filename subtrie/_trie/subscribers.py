@@ -23,6 +23,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from ctrie._arrays import groups_of
@@ -63,6 +64,12 @@ class SetNode:
     bitmap: int
     array: tuple[Any, ...]
     size: int
+
+
+if not cython.compiled:  # views of what is borrowed; the compiled ones (subscribers.pxd) count no references
+    subscriber_of = attrgetter("subscriber")
+    entry_hash_of = attrgetter("hash")
+    set_array_of = attrgetter("array")
 
 
 def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None) -> Entry:

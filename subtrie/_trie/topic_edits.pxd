@@ -3,7 +3,7 @@ cimport cython
 
 from ctrie._nodes cimport SNode
 from subtrie._trie.branch cimport Branch, Subscribe, Unsubscribe
-from subtrie._trie.match.questions cimport Matchable
+from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.subscribers cimport Entry
 
 

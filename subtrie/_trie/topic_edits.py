@@ -18,12 +18,12 @@ if not cython.compiled:
     from ctrie._nodes import SNode
     from subtrie._trie.branch import Branch, Subscribe, Unsubscribe, changed_branch, is_wanted
     from subtrie._trie.editing import edit_filter
-    from subtrie._trie.match.questions_interpreted import Matchable
+    from subtrie._trie.match.plan import Matchable
     from subtrie._trie.subscribers import new_entry
 else:
     from cython.cimports.subtrie._trie.branch import Branch, Subscribe, Unsubscribe, changed_branch, is_wanted
     from cython.cimports.subtrie._trie.editing import edit_filter
-    from cython.cimports.subtrie._trie.match.questions import Matchable
+    from cython.cimports.subtrie._trie.match.plan import Matchable
     from cython.cimports.subtrie._trie.subscribers import new_entry
 
 # The hash of every pair, which takes the place of a subscriber. Pairs are never searched, so any hash but 0 will do

@@ -2,7 +2,7 @@
 cimport cython
 
 from ctrie._nodes cimport Root
-from subtrie._trie.match.questions cimport Matchable, Plan
+from subtrie._trie.match.plan cimport Matchable, Plan
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN

@@ -19,19 +19,19 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from subtrie._trie.frozen import frozen_root
-    from subtrie._trie.match.questions_interpreted import Matchable, Plan, filter_path, path_by
+    from subtrie._trie.match.plan import Matchable, Plan, filter_path, path_by
     from subtrie._trie.queries.topics_matching import topics_along
     from subtrie._trie.topic_edits import put_topic, take_topic
     from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 else:
     from cython.cimports.ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from cython.cimports.subtrie._trie.frozen import frozen_root
-    from cython.cimports.subtrie._trie.match.questions import Matchable, Plan, filter_path, path_by
+    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, filter_path, path_by
     from cython.cimports.subtrie._trie.queries.topics_matching import topics_along
     from cython.cimports.subtrie._trie.topic_edits import put_topic, take_topic
     from cython.cimports.subtrie._trie.words import MANY_WORDS, ONE_WORD
 
-    from subtrie._trie.match.questions import word_hash
+    from subtrie._trie.match.plan import word_hash
 
 from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature, NoDefault

@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from ctrie._nodes cimport Edit, Root
 from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe
 from subtrie._trie.reverse_index cimport Filing, Index
-from subtrie._trie.match.questions cimport Matchable, Plan
+from subtrie._trie.match.plan cimport Matchable, Plan
 from subtrie._trie.subscribers cimport Entry
 
 cdef Root _UNMADE

@@ -34,22 +34,11 @@ if not cython.compiled:
     from subtrie._trie.groups import members_of
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
+    from subtrie._trie.match.batches import deliveries_many, match_many, match_numbers
     from subtrie._trie.match.deliveries import check_merge, merged
-    from subtrie._trie.match.questions_interpreted import (
-        Matchable,
-        Plan,
-        all_found,
-        all_held,
-        deliveries,
-        deliveries_many,
-        exact_first,
-        filter_path,
-        has_match,
-        hash_in_filter,
-        match,
-        match_many,
-        match_numbers,
-    )
+    from subtrie._trie.match.exact_first import exact_first
+    from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
+    from subtrie._trie.match.questions import all_found, all_held, deliveries, has_match, match
     from subtrie._trie.reverse_index import Index, new_index
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
     from subtrie._trie.words import word_hash
@@ -78,25 +67,15 @@ else:
     from cython.cimports.subtrie._trie.groups import members_of
     from cython.cimports.subtrie._trie.match.answer_cache import counts as cache_counts
     from cython.cimports.subtrie._trie.match.answer_cache import forget, new_cache
+    from cython.cimports.subtrie._trie.match.batches import deliveries_many, match_many, match_numbers
     from cython.cimports.subtrie._trie.match.deliveries import check_merge, merged
-    from cython.cimports.subtrie._trie.match.questions import (
-        Matchable,
-        Plan,
-        all_found,
-        all_held,
-        deliveries,
-        deliveries_many,
-        exact_first,
-        filter_path,
-        has_match,
-        match,
-        match_many,
-        match_numbers,
-    )
+    from cython.cimports.subtrie._trie.match.exact_first import exact_first
+    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, filter_path
+    from cython.cimports.subtrie._trie.match.questions import all_found, all_held, deliveries, has_match, match
     from cython.cimports.subtrie._trie.reverse_index import Index, new_index
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
 
-    from subtrie._trie.match.questions import hash_in_filter, word_hash
+    from subtrie._trie.match.plan import hash_in_filter, word_hash
 
 from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature

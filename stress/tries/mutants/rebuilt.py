@@ -49,6 +49,12 @@ class Rebuilt:
 
 _MATCH: Final = "subtrie/_trie/match/"
 _GOES: Final = (("unsubscribe", ("a.b", "x")),)
+_TAKING: Final = """\
+    if outcome == THROUGH and not s.walk.only_first:
+        taken = _take_found(s)
+        if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
+            take_seen(s)
+"""
 _MATCHES: Final = (("match", ("a.b",)),)
 _A_MOVE: Final = (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))
 _TORN: Final = ("subscriptions", "a wildcard beside words that meet", ((("match", ("a.y1",)),), _A_MOVE))
@@ -117,9 +123,9 @@ REBUILT: Final = (
     ),
     Rebuilt(
         "subscribers are taken after the pin under which they were found",
-        f"{_MATCH}questions.pyx",
-        "    if outcome == THROUGH and not s.walk.only_first:\n        taken",
-        "    unpin()\n    pin()\n    if outcome == THROUGH and not s.walk.only_first:\n        taken",
+        f"{_MATCH}questions.py",
+        _TAKING + "    unpin()\n",
+        "    unpin()\n" + _TAKING,
         (
             "subscriptions",
             "a wildcard beside words that meet",

@@ -1,14 +1,19 @@
-from cpython.object cimport PyObject
+# C types for named.py.
+cimport cython
+from libc.stdint cimport uint64_t
 
-from subtrie._trie.match.walk cimport Traversal
+from ctrie._native cimport Borrowed
+from subtrie._trie.match.walk cimport Ends, Passed, Traversal
+from subtrie._trie.packed_key cimport characters
+from subtrie._trie.words cimport word
 
-cdef enum:
-    KEPT = 12               # words, at most, of a topic whose own filter is looked for
-
-cdef struct Passed:         # what was passed on the way to the topic's own filter
-    PyObject *mains[KEPT + 1]   # of each level its first main node
-    int taken[KEPT + 1]         # and how many words had been taken by then
-    int count                   # of levels
-
-cdef int find_named(Traversal *t, PyObject *main, Passed *passed) noexcept
-cdef int traverse_beside(Traversal *t, const Passed *passed, PyObject *named) noexcept
+@cython.locals(size=Py_ssize_t, taken=Py_ssize_t, branch=Borrowed, level=Borrowed)
+cdef int find_named(Traversal *t, Borrowed main, Passed *passed) noexcept
+@cython.locals(ends=Ends, outcome=int, i=int)
+cdef int traverse_beside(Traversal *t, const Passed *passed, Borrowed named) noexcept
+cdef inline bint _is_pending(Traversal *t, Borrowed inode, Borrowed main) noexcept
+@cython.locals(hash=uint64_t, bitmap=uint64_t, flag=uint64_t, node=Borrowed, entries=Borrowed, i=Py_ssize_t)
+cdef inline Borrowed _branch_of(Traversal *t, Borrowed main, const word *word) noexcept
+cdef inline bint _begins(Traversal *t, Borrowed branch, const word *word) noexcept
+@cython.locals(chain=characters, length=Py_ssize_t, start=Py_ssize_t, at=Py_ssize_t, count=Py_ssize_t)
+cdef inline Py_ssize_t _followed(Traversal *t, Borrowed branch, Py_ssize_t taken, Py_ssize_t size) noexcept

@@ -1,45 +1,65 @@
+# C types for questions.py.
+cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._nodes cimport Rooted
-from subtrie._trie.match.answer_cache cimport Cache
-from subtrie._trie.words cimport word, word_rules
+from ctrie._native cimport Borrowed
+from subtrie._trie.match.answer_cache cimport Table
+from subtrie._trie.match.plan cimport Matchable
+from subtrie._trie.match.reading cimport Query
+from subtrie._trie.match.scratch cimport Asked, Scratch, Scratched
+from subtrie._trie.match.walk cimport Trails, Traversal
+
+ctypedef Trails *Trailing
+ctypedef uint64_t *words_noted
 
 
-cdef class Plan:
-    cdef readonly object dialect
-    cdef readonly str separator
-    cdef Py_UCS4 separator_in_place
-    cdef bint in_place      # traversal.py serves for it
-    cdef bint splits        # so does words.h
-    cdef readonly bint exact
-    cdef word_rules in_topics
-    cdef word_rules in_filters
-    cdef int many_min
-    cdef Py_ssize_t max_bytes
-    cdef Py_ssize_t most
-    cdef int reserved  # first character of reserved topics, -1 for none
-    cdef char one
-    cdef char many
-    cdef bint many_last
-    cdef bint wildcards_in_words
-    cdef readonly str share
-    cdef Py_ssize_t most_in_filter
-
-cdef class Matchable(Rooted):
-    cdef Plan _plan
-    cdef Cache _cache
-    cdef object _home  # see Matchable in questions_interpreted.py
-
-cpdef uint64_t word_hash(str word) except? 0
-cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept
-cpdef tuple filter_path(Matchable trie, object filter)
-cpdef tuple path_by(Plan plan, object filter)
+cdef bint take_found(Scratch *s) noexcept
+cdef inline bint _take_found(Scratch *s) noexcept
+@cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed)
+cdef inline bint _note_found(Scratch *s) noexcept
+@cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed, room=bint)
+cdef bint _note_entries_found(Scratch *s) noexcept
+cdef bint _note_shared(Scratch *s, Borrowed shared) noexcept
+@cython.locals(array=Borrowed, child=Borrowed, pairs=words_noted, i=Py_ssize_t)
+cdef inline bint _note_all(Scratch *s, Borrowed several, bint entries) noexcept
+@cython.locals(trails=Trailing, above=words_noted, levels=words_noted, i=Py_ssize_t, level=uint64_t, place=Py_ssize_t)
+cdef bint _note_trails(Traversal *t) noexcept
+@cython.locals(place=Py_ssize_t, marked=bint)
+cdef inline Py_ssize_t _record(Trails *trails, Borrowed branch, uint64_t level) noexcept
+@cython.locals(taken=bint, outcome=int)
+cdef int _read(Scratch *s, Borrowed root) except -1
+@cython.locals(outcome=int)
+cdef int read_at_last(Scratch *s, Borrowed root) except -1
+cdef Query prepare(Traversal *t, Matchable trie, object topic)
+@cython.locals(query=Query)
+cdef inline Query _prepare(Traversal *t, Matchable trie, object topic)
+@cython.locals(asked=Asked)
 cpdef tuple match(Matchable trie, topic, bint take_turns=*)
-cpdef object exact_first(Matchable trie, topic)
+@cython.locals(stripe=int, table=Table, answer=object)
+cdef tuple match_asked(Matchable trie, object topic, bint take_turns, Asked *asked)
+@cython.locals(scratch=Scratch, s=Scratched, answer=tuple, query=Query, place=Py_ssize_t)
+cdef tuple _match_now(Matchable trie, object topic, Table table, bint take_turns, Asked *asked)
+@cython.locals(answer=tuple)
+cdef inline tuple _match_in_place(
+    Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint take_turns, Asked *asked
+)
+cdef tuple answer_of(Scratch *s, Matchable trie, bint take_turns)
+@cython.locals(i=Py_ssize_t, taken=list)
+cdef inline tuple _answer_of(Scratch *s, Matchable trie, bint take_turns)
+@cython.locals(scratch=Scratch, s=Scratched, query=Query)
 cpdef bint has_match(Matchable trie, topic) except -1
-cpdef list match_many(Matchable trie, topics)
-cpdef tuple match_numbers(Matchable trie, list topics)
+cdef inline bint _finds(Scratch *s, Matchable trie) except -1
+@cython.locals(asked=Asked, stripe=int, table=Table, answer=object, found=tuple)
 cpdef tuple deliveries(Matchable trie, topic)
-cpdef list deliveries_many(Matchable trie, topics)
+@cython.locals(asked=Asked, found=tuple)
 cpdef tuple all_held(Matchable trie, topic)
+@cython.locals(asked=Asked)
 cpdef tuple all_found(Matchable trie, topic)
+@cython.locals(scratch=Scratch, s=Scratched, query=Query, place=Py_ssize_t, found=tuple)
+cdef tuple _found_now(Matchable trie, object topic, Table table, bint delivers, Asked *asked)
+@cython.locals(trails=Trails, found=tuple)
+cdef tuple _found_in_place(
+    Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint delivers, Asked *asked
+)
+@cython.locals(trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t, found=tuple)
+cdef tuple _told(Scratch *s, bint delivers)

@@ -322,7 +322,7 @@ def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any
 
 
 def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
-    """The same, of what questions.pyx has found: subscribers with their hashes, and Shared."""
+    """The same, of what questions.py has taken: subscribers with their hashes, and Shared."""
     distinct = Distinct(dialect, take_turns)
     answer: list[Any] = []
     shared: list[Shared] = []

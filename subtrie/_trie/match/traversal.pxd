@@ -51,4 +51,4 @@ cdef inline int _visit_if(Traversal *t, Ends *ends, Borrowed branch, const word 
 @cython.locals(next=Borrowed)
 cdef inline int _visit(Traversal *t, Ends *ends, Borrowed branch, Py_ssize_t end, uint64_t reached) noexcept
 @cython.locals(chain=characters, length=Py_ssize_t, start=Py_ssize_t, after=uint64_t, left=uint64_t, i=int)
-cdef uint64_t _along(Traversal *t, Borrowed branch, Py_ssize_t at, uint64_t reached) noexcept
+cdef uint64_t along(Traversal *t, Borrowed branch, Py_ssize_t at, uint64_t reached) noexcept

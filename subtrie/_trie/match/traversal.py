@@ -332,7 +332,7 @@ def _visit(t: Traversal, ends: Ends, branch: Any, end: int, reached: int) -> int
     """Note a branch that the topic reaches, given the positions after its first word, which has so many characters."""
     next = next_of(branch)
     if is_exactly(branch, Chain):
-        reached = _along(t, branch, end, reached)
+        reached = along(t, branch, end, reached)
     if not reached:
         return THROUGH
     if reached >> t.size & 1 and (sole_hash_of(branch) or value_of(branch) is not borrow(None)):
@@ -351,7 +351,7 @@ def _visit(t: Traversal, ends: Ends, branch: Any, end: int, reached: int) -> int
     return THROUGH
 
 
-def _along(t: Traversal, branch: Any, at: int, reached: int) -> int:
+def along(t: Traversal, branch: Any, at: int, reached: int) -> int:
     """Return the positions after all words of a chain, given those after the first, which ends at `at`."""
     chain = text_in(branch)
     length = length_of(address(chain))

@@ -6,7 +6,7 @@ from ctrie._native cimport SLOT_NEEDS_PIN, Borrowed, PyTuple_GET_ITEM_PTR, PyTup
 from ctrie._nodes cimport Root, value_of
 from subtrie._trie.branch cimport sole_hash_of
 from subtrie._trie.match.buffer cimport buffer, buffer_push, buffer_room_for
-from subtrie._trie.packed_key cimport characters, packed_characters, text_of
+from subtrie._trie.packed_key cimport characters, packed_characters, packed_is_here, text_of
 from subtrie._trie.words cimport character_at, word, word_begins, word_end, word_is_part, word_is_word
 
 cdef extern from *:
@@ -31,6 +31,7 @@ cdef enum:
     MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
     NOTED = 3           # what `seen` holds for an I-node
     ABOVE = 3           # what `above` holds for a level
+    KEPT = 12           # words, at most, of a topic whose own filter is looked for
     MOST_INODES = 12    # on the way to a branch of a level (one for every W bits of a hash), and that of its next level
 
 cdef struct Trails:         # how a traversal came to what it found (trail.h), for questions that want the filters
@@ -63,6 +64,11 @@ cdef struct Ends:       # where a traversal's next notes go: kept in registers, 
     uint64_t *found
     uint64_t *seen_limit        # beyond it there may be too little room for what one level has noted
     uint64_t *found_limit
+
+cdef struct Passed:     # what was passed on the way to the topic's own filter
+    PyObject *mains[KEPT + 1]   # of each level its first main node
+    Py_ssize_t taken[KEPT + 1]  # and how many words had been taken by then
+    int count                   # of levels
 
 
 # -------------------------------------------------------------------------------------------------------------- notes
@@ -128,6 +134,11 @@ cdef inline void note_found(Ends *ends, Borrowed branch) noexcept nogil:
     ends.found += 1
 
 
+cdef inline void begin_with(Traversal *t, Borrowed branch) noexcept nogil:
+    t.found.items[0] = <uint64_t>branch     # no buffer is so small
+    t.found.count = 1
+
+
 cdef inline bint note_above(Traversal *t, Borrowed branch) noexcept nogil:
     cdef uint64_t *above = buffer_room_for(&t.trails.above, ABOVE)
     if above == NULL:
@@ -160,6 +171,10 @@ cdef inline const word *word_at(Traversal *t, int i) noexcept nogil:
 
 cdef inline const word *whole_of(Traversal *t) noexcept nogil:
     return &t.whole
+
+
+cdef inline const word *named_word(Traversal *t, Py_ssize_t i) noexcept nogil:
+    return &t.whole if t.exact else &t.words[i]
 
 
 cdef inline bint is_one_word(Traversal *t, int i, int j) noexcept nogil:
@@ -199,3 +214,10 @@ cdef inline void prefetch_wanted(Borrowed branch) noexcept nogil:
         prefetch_to_count(value_of(branch))
     else:
         prefetch(value_of(branch))
+
+
+cdef inline bint fetch_text_apart(Borrowed branch) noexcept nogil:
+    if packed_is_here(text_of(branch)):
+        return False
+    prefetch((<const void **>text_of(branch))[0])
+    return True

@@ -16,7 +16,9 @@ MOST_WORDS = 63
 NOTED = (
     3  # what `seen` holds for an I-node: itself, its main node, and the positions of a level that begins there, or 0
 )
-ABOVE = 2  # what `above` holds for a level: the branch that leads to it, and the number of that branch's level
+ABOVE = 3  # what `above` holds for a level: the branch that leads to it, that branch's level, the place of its record
+PACKED = 7  # characters stand in the branch itself, where one is packed
+KEPT = 12  # words, at most, of a topic whose own filter is looked for
 OTHERS_MAY_WRITE = True  # while a traversal reads; not so where a lock that it holds keeps them from it
 
 
@@ -45,13 +47,13 @@ class Buffer:
 
 
 class Trails:
-    """How a traversal came to what it found: of each level but the first, the branch that leads to it and that branch's
-    level; and of each branch found, its level."""
+    """How a traversal came to what it found: of each level but the first, what ABOVE tells; of each branch found, its
+    level; and, when all is found, the records of a trail (trail.py)."""
 
-    __slots__ = ("above", "levels")
+    __slots__ = ("above", "levels", "records")
 
     def __init__(self) -> None:
-        self.above, self.levels = Buffer(), Buffer()
+        self.above, self.levels, self.records = Buffer(), Buffer(), Buffer()
 
 
 class Traversal:
@@ -109,11 +111,23 @@ class Ends:
         return len(self._found)
 
 
+class Passed:
+    """What was passed on the way to the topic's own filter: of each level its first main node, and how many words had
+    been taken by then."""
+
+    __slots__ = ("count", "mains", "taken")
+
+    def __init__(self) -> None:
+        self.mains: list[Any] = [None] * (KEPT + 1)
+        self.taken = [0] * (KEPT + 1)
+        self.count = 0  # of levels
+
+
 def rewind(t: Traversal) -> None:
     """Forget all notes."""
     t.seen, t.found, t.level = Buffer(), Buffer(), -1
     if t.trails is not None:
-        t.trails = Trails()
+        t.trails.above, t.trails.levels = Buffer(), Buffer()
 
 
 ends_of = Ends
@@ -155,11 +169,24 @@ def note_found(ends: Ends, branch: Any) -> None:
     ends._found.append(branch)
 
 
+def begin_with(t: Traversal, branch: Any) -> None:
+    """Note a branch before all others."""
+    t.found.items.append(branch)
+
+
 def note_above(t: Traversal, branch: Any) -> bool:
     """Note which branch leads to the level that is noted next."""
     assert t.trails is not None
-    t.trails.above.items += (branch, t.level)
+    t.trails.above.items += (branch, t.level, 0)
     return True
+
+
+def buffer_start(buffer: Buffer) -> None:
+    """Begin with a buffer. For the compiled twin, as is the next."""
+
+
+def buffer_free(buffer: Buffer) -> None:
+    """Give back memory."""
 
 
 def buffer_push(buffer: Buffer, item: Any) -> bool:
@@ -205,6 +232,11 @@ def word_at(t: Traversal, i: int) -> Word:
 
 
 whole_of = attrgetter("whole")
+
+
+def named_word(t: Traversal, i: int) -> Word:
+    """Return a word of the filter that is the topic itself."""
+    return t.whole if t.exact else t.words[i]
 
 
 def is_one_word(t: Traversal, i: int, j: int) -> bool:
@@ -253,7 +285,16 @@ is_readonly = attrgetter("readonly")
 
 
 def prefetch(node: Any) -> None:
-    """Have a node fetched into the processor's caches. For the compiled twin, as is the next."""
+    """Have a node fetched into the processor's caches. For the compiled twin, as are the next ones."""
+
+
+def prefetch_to_count(thing: Any) -> None:
+    """The same, of what a reference is going to be taken to."""
+
+
+def fetch_text_apart(branch: Any) -> bool:
+    """Tell whether the text of a branch stands somewhere else, and if so, have it fetched."""
+    return len(branch.key) > PACKED
 
 
 def prefetch_wanted(branch: Any) -> None:

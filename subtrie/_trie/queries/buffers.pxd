@@ -1,30 +1,16 @@
 # C types for buffers.py.
-from libc.stdint cimport int32_t
+cimport cython
 
 from subtrie._trie.branch cimport Branch
+from subtrie._trie.queries.growing cimport bit_column, growing, place, text_column
 
-cdef extern from "columns.h":
-    ctypedef struct growing:
-        char *data
-        Py_ssize_t used
+ctypedef growing *GrowingBytes
 
-cdef struct text_column:
-    growing offsets
-    growing text
-
-cdef struct bit_column:
-    growing bits
-    Py_ssize_t count
-    Py_ssize_t clear
-
-cdef struct place:
-    Py_ssize_t end
-    int32_t depth
-    int32_t wildcards
-
-cdef struct short_text:
-    char data[64]
-    Py_ssize_t size
+cdef enum:
+    _STRINGS = 1
+    _INTEGER_TEXTS = 2
+    _INTEGERS = 4
+    _OTHERS = 8
 
 
 cdef class Options:
@@ -37,6 +23,7 @@ cdef class Options:
     cdef bit_column _values_validity
 
     cpdef int add(self, dict options, bint there) except -1
+    @cython.locals(known=int, kind=int, there=bint)
     cdef int _add_value(self, object name, object value) except -1
     cpdef Py_ssize_t text(self) noexcept
 
@@ -49,7 +36,7 @@ cdef class Rows:
     cdef readonly int kinds
     cdef readonly Py_ssize_t rows
     cdef readonly Options options
-    cdef short_text _separator
+    cdef bytes _separator
     cdef bytes _one
     cdef bytes _many
     cdef bytes _share
@@ -71,12 +58,22 @@ cdef class Rows:
     cpdef int done(self) except -1
     cdef int push(self) except -1
     cdef int pop(self) except -1
+    @cython.locals(marked=bint, start=Py_ssize_t)
     cdef int spell(self, Branch branch) except -1
+    @cython.locals(text=GrowingBytes, stop=Py_ssize_t, step=Py_ssize_t, found=Py_ssize_t, end=Py_ssize_t,
+        separator=bytes, one=bytes, many=bytes)
     cdef int _add_words(self, Py_ssize_t start) except -1
+    @cython.locals(depth=int, name=bytes, part=bytes)
     cpdef int row(self, object group, bint shared, object subscriber, dict options) except -1
+    @cython.locals(start=Py_ssize_t, step=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t)
+    cdef inline int _add_words_of_row(self, text_column *words) except -1
+    @cython.locals(text=GrowingBytes)
     cdef int _add_subscriber(self, object subscriber) except -1
     cpdef Py_ssize_t text(self) noexcept
 
 
-cpdef list strings(const unsigned char[::1] offsets, const unsigned char[::1] text)
+cdef inline int _begin_texts(text_column *column) except -1
+cdef inline int _end_text(text_column *column) except -1
+cdef bytes _offsets_taken(growing *offsets)
+cdef object _texts_taken(text_column *column)
 cpdef Rows new_rows(object dialect, object texts, bint ask)

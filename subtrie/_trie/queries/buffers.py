@@ -3,16 +3,81 @@
 A place is where a walk stands: the words that have been spelled. It is kept for every node that the walk has yet to
 visit, last in, first out, so that all of them share one text.
 
-This is the interpreted text. The compiled body (`buffers.pyx`) makes no Python object of a row.
+What grows is in growing.py; in the compiled twin no Python object is made of a row.
 """
 
 from __future__ import annotations
 
-import itertools
-from array import array
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from typing import Any, NamedTuple
 
-from subtrie._trie.words import MARKED
+if not cython.compiled:
+    from subtrie._trie.match.walk import address
+    from subtrie._trie.queries.growing import (
+        Bits,
+        Growing,
+        Place,
+        Places,
+        Texts,
+        add,
+        add_bit,
+        add_branch,
+        add_int,
+        add_number,
+        add_part,
+        add_text,
+        cut,
+        cut_ints,
+        find,
+        flag_given,
+        flag_taken,
+        free_bytes,
+        free_texts,
+        int_at,
+        ints_in,
+        is_empty,
+        is_there,
+        keep_place,
+        reads_as_integer,
+        take_place,
+        taken,
+        taken_bits,
+    )
+    from subtrie._trie.words import MARKED
+else:
+    from cython import address
+    from cython.cimports.libc.stdint import INT32_MAX
+    from cython.cimports.subtrie._trie.queries.growing import (
+        add,
+        add_bit,
+        add_branch,
+        add_int,
+        add_number,
+        add_part,
+        add_text,
+        cut,
+        cut_ints,
+        find,
+        flag_given,
+        flag_taken,
+        free_bytes,
+        free_texts,
+        int_at,
+        ints_in,
+        is_empty,
+        is_there,
+        keep_place,
+        reads_as_integer,
+        take_place,
+        taken,
+        taken_bits,
+    )
+    from cython.cimports.subtrie._trie.words import MARKED
+
 from subtrie.dialects import Dialect
 
 # What subscribers, and the values of an option, have been, as bits.
@@ -21,7 +86,9 @@ INTEGER_TEXTS = 2  # strings that read as an integer does
 INTEGERS = 4
 OTHERS = 8
 
-_MOST_TEXT = 2**31 - 1
+if not cython.compiled:  # in buffers.pxd, an enum
+    _STRINGS, _INTEGER_TEXTS, _INTEGERS, _OTHERS = STRINGS, INTEGER_TEXTS, INTEGERS, OTHERS
+    INT32_MAX = 2**31 - 1
 
 
 class TextColumn(NamedTuple):
@@ -59,38 +126,28 @@ class Columns(NamedTuple):
     ungrouped: int
 
 
-class _Texts:
-    """A text column being filled."""
-
-    def __init__(self) -> None:
-        self.offsets = array("i", [0])
-        self.text = bytearray()
-
-    def add(self, *parts: bytes) -> None:
-        for part in parts:
-            self.text += part
-        if len(self.text) > _MOST_TEXT:
-            raise ValueError("the texts of one subscription take more than 2 GiB, which no column holds")
-        self.offsets.append(len(self.text))
-
-    def taken(self) -> TextColumn:
-        taken = TextColumn(self.offsets.tobytes(), bytes(self.text))
-        self.__init__()  # type: ignore[misc]
-        return taken
+def _begin_texts(column: Texts) -> None:
+    add_int(address(column.offsets), 0)
 
 
-class _Bits:
-    """Bits being filled."""
+def _end_text(column: Texts) -> None:
+    """End a text: what has been added since the last one."""
+    if column.text.used > INT32_MAX:
+        raise ValueError("the texts of one subscription take more than 2 GiB, which no column holds")
+    add_int(address(column.offsets), column.text.used)
 
-    def __init__(self) -> None:
-        self.bits: list[bool] = []
 
-    def taken(self) -> tuple[bytes | None, int]:
-        bits, self.bits = self.bits, []
-        if all(bits):
-            return None, 0
-        packed = sum(1 << place for place, bit in enumerate(bits) if bit)
-        return packed.to_bytes((len(bits) + 7) // 8, "little"), bits.count(False)
+def _offsets_taken(offsets: Growing) -> bytes:
+    ends = taken(offsets)
+    add_int(offsets, 0)
+    return ends
+
+
+def _texts_taken(column: Texts) -> TextColumn:
+    return TextColumn(_offsets_taken(address(column.offsets)), taken(address(column.text)))
+
+
+# ------------------------------------------------------------------------------------------------------------- options
 
 
 class Options:
@@ -98,59 +155,79 @@ class Options:
     tells what the values of each name have been."""
 
     def __init__(self, texts: Any) -> None:
+        if not cython.compiled:
+            self._offsets, self._names, self._values = Growing(), Texts(), Texts()
+            self._validity, self._values_validity = Bits(), Bits()
         self._texts = texts
         self.kinds: dict[str, int] = {}
-        self._offsets = array("i", [0])
-        self._validity = _Bits()
-        self._names = _Texts()
-        self._values = _Texts()
-        self._values_validity = _Bits()
+        add_int(address(self._offsets), 0)
+        _begin_texts(address(self._names))
+        _begin_texts(address(self._values))
 
-    def add(self, options: dict[str, Any] | None, there: bool) -> None:
+    def __dealloc__(self) -> None:
+        free_bytes(address(self._offsets))
+        free_bytes(address(self._validity.bits))
+        free_bytes(address(self._values_validity.bits))
+        free_texts(address(self._names))
+        free_texts(address(self._values))
+
+    def add(self, options: dict[str, Any] | None, there: bool) -> int:
         """Add a map, empty if there are no options; a null, unless it is there."""
-        for name, value in (options or {}).items():
-            name = str.__str__(name)
-            text = self._text(name, value)
-            self._names.add(_utf8(name) or self._refused(name, value))
-            self._values.add(b"" if text is None else text)
-            self._values_validity.bits.append(text is not None)
-        self._offsets.append(len(self._values_validity.bits))
-        self._validity.bits.append(there)
+        if options is not None:
+            for name, value in options.items():
+                if type(name) is not str:
+                    name = str.__str__(name)
+                if not add_text(address(self._names.text), name):
+                    self._texts.option(name, value)
+                    raise ValueError(f"the name of option {name!r} is no text")
+                _end_text(address(self._names))
+                self._add_value(name, value)
+        add_int(address(self._offsets), self._values_validity.count)
+        add_bit(address(self._validity), there)
+        return 0
 
-    def _text(self, name: str, value: Any) -> bytes | None:
-        known = self.kinds.get(name, 0)
+    def _add_value(self, name: str, value: Any) -> int:
+        known = self.kinds.get(name, -1)
+        there = True
         if value is None:
-            self.kinds[name] = known
-            return None
-        if type(value) is str:
-            self.kinds[name] = known | STRINGS
-            text = _utf8(value)
-            return self._refused(name, value) if text is None else text
-        if type(value) is bool:
-            self.kinds[name] = known | INTEGERS
-            return b"true" if value else b"false"
-        if type(value) is int:
-            self.kinds[name] = known | INTEGERS
-            return repr(value).encode()
-        self.kinds[name] = known | OTHERS
-        text = self._texts.option(name, value)
-        return None if text is None else text.encode()
-
-    def _refused(self, name: str, value: Any) -> bytes:
-        self._texts.option(name, value)
-        return b""  # the empty name
+            kind = 0
+            there = False
+        elif type(value) is str and add_text(address(self._values.text), value):
+            kind = _STRINGS
+        elif value is True:
+            kind = _INTEGERS
+            add(address(self._values.text), b"true")
+        elif value is False:
+            kind = _INTEGERS
+            add(address(self._values.text), b"false")
+        elif type(value) is int and add_number(address(self._values.text), value):
+            kind = _INTEGERS
+        else:
+            kind = _INTEGERS if type(value) is int else _OTHERS
+            text = self._texts.option(name, value)
+            there = text is not None
+            if there:
+                add(address(self._values.text), text.encode())
+        _end_text(address(self._values))
+        add_bit(address(self._values_validity), there)
+        if known < 0 or known | kind != known:
+            self.kinds[name] = kind | max(known, 0)
+        return 0
 
     def text(self) -> int:
         """Return how many bytes the texts have."""
-        return len(self._names.text) + len(self._values.text)
+        return self._names.text.used + self._values.text.used
 
     def taken(self) -> MapColumn:
         """Return what has been added, and begin again."""
-        offsets, self._offsets = self._offsets.tobytes(), array("i", [0])
-        validity, nulls = self._validity.taken()
-        values_validity, value_nulls = self._values_validity.taken()
-        names, values = self._names.taken(), self._values.taken()
+        offsets = _offsets_taken(address(self._offsets))
+        validity, nulls = taken_bits(address(self._validity))
+        values_validity, value_nulls = taken_bits(address(self._values_validity))
+        names, values = _texts_taken(address(self._names)), _texts_taken(address(self._values))
         return MapColumn(offsets, validity, names, values, values_validity, nulls, value_nulls)
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
 
 
 class Rows:
@@ -158,130 +235,187 @@ class Rows:
     of every one if `ask`."""
 
     def __init__(self, dialect: Dialect, texts: Any, ask: bool) -> None:
+        if not cython.compiled:
+            self._busy, self.kinds, self.rows = [False], 0, 0
+            self._places, self._here = Places(), Place()
+            self._spelled, self._ends, self._word_lists, self._depths, self._wildcards = (Growing() for _ in range(5))
+            self._filters, self._words, self._subscribers, self._groups = (Texts() for _ in range(4))
+            self._grouped = Bits()
         self._dialect = dialect
         self._texts = texts
         self._ask = ask
-        self.kinds = 0
-        self.rows = 0
-        self.busy = False
-        self._places: list[tuple[str, ...]] = []
-        self._words: tuple[str, ...] = ()
         self.options = Options(texts)
-        self._begin()
+        self._separator = dialect.separator.encode()
+        self._one = dialect.one_word.encode()
+        self._many = (dialect.many_words or dialect.one_word).encode()
+        self._share = None if dialect.share_prefix is None else dialect.share_prefix.encode()
+        self._zero_words = dialect.zero_words
+        add_int(address(self._word_lists), 0)
+        _begin_texts(address(self._filters))
+        _begin_texts(address(self._words))
+        _begin_texts(address(self._subscribers))
+        _begin_texts(address(self._groups))
 
-    def _begin(self) -> None:
-        self._filters = _Texts()
-        self._word_lists = array("i", [0])
-        self._words_of_filters = _Texts()
-        self._depths = array("i")
-        self._wildcards = array("i")
-        self._subscribers = _Texts()
-        self._groups = _Texts()
-        self._grouped = _Bits()
+    def __dealloc__(self) -> None:
+        free_bytes(address(self._places))
+        free_bytes(address(self._spelled))
+        free_bytes(address(self._ends))
+        free_bytes(address(self._word_lists))
+        free_bytes(address(self._depths))
+        free_bytes(address(self._wildcards))
+        free_bytes(address(self._grouped.bits))
+        free_texts(address(self._filters))
+        free_texts(address(self._words))
+        free_texts(address(self._subscribers))
+        free_texts(address(self._groups))
 
-    def begin(self) -> None:
+    def begin(self) -> int:
         """Say that rows are to be added. RuntimeError if that has been said before, and not that it is done."""
-        if self.busy:
+        if flag_taken(address(self._busy)):
             raise RuntimeError(
                 "these columns are being filled by another thread, or an error has left them half filled"
             )
-        self.busy = True
+        return 0
 
-    def done(self) -> None:
+    def done(self) -> int:
         """Say that no more are to be added for now, and all is well."""
-        self.busy = False
+        flag_given(address(self._busy))
+        return 0
 
-    def push(self) -> None:
+    def push(self) -> int:
         """Keep the place where the walk stands."""
-        self._places.append(self._words)
+        keep_place(address(self._places), address(self._here))
+        return 0
 
-    def pop(self) -> None:
+    def pop(self) -> int:
         """Go back to the place that was kept last."""
-        self._words = self._places.pop()
+        take_place(address(self._places), address(self._here))
+        cut(address(self._spelled), self._here.end)
+        cut_ints(address(self._ends), self._here.depth)
+        return 0
 
-    def spell(self, branch: Any) -> None:
+    def spell(self, branch: Any) -> int:
         """Go on from here by the words of a branch."""
-        words = tuple(branch.key.split(self._dialect.separator))
-        self._words += words[1:] if branch.hash == MARKED else words
+        marked = branch.hash == MARKED
+        if marked and is_empty(branch):
+            return 0
+        if self._here.depth > 0:
+            add(address(self._spelled), self._separator)
+        start = self._spelled.used
+        if not add_branch(address(self._spelled), branch, marked):
+            raise ValueError("a filter with a lone surrogate")
+        self._add_words(start)
+        return 0
 
     def spell_text(self, filter: str) -> None:
         """Go to where a filter ends."""
-        self._words = tuple(filter.split(self._dialect.separator))
+        cut(address(self._spelled), 0)
+        cut_ints(address(self._ends), 0)
+        self._here.depth = 0
+        self._here.wildcards = 0
+        if not add_text(address(self._spelled), filter):
+            raise ValueError("a filter with a lone surrogate")
+        self._add_words(0)
 
-    def row(self, group: str | None, shared: bool, subscriber: Any, options: dict[str, Any] | None) -> None:
+    def _add_words(self, start: int) -> int:
+        """Note where the words end that have been spelled from `start` on, and how many are wildcards."""
+        text = address(self._spelled)
+        separator, one, many = self._separator, self._one, self._many
+        stop = self._spelled.used
+        step = len(separator)
+        while True:
+            found = find(text, start, separator)
+            end = stop if found < 0 else found
+            add_int(address(self._ends), end)
+            self._here.depth += 1
+            if is_there(text, start, end, one) or is_there(text, start, end, many):
+                self._here.wildcards += 1
+            if found < 0:
+                break
+            start = end + step
+        self._here.end = stop
+        return 0
+
+    def row(self, group: str | None, shared: bool, subscriber: Any, options: dict[str, Any] | None) -> int:
         """Add a subscription to the filter that was spelled, or, `shared`, to the shared one of the group."""
-        words = self._dialect.share(group, self._words) if shared and group is not None else self._words
-        text = self._dialect.join(words).encode()
-        if self._dialect.zero_words and not text:
-            words = ()
-        self._filters.add(text)
-        for word in words:
-            self._words_of_filters.add(word.encode())
-        self._word_lists.append(len(self._words_of_filters.offsets) - 1)
-        self._depths.append(len(words))
-        self._wildcards.append(sum(map(self._dialect.is_wild, words)))
-        self._subscribers.add(self._subscriber_text(subscriber))
-        self._groups.add(b"" if group is None else group.encode())
-        self._grouped.bits.append(group is not None)
+        depth = self._here.depth
+        name = None if group is None else group.encode()
+        if name is not None and shared and self._share is not None:
+            for part in (self._share, name):
+                add(address(self._filters.text), part)
+                add(address(self._filters.text), self._separator)
+                add(address(self._words.text), part)
+                _end_text(address(self._words))
+            depth += 2
+        elif self._zero_words and self._here.end == 0:
+            depth = 0
+        add_part(address(self._filters.text), address(self._spelled), 0, self._here.end)
+        _end_text(address(self._filters))
+        if depth > 0:
+            self._add_words_of_row(address(self._words))
+        add_int(address(self._word_lists), ints_in(address(self._words.offsets)) - 1)
+        add_int(address(self._depths), depth)
+        add_int(address(self._wildcards), self._here.wildcards)
+        self._add_subscriber(subscriber)
+        if name is not None:
+            add(address(self._groups.text), name)
+        _end_text(address(self._groups))
+        add_bit(address(self._grouped), name is not None)
         self.options.add(options, True)
         self.rows += 1
+        return 0
 
-    def _subscriber_text(self, subscriber: Any) -> bytes:
-        if not self._ask and type(subscriber) is str:
-            text = _utf8(subscriber)
-            if text is not None:
-                digits = text.removeprefix(b"-")
-                self.kinds |= STRINGS | (INTEGER_TEXTS if digits.isdigit() else 0)
-                return text
-        if not self._ask and type(subscriber) is int:
-            self.kinds |= INTEGERS
-            return int.__repr__(subscriber).encode()
-        self.kinds |= OTHERS
-        return self._texts.subscriber(subscriber).encode()  # type: ignore[no-any-return]
+    def _add_words_of_row(self, words: Texts) -> int:
+        start = 0
+        step = len(self._separator)
+        for at in range(self._here.depth):
+            end = int_at(address(self._ends), at)
+            add_part(address(words.text), address(self._spelled), start, end)
+            _end_text(words)
+            start = end + step
+        return 0
+
+    def _add_subscriber(self, subscriber: Any) -> int:
+        text = address(self._subscribers.text)
+        if not self._ask and type(subscriber) is str and add_text(text, subscriber):
+            self.kinds |= _STRINGS
+            if not self.kinds & _INTEGER_TEXTS and reads_as_integer(subscriber):
+                self.kinds |= _INTEGER_TEXTS
+        elif not self._ask and type(subscriber) is int:
+            self.kinds |= _INTEGERS
+            if not add_number(text, subscriber):
+                add(text, int.__repr__(subscriber).encode())
+        else:
+            self.kinds |= _OTHERS
+            add(text, self._texts.subscriber(subscriber).encode())
+        _end_text(address(self._subscribers))
+        return 0
 
     def text(self) -> int:
         """Return how many bytes the texts have that may be long."""
-        return len(self._filters.text) + len(self._subscribers.text) + self.options.text()
+        return self._filters.text.used + self._subscribers.text.used + self.options.text()
 
     def taken(self) -> Columns:
         """Return the columns of the rows added, and begin again."""
         self.begin()
-        validity, ungrouped = self._grouped.taken()
+        validity, ungrouped = taken_bits(address(self._grouped))
         columns = Columns(
             self.rows,
-            self._filters.taken(),
-            self._word_lists.tobytes(),
-            self._words_of_filters.taken(),
-            self._depths.tobytes(),
-            self._wildcards.tobytes(),
-            self._subscribers.taken(),
+            _texts_taken(address(self._filters)),
+            _offsets_taken(address(self._word_lists)),
+            _texts_taken(address(self._words)),
+            taken(address(self._depths)),
+            taken(address(self._wildcards)),
+            _texts_taken(address(self._subscribers)),
             self.options.taken(),
-            self._groups.taken(),
+            _texts_taken(address(self._groups)),
             validity,
             ungrouped,
         )
         self.rows = 0
-        self._begin()
         self.done()
         return columns
 
 
 def new_rows(dialect: Dialect, texts: Any, ask: bool) -> Rows:
     return Rows(dialect, texts, ask)
-
-
-def _utf8(text: str) -> bytes | None:
-    """Return the text as UTF-8; None where it has a lone surrogate."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return None
-
-
-def strings(offsets: Any, text: Any) -> list[str]:
-    """Return the texts of a column. ValueError if it is none: offsets out of order, bytes that are not UTF-8."""
-    ends = array("i", bytes(offsets))
-    content = bytes(text)
-    if any(start > end for start, end in itertools.pairwise(ends)) or ends[0] < 0 or ends[-1] > len(content):
-        raise ValueError("no text column: the offsets do not go on within the text")
-    return [content[start:end].decode() for start, end in itertools.pairwise(ends)]

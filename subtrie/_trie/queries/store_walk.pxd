@@ -152,13 +152,6 @@ cdef inline void fetch_children(Borrowed cn) noexcept nogil:
     prefetch(child_place(cn, count - 1))
 
 
-cdef inline bint fetch_text_apart(Borrowed branch) noexcept nogil:
-    if packed_is_here(text_of(branch)):
-        return False
-    prefetch((<const void **>text_of(branch))[0])
-    return True
-
-
 cdef inline bint is_word(const Aim *aim, Borrowed branch) noexcept:
     return (
         (<uint64_t *>text_of(branch))[0] & aim.mask == aim.text

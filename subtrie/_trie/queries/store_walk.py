@@ -106,11 +106,6 @@ def fetch_children(cn: Any) -> None:
     """Prefetch the places of a C-node's children."""
 
 
-def fetch_text_apart(branch: Any) -> bool:
-    """Tell whether the text of a branch stands somewhere else, and if so, ask for it."""
-    return False
-
-
 def is_word(aim: Aim, branch: Any) -> bool:
     """Return whether a branch with the word's hash is exactly that word. False also means that it cannot be told
     without reading the text, as for the empty word."""

@@ -34,7 +34,7 @@ if not cython.compiled:
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of
     from subtrie._trie.match.reading import PyErr_CheckSignals
-    from subtrie._trie.match.walk import address, item_of, size_of
+    from subtrie._trie.match.walk import address, fetch_text_apart, item_of, size_of
     from subtrie._trie.queries.store_walk import (
         GROUP,
         Walk,
@@ -42,7 +42,6 @@ if not cython.compiled:
         begin,
         end,
         fetch_children,
-        fetch_text_apart,
         followed_in,
         has_word,
         is_no_text,
@@ -75,7 +74,7 @@ else:
         value_of,
     )
     from cython.cimports.subtrie._trie.branch import Chain, next_of
-    from cython.cimports.subtrie._trie.match.walk import item_of, size_of
+    from cython.cimports.subtrie._trie.match.walk import fetch_text_apart, item_of, size_of
     from cython.cimports.subtrie._trie.queries.store_walk import (
         GROUP,
         Walk,
@@ -83,7 +82,6 @@ else:
         begin,
         end,
         fetch_children,
-        fetch_text_apart,
         followed_in,
         has_word,
         is_no_text,

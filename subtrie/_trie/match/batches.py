@@ -1,0 +1,219 @@
+"""Many topics at once: answers to topics that come again, and warming passes for the others (warming_gate.py).
+
+All topics of a list or tuple are asked for at once, and an answer of any instant since then is one of an instant during
+the call. Not so where the user's code makes the topics one by one, and may have written to the trie meanwhile.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterable
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._nodes import root_of
+    from subtrie._trie.match.deliveries import Told
+    from subtrie._trie.match.gate_state import GROUP, Gate, begin_gate, end_gate
+    from subtrie._trie.match.plan import Matchable
+    from subtrie._trie.match.questions import deliveries, match, match_asked, prepare, read_at_last
+    from subtrie._trie.match.reading import TRIAL, WORTH, distinct_subscribers, read_matches
+    from subtrie._trie.match.scratch import (
+        Asked,
+        Scratch,
+        add_again,
+        add_numbers,
+        begin,
+        bytes_of,
+        coming_again,
+        forget,
+        release,
+    )
+    from subtrie._trie.match.walk import Buffer, address, buffer_free, buffer_push, buffer_start
+    from subtrie._trie.match.warming_gate import warm_next
+else:
+    from cython import address
+    from cython.cimports.ctrie._nodes import root_of
+    from cython.cimports.subtrie._trie.match.buffer import buffer_free, buffer_push, buffer_start
+    from cython.cimports.subtrie._trie.match.gate_state import GROUP, begin_gate, end_gate
+    from cython.cimports.subtrie._trie.match.questions import deliveries, match, match_asked, prepare, read_at_last
+    from cython.cimports.subtrie._trie.match.reading import TRIAL, WORTH, distinct_subscribers, read_matches
+    from cython.cimports.subtrie._trie.match.scratch import (
+        add_again,
+        add_numbers,
+        begin,
+        bytes_of,
+        coming_again,
+        forget,
+        release,
+    )
+    from cython.cimports.subtrie._trie.match.warming_gate import warm_next
+
+
+def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Return `match` of each topic. A topic that comes again in a list or tuple gets the same answer again, unless that
+    takes a group's turn."""
+    if type(topics) is not list and type(topics) is not tuple:
+        return [match(trie, topic) for topic in topics]
+    if not cython.compiled:
+        gate = Gate()
+    w = address(gate)
+    answers: list[tuple[Any, ...]] = []
+    answered: dict[str, tuple[Any, ...]] | None = None
+    at = 0
+    begin_gate(w)
+    try:
+        while True:
+            block = _block_of(topics, at)
+            if not block:
+                return answers
+            if at == 0 and _come_again(block):
+                answered = {}
+            if answered is None:
+                _match_block(w, trie, block, answers)
+            elif not _match_or_repeat(trie, block, answered, answers):
+                answered = None
+            at += TRIAL
+    finally:
+        end_gate(w)
+
+
+def _block_of(topics: Any, at: int) -> list[Any]:
+    """Return the next TRIAL topics of a list or tuple: in a list of our own, since a subscriber's __eq__ may change
+    theirs; and no more, since these are still in the processor's cache when their turn comes."""
+    block = topics[at : at + TRIAL]
+    return block if type(block) is list else list(block)
+
+
+def _come_again(topics: list[Any]) -> bool:
+    """Tell whether so many of these come several times that it is WORTH keeping answers."""
+    return coming_again(topics) * WORTH >= len(topics)
+
+
+def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
+    if not cython.compiled:
+        asked = Asked()
+    for at in range(0, len(block), GROUP):
+        warm_next(w, trie, block, at)
+        for i in range(at, min(at + GROUP, len(block))):
+            answers.append(match_asked(trie, block[i], True, address(asked)))
+
+
+def _match_or_repeat(
+    trie: Matchable, block: list[Any], answered: dict[str, tuple[Any, ...]], answers: list[tuple[Any, ...]]
+) -> bool:
+    """Match those that have not been `answered`, and tell whether there were enough others."""
+    if not cython.compiled:
+        asked = Asked()
+    repeated = 0
+    for topic in block:
+        is_text = type(topic) is str
+        known = answered.get(topic) if is_text else None
+        if known is not None:
+            repeated += 1
+            answers.append(known)
+            continue
+        answer = match_asked(trie, topic, True, address(asked))
+        answers.append(answer)
+        if is_text and not asked.by_turns:
+            answered[topic] = answer
+    return repeated * WORTH >= len(block)
+
+
+def deliveries_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Told, ...]]:
+    """Return `deliveries` of each topic."""
+    if type(topics) is not list and type(topics) is not tuple:
+        return [deliveries(trie, topic) for topic in topics]
+    if not cython.compiled:
+        gate = Gate()
+    w = address(gate)
+    answers: list[tuple[Told, ...]] = []
+    start = 0
+    begin_gate(w)
+    try:
+        while True:
+            block = _block_of(topics, start)
+            if not block:
+                return answers
+            for at in range(0, len(block), GROUP):
+                warm_next(w, trie, block, at)
+                for i in range(at, min(at + GROUP, len(block))):
+                    answers.append(deliveries(trie, block[i]))
+            start += TRIAL
+    finally:
+        end_gate(w)
+
+
+# ------------------------------------------------------------------------------------------------------------- numbers
+
+
+def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
+    """Return the answers to many topics, of a trie whose subscribers are integers, none below zero and each on one
+    filter outside of all groups: where each answer begins, and the end, and the subscribers, as columns of 64-bit
+    integers."""
+    if not cython.compiled:
+        scratch, gate, offsets, numbers = Scratch(), Gate(), Buffer(), Buffer()
+    answered: dict[Any, int] | None = None
+    buffer_start(address(offsets))
+    buffer_start(address(numbers))
+    begin(address(scratch), False)
+    begin_gate(address(gate))
+    try:
+        _push(address(offsets), 0)
+        for at in range(0, len(topics), TRIAL):
+            block = topics[at : at + TRIAL]
+            if at == 0 and _come_again(block):
+                answered = {}
+            repeated = 0
+            for i in range(len(block)):
+                if answered is not None:
+                    known = answered.setdefault(block[i], at + i)
+                    if known < at + i:
+                        repeated += 1
+                        _repeat(address(offsets), address(numbers), known)
+                        continue
+                elif i % GROUP == 0:
+                    warm_next(address(gate), trie, block, i)
+                _add_numbers(address(scratch), trie, block[i], address(numbers))
+                _push(address(offsets), numbers.count)
+            if repeated * WORTH < len(block):
+                answered = None
+        return bytes_of(address(offsets)), bytes_of(address(numbers))
+    finally:
+        end_gate(address(gate))
+        release(address(scratch))
+        buffer_free(address(offsets))
+        buffer_free(address(numbers))
+
+
+def _add_numbers(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> int:
+    """Add the numbers that the subscribers of one topic are."""
+    query = prepare(address(s.walk), trie, topic)
+    if s.walk.size == 0:
+        for number in distinct_subscribers(read_matches(trie._root, query), False):
+            _push(numbers, number)
+        return 0
+    s.only_hashes = True
+    read_at_last(s, root_of(trie))
+    if s.shared:
+        forget(address(s.subscribers))
+        raise ValueError("a group among the subscribers, which has no number")
+    if not add_numbers(s, numbers):
+        raise MemoryError
+    return 0
+
+
+def _repeat(offsets: Buffer, numbers: Buffer, answer: int) -> None:
+    """Add an answer again."""
+    start = offsets.items[answer]
+    if not add_again(numbers, start, offsets.items[answer + 1] - start):
+        raise MemoryError
+    _push(offsets, numbers.count)
+
+
+def _push(words: Buffer, word: int) -> None:
+    if not buffer_push(words, word):
+        raise MemoryError

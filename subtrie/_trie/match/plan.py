@@ -1,0 +1,172 @@
+"""What matching needs of a dialect; and topics that need no second look.
+
+This is the interpreted text. In the compiled twin (`plan.pyx`) it is C values, and words are found and hashed in place.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+from ctrie._nodes import Rooted
+from subtrie._trie.match.answer_cache import Cache
+from subtrie._trie.match.reading import Query, new_query
+from subtrie._trie.match.walk import MOST_WORDS, Traversal, Word
+from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
+from subtrie.dialects import Dialect
+
+__all__ = [
+    "Matchable",
+    "Plan",
+    "cache_of",
+    "filter_path",
+    "has_wild_word",
+    "hash_in_filter",
+    "holds_weakly",
+    "is_exact",
+    "lay_out",
+    "path_by",
+    "plan_of",
+    "prepare_whole",
+    "put_query",
+    "query_of",
+    "remembers",
+    "split_in_place",
+    "word_hash",
+]
+
+
+class Plan:
+    """What matching needs of a dialect, and whether the trie is one with `exact=True` (exact_layout.py)."""
+
+    __slots__ = ("dialect", "exact", "in_place", "separator", "share", "splits")
+
+    def __init__(self, dialect: Dialect, exact: bool) -> None:
+        characters = [dialect.separator, dialect.one_word, dialect.many_words or dialect.one_word]
+        self.dialect = dialect
+        self.exact = exact
+        self.separator = dialect.separator
+        self.share = dialect.share_prefix
+        self.in_place = all(len(c) == 1 and c.isascii() for c in characters)  # traversal.py serves for it
+        self.splits = self.in_place and all(
+            getattr(type(dialect), name) is getattr(Dialect, name) for name in ("split_filter", "split_topic")
+        )
+
+    def hash_in_filter(self, word: str) -> int:
+        """Return the hash of a word where it stands in a filter."""
+        return hash_in_filter(self.dialect, word)
+
+
+class Matchable(Rooted):
+    """What a topic is matched against: the root of a trie, the plan of its dialect, and what is remembered of it."""
+
+    __slots__ = ("_cache", "_home", "_plan")
+    _plan: Plan
+    _cache: Cache | None
+    _home: Any  # where subscribers are weakly held, a weak reference to the trie itself; else None
+
+
+plan_of = attrgetter("_plan")
+cache_of = attrgetter("_cache")
+
+
+def is_exact(trie: Matchable) -> bool:
+    """Tell whether a trie keeps filters without a wildcard by their whole text."""
+    return trie._plan.exact
+
+
+def remembers(trie: Matchable) -> bool:
+    """Tell whether a trie has a cache."""
+    return trie._cache is not None
+
+
+def holds_weakly(trie: Matchable) -> bool:
+    """Tell whether a trie has references to its subscribers in their places."""
+    return trie._home is not None
+
+
+def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the words of a filter, never none (reading.py on the filter of no words), and their hashes.
+
+    The compiled body may return the whole text of one for a trie with `exact=True` (exact_layout.py).
+    """
+    return path_by(trie._plan, filter)
+
+
+def path_by(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The same, by a plan."""
+    words = plan.dialect.split_filter(filter) or ("",)
+    return words, tuple(hash_in_filter(plan.dialect, word) for word in words)
+
+
+def hash_in_filter(dialect: Dialect, word: str) -> int:
+    """Return the hash of a word where it stands in a filter."""
+    if word == dialect.one_word:
+        return ONE_WORD
+    if word == dialect.many_words:
+        return MANY_WORDS
+    return word_hash(word)
+
+
+def query_of(plan: Plan, topic: str) -> Query:
+    """Split and validate a topic by its dialect's own methods, and hash its words."""
+    words = plan.dialect.split_topic(topic)
+    hashes = tuple(word_hash(word) for word in words or ("",))
+    whole = plan.dialect.join(words) if plan.exact else None
+    return new_query(words, hashes, plan.dialect, whole, 0 if whole is None else word_hash(whole))
+
+
+def split_in_place(t: Traversal, plan: Plan, topic: str) -> bool:
+    """Put a topic into `t`, all that a traversal has to know. False, and size 0: the dialect's own methods have to look
+    at it."""
+    t.size = 0
+    if not plan.splits or type(topic) is not str or not topic.isascii() or topic == "":
+        return False
+    try:
+        words = plan.dialect.split_topic(topic)
+    except ValueError:
+        return False
+    if not 0 < len(words) <= MOST_WORDS:
+        return False
+    t.words = [Word(word, word_hash(word)) for word in words]
+    t.size = len(words)
+    t.reserved = plan.dialect.is_reserved(words)
+    lay_out(t, plan, topic)
+    return True
+
+
+def prepare_whole(t: Traversal, plan: Plan, topic: str) -> bool:
+    """Put a topic into `t` to look for it without its words, in a trie with exact=True. False: that is not to be tried
+    with this one."""
+    if type(topic) is not str:
+        return False
+    t.words, t.size, t.full, t.reserved, t.exact, t.many_min = [], 0, 1, False, True, 0
+    t.whole = Word(topic, word_hash(topic))
+    t.separator = plan.separator
+    return True
+
+
+def put_query(t: Traversal, plan: Plan, query: Query) -> None:
+    """Put a query into `t`, which is in use no longer than the query; size 0: reading.py is to answer it."""
+    t.words = [*map(Word, query.words, query.hashes)] if plan.in_place and len(query.words) <= MOST_WORDS else []
+    t.size = len(t.words)
+    t.reserved = query.reserved
+    lay_out(t, plan, query.whole)
+
+
+def lay_out(t: Traversal, plan: Plan, whole: Any) -> None:
+    """Put into `t` what a traversal has to know besides the topic's words."""
+    dialect = plan.dialect
+    t.exact = plan.exact
+    if t.exact:
+        t.whole = Word(whole, word_hash(whole))
+    t.full = (1 << t.size + 1) - 1
+    t.many_min = dialect.many_min
+    t.separator = plan.separator
+    t.one = dialect.one_word
+    t.many = dialect.many_words or t.one
+
+
+def has_wild_word(t: Traversal) -> bool:
+    """Tell whether a word of the topic would be a wildcard in a filter."""
+    return any(word.text in (t.one, t.many) for word in t.words)

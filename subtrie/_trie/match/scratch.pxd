@@ -1,0 +1,146 @@
+# C types for scratch.py, and the bodies of its shortest functions.
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport uint64_t
+
+from ctrie._cnode cimport MainNode
+from subtrie._trie.branch cimport Branch
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
+from subtrie._trie.match.plan cimport Matchable
+from subtrie._trie.match.walk cimport KEPT, Passed, Trails, Traversal, prefetch_to_count
+from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SUBSCRIBER
+from subtrie._trie.words cimport word
+
+cdef extern from *:
+    void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
+
+cdef struct Asked:
+    bint by_turns
+
+cdef struct Scratch:
+    Traversal walk
+    bint keep_seen
+    bint seen_taken
+    bint shared
+    bint weak
+    bint only_hashes
+    buffer stack
+    buffer subscribers      # subscriber (counted), hash
+
+cdef struct Named:          # all borrowed, from the topic and from what a main node for good leads to
+    Py_ssize_t size
+    bint reserved
+    word words[KEPT]
+    Passed passed
+
+ctypedef Scratch *Scratched
+
+
+cdef class Later:
+    cdef Matchable trie
+    cdef object topic
+    cdef MainNode main
+    cdef Branch named
+    cdef object sole
+    cdef tuple found
+    cdef Py_ssize_t told
+    cdef Named kept
+
+
+cdef inline bint note(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
+    prefetch_to_count(subscriber)
+    return buffer_push_pair(subscribers, <uint64_t>subscriber, hash)
+
+
+cdef inline void forget(buffer *noted) noexcept:
+    noted.count = 0
+
+
+cdef inline PyObject *taken_from(buffer *stack) noexcept:
+    stack.count -= 1
+    return <PyObject *>stack.items[stack.count]
+
+
+cdef inline uint64_t *room_for_pairs(buffer *subscribers, Py_ssize_t count) noexcept:
+    return buffer_room_for(subscribers, 2 * count)
+
+
+cdef inline uint64_t *put_entry(uint64_t *pairs, PyObject *entry) noexcept:
+    pairs[0] = <uint64_t>entry
+    pairs[1] = 0
+    return pairs + 2
+
+
+cdef inline uint64_t *put_subscriber(uint64_t *pairs, PyObject *entry) noexcept:
+    prefetch_to_count(SUBTRIE_SUBSCRIBER(entry))
+    pairs[0] = <uint64_t>SUBTRIE_SUBSCRIBER(entry)
+    pairs[1] = SUBTRIE_ENTRY_HASH(entry)
+    return pairs + 2
+
+
+cdef inline void end_pairs(buffer *subscribers, uint64_t *pairs) noexcept:
+    subscribers.count = pairs - subscribers.items
+
+
+cdef inline bint push_node(buffer *stack, PyObject *node) noexcept:
+    return buffer_push(stack, <uint64_t>node)
+
+
+cdef inline void take_references(buffer *subscribers) noexcept:
+    cdef const uint64_t *noted = subscribers.items
+    cdef const uint64_t *end = noted + subscribers.count
+    while noted != end:
+        Py_INCREF_PTR(<PyObject *>noted[0])
+        noted += 2
+
+
+cdef inline object subscriber_at(Scratch *s, Py_ssize_t at):
+    return <object><PyObject *>s.subscribers.items[at]
+
+
+cdef inline uint64_t hash_at(Scratch *s, Py_ssize_t at) noexcept:
+    return s.subscribers.items[at + 1]
+
+
+cdef inline void begin_trails(Scratch *s, Trails *trails) noexcept:
+    s.walk.trails = trails
+    buffer_start(&trails.above)
+    buffer_start(&trails.levels)
+    buffer_start(&trails.records)
+
+
+cdef inline void end_trails(Trails *trails) noexcept:
+    buffer_free(&trails.above)
+    buffer_free(&trails.levels)
+    buffer_free(&trails.records)
+
+
+cdef inline tuple new_answer(Py_ssize_t size):
+    return PyTuple_New(size)
+
+
+cdef inline void put_in_answer(tuple answer, Py_ssize_t i, object item) noexcept:
+    Py_INCREF(item)     # the tuple's
+    PyTuple_SET_ITEM(answer, i, item)
+
+
+cdef inline tuple answer_made(tuple answer):
+    return answer
+
+
+cdef int begin(Scratch *s, bint only_first) except -1
+cdef void release(Scratch *s) noexcept
+cdef void take_seen(Scratch *s) noexcept
+cdef bint add_numbers(Scratch *s, buffer *numbers) noexcept
+cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept
+cdef Py_ssize_t coming_again(list topics) except -1
+cdef bytes bytes_of(buffer *words)
+cdef tuple handed_over(Scratch *s)
+cdef tuple remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root)
+cdef int keep_living(buffer *subscribers) except -1
+cdef bint begin_records(Traversal *t) noexcept
+cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept
+cdef object trail_of(Traversal *t)
+cdef void keep_named(Named *named, const Traversal *t, const Passed *passed) noexcept
+cdef void put_named(Traversal *t, const Named *named) noexcept

@@ -1,0 +1,275 @@
+"""What a question works with: the references that it takes while it is pinned, and hands on.
+
+The compiled body of scratch.py. A reference is counted when all have been noted, by pointers in buffers (buffer.h), and
+is then its question's own until it is handed to the answer. Nothing here is read from a slot.
+"""
+
+cimport cython
+from cpython.object cimport PyObject, PyObject_Hash, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memmove, memset
+
+from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
+from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
+from subtrie._trie.match.dedupe cimport REPEATED
+from subtrie._trie.match.reading cimport TRIAL
+from subtrie._trie.match.trail cimport trail_add
+from subtrie._trie.match.walk cimport NOTED, Passed, Trails, Traversal
+from subtrie._trie.packed_key cimport text_of
+from subtrie._trie.words cimport word
+
+from subtrie._trie.weak_subscribers import Held, HeldMethod
+
+cdef extern from *:
+    """
+    /* What a weak reference refers to, counted; NULL if that is gone. */
+    static inline PyObject *referred_to(PyObject *reference)
+    {
+    #if PY_VERSION_HEX >= 0x030d0000
+        PyObject *object;
+        return PyWeakref_GetRef(reference, &object) == 1 ? object : NULL;
+    #else
+        PyObject *object = PyWeakref_GET_OBJECT(reference);
+        return object == Py_None ? NULL : Py_NewRef(object);
+    #endif
+    }
+    /* What `mix` (ctrie/_nodes.py) has made this of: its steps, undone. */
+    static inline uint64_t unmixed(uint64_t h)
+    {
+        h = (h ^ h >> 31 ^ h >> 62) * 0x319642b2d24d8ec3u;
+        h = (h ^ h >> 27 ^ h >> 54) * 0x96de1b173f119089u;
+        return h ^ h >> 30 ^ h >> 60;
+    }
+    static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
+    /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
+       kilobytes of the C stack, which no interpreter counts. */
+    #define MOST_NESTED 32
+    #ifdef __GLIBC__
+    __attribute__((tls_model("initial-exec")))
+    #endif
+    static _Thread_local int nested;
+    static inline int enter_match(void) { return nested < MOST_NESTED && ++nested; }
+    static inline void leave_match(void) { nested--; }
+    """
+    PyObject *referred_to(PyObject *reference)
+    object PyMethod_New(object function, object owner)
+    bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
+    uint64_t unmixed(uint64_t h)
+    bint may_be_in_cycle(PyObject *o)
+    bint enter_match() nogil
+    void leave_match() nogil
+    void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
+    void PyObject_GC_UnTrack(PyObject *o)
+    void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
+
+cdef PyTypeObject *HELD = <PyTypeObject *>Held
+cdef PyTypeObject *HELD_METHOD = <PyTypeObject *>HeldMethod
+
+
+cdef int begin(Scratch *s, bint only_first) except -1:
+    if not enter_match():
+        raise RecursionError("a match asks the trie again, and that match again, and so on")
+    s.walk.only_first = only_first
+    s.walk.trails = NULL
+    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = False
+    buffer_start(&s.walk.seen)
+    buffer_start(&s.walk.found)
+    buffer_start(&s.stack)
+    buffer_start(&s.subscribers)
+    return 0
+
+
+cdef void release(Scratch *s) noexcept:
+    cdef Py_ssize_t i
+    for i in range(0, s.subscribers.count, 2):
+        Py_DECREF_PTR(<PyObject *>(s.subscribers.items[i] & ~<uint64_t>REPEATED))
+    i = 0
+    while s.seen_taken and i < s.walk.seen.count:
+        Py_DECREF_PTR(<PyObject *>s.walk.seen.items[i])
+        Py_DECREF_PTR(<PyObject *>s.walk.seen.items[i + 1])
+        i += NOTED
+    buffer_free(&s.walk.seen)
+    buffer_free(&s.walk.found)
+    buffer_free(&s.stack)
+    buffer_free(&s.subscribers)
+    leave_match()
+
+
+cdef void take_seen(Scratch *s) noexcept:
+    cdef Py_ssize_t at = 0
+    while at < s.walk.seen.count:
+        Py_INCREF_PTR(<PyObject *>s.walk.seen.items[at])
+        Py_INCREF_PTR(<PyObject *>s.walk.seen.items[at + 1])
+        at += NOTED
+    s.seen_taken = True
+
+
+cdef tuple handed_over(Scratch *s):
+    """Return the references taken."""
+    cdef Py_ssize_t i
+    cdef const uint64_t *items = s.subscribers.items
+    cdef bint in_cycles = False
+    answer = PyTuple_New(s.subscribers.count // 2)
+    for i in range(PyTuple_GET_SIZE_PTR(<PyObject *>answer)):
+        PyTuple_SET_ITEM_PTR(answer, i, <PyObject *>items[2 * i])
+        in_cycles |= may_be_in_cycle(<PyObject *>items[2 * i])
+    s.subscribers.count = 0     # the references are the tuple's now
+    if not in_cycles and PyTuple_GET_SIZE_PTR(<PyObject *>answer):
+        PyObject_GC_UnTrack(<PyObject *>answer)     # what a collection finds out, too, but only by a visit to each
+    return <tuple>answer
+
+
+cdef tuple remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root):
+    """Return what answer_cache.py remembers of an answer, out of the references taken."""
+    cdef Py_ssize_t at = 0, place = FIRST + 1
+    kept = PyTuple_New(place + s.walk.seen.count // NOTED * 2)
+    put_in_answer(kept, TOPIC, <object>topic)
+    put_in_answer(kept, ANSWER, <object>answer)
+    put_in_answer(kept, ROOT, <object>root)
+    put_in_answer(kept, FIRST, <object><PyObject *>s.walk.seen.items[0])
+    while at < s.walk.seen.count:
+        PyTuple_SET_ITEM_PTR(kept, place, <PyObject *>s.walk.seen.items[at])
+        PyTuple_SET_ITEM_PTR(kept, place + 1, <PyObject *>s.walk.seen.items[at + 1])
+        at += NOTED
+        place += 2
+    s.seen_taken = False        # the references are the tuple's now
+    return <tuple>kept
+
+
+cdef object _living_method(PyObject *reference):
+    """As `HeldMethod.__call__`."""
+    cdef PyObject *owner = referred_to(reference)
+    cdef PyObject *function
+    if owner == NULL:
+        return None
+    one = <object>owner
+    Py_DECREF_PTR(owner)
+    held = (<object>reference).function
+    if type(held) is str:
+        return getattr(one, held)
+    function = referred_to(<PyObject *>held)
+    if function == NULL:
+        return None
+    method = PyMethod_New(<object>function, one)
+    Py_DECREF_PTR(function)
+    return method
+
+
+cdef int keep_living(buffer *subscribers) except -1:
+    """Put subscribers in the places of references to them, and drop those who are gone: before repeated ones are dropped,
+    lest of two equal ones the one is dropped that lives."""
+    cdef Py_ssize_t i, kept = 0, count = subscribers.count
+    cdef uint64_t *items = subscribers.items
+    cdef PyObject *reference
+    cdef PyObject *alive
+    subscribers.count = 0
+    for i in range(0, count, 2):
+        reference = <PyObject *>items[i]
+        if CTRIE_IS(reference, HELD):
+            alive = referred_to(reference)
+        elif CTRIE_IS(reference, HELD_METHOD):
+            try:
+                method = _living_method(reference)
+            except BaseException:       # what was not looked at is still to be let go
+                memmove(items + kept, items + i, (count - i) * sizeof(uint64_t))
+                subscribers.count = kept + count - i
+                raise
+            alive = NULL if method is None else <PyObject *>method
+            if method is not None:
+                Py_INCREF(method)
+        else:       # Shared
+            alive = reference
+            Py_INCREF_PTR(alive)
+        if alive != NULL:
+            items[kept] = <uint64_t>alive
+            items[kept + 1] = items[i + 1]
+            kept += 2
+        Py_DECREF_PTR(reference)
+    subscribers.count = kept
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------- numbers
+
+cdef bint add_numbers(Scratch *s, buffer *numbers) noexcept:
+    """Add the numbers that the subscribers noted are, which have not been counted, and forget these. An integer is read
+    from its mixed hash, since to look at the object itself would be to wait for memory."""
+    cdef Py_ssize_t i, count = s.subscribers.count // 2
+    cdef uint64_t *room = buffer_room_for(numbers, count)
+    s.subscribers.count = 0
+    if room == NULL:
+        return False
+    for i in range(count):
+        room[i] = unmixed(s.subscribers.items[2 * i + 1])
+    numbers.count += count
+    return True
+
+
+cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept:
+    cdef uint64_t *room = buffer_room_for(numbers, count)
+    if room == NULL:
+        return False
+    memcpy(room, numbers.items + start, count * sizeof(uint64_t))
+    numbers.count += count
+    return True
+
+
+cdef Py_ssize_t coming_again(list topics) except -1:
+    """Return how many of up to TRIAL topics are texts that have come before; two of one hash count as one."""
+    cdef uint64_t seen[2 * TRIAL]       # hashes; 0: none
+    cdef Py_ssize_t again = 0
+    cdef uint64_t hash, at
+    memset(seen, 0, sizeof(seen))
+    for topic in topics:
+        if not PyUnicode_CheckExact(topic):
+            continue
+        hash = <uint64_t>PyObject_Hash(topic)
+        at = hash & (2 * TRIAL - 1)
+        while seen[at] and seen[at] != hash:
+            at = (at + 1) & (2 * TRIAL - 1)
+        again += seen[at] == hash
+        seen[at] = hash
+    return again
+
+
+cdef bytes bytes_of(buffer *words):
+    return PyBytes_FromStringAndSize(<const char *>words.items, words.count * sizeof(uint64_t))
+
+
+# -------------------------------------------------------------------------------------------------------------- trails
+
+cdef bint begin_records(Traversal *t) noexcept:
+    t.trails.records.count = 0
+    return buffer_push(&t.trails.records, t.separator)
+
+
+cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept:
+    return trail_add(&trails.records, place, text_of(branch), 1 if marked else 0)    # not the mark's separator
+
+
+cdef object trail_of(Traversal *t):
+    return bytes_of(&t.trails.records)
+
+
+# ----------------------------------------------------------------------------------------------- the topic's own filter
+
+@cython.freelist(4)
+cdef class Later:
+    """What is kept for a later search: the memory of one is that of the next."""
+
+
+cdef void keep_named(Named *named, const Traversal *t, const Passed *passed) noexcept:
+    named.size = t.size
+    named.reserved = t.reserved
+    named.passed = passed[0]
+    memcpy(named.words, t.words, t.size * sizeof(word))
+
+
+cdef void put_named(Traversal *t, const Named *named) noexcept:
+    t.size = named.size
+    t.reserved = named.reserved
+    memcpy(t.words, named.words, t.size * sizeof(word))

@@ -1,0 +1,89 @@
+# The C bodies of steps.py.
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from ctrie._native cimport Borrowed
+from subtrie._trie.match.walk cimport Traversal, prefetch
+
+cdef extern from *:
+    """
+    #define is_same_line(a, b) (((uintptr_t)(a) ^ (uintptr_t)(b)) < 64)
+    #define child_place(cn, place) (&CTRIE_CHILD(cn, place))
+    """
+    bint is_same_line(const void *a, const void *b) nogil
+    const void *child_place(PyObject *cn, Py_ssize_t place) nogil
+
+cdef enum:
+    ROOM = 1024
+    HEAD = 24               # where what is read of a C-node begins
+    TAIL = 56               # where what is read of a branch may stand in another line
+
+cdef enum:
+    AT_LEVEL
+    AT_MAIN
+    AT_INNER
+    AT_PLACE
+    AT_CHILD
+    AT_TEXT
+
+cdef struct Step:
+    PyObject *node
+    uint64_t hash
+    uint64_t whole
+    uint64_t positions
+    int topic
+    short state
+    short place
+    Py_ssize_t end
+
+cdef struct Steps:
+    Py_ssize_t count
+    Step items[ROOM]
+
+ctypedef Step *OneStep
+
+
+cdef inline Traversal *topic_at(Traversal *topics, Py_ssize_t i) noexcept nogil:
+    return &topics[i]
+
+
+cdef inline Step *step_at(Steps *steps, Py_ssize_t i) noexcept nogil:
+    return &steps.items[i]
+
+
+cdef inline Step *last_step(Steps *steps) noexcept nogil:
+    return &steps.items[steps.count - 1]
+
+
+cdef inline void clear(Steps *steps) noexcept nogil:
+    steps.count = 0
+
+
+cdef inline Step *new_step(Steps *steps) noexcept nogil:
+    steps.count += 1
+    return last_step(steps)
+
+
+cdef inline Step *same_step(Steps *steps, const Step *s) noexcept nogil:
+    cdef Step *step = new_step(steps)
+    step[0] = s[0]
+    return step
+
+
+cdef inline bint is_in_first_line(Borrowed cn, Py_ssize_t place) noexcept nogil:
+    return is_same_line(child_place(cn, place), <const char *>cn + HEAD)
+
+
+cdef inline void fetch_main(Borrowed main) noexcept nogil:
+    prefetch(main)
+    prefetch(<const char *>main + HEAD)
+
+
+cdef inline void fetch_branch(Borrowed branch) noexcept nogil:
+    prefetch(branch)
+    prefetch(<const char *>branch + TAIL)
+
+
+cdef inline void fetch_level(Borrowed inode) noexcept nogil:
+    prefetch(inode)
+    prefetch(<const char *>inode + 16)
