@@ -284,6 +284,10 @@ class _Named(SubscriptionsUnderTest):
         """As in the base class."""
         return _plain(super().match_many(topic))
 
+    def match_iter(self, topic: str) -> Any:
+        """As in the base class."""
+        return _plain(super().match_iter(topic))
+
     def deliveries_many(self, topic: str) -> Any:
         """As in the base class."""
         return _plain(super().deliveries_many(topic))

@@ -219,6 +219,7 @@ _SUBSCRIPTION_OPERATIONS: Final[dict[str, _Arguments]] = {
     "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "has_match": _topic, "count": _topic,
     "entries": _topic, "filters": lambda place, fresh: place[1:2], "subscriptions": _nothing, "snapshot": _nothing,
     "__len__": _nothing, "clear": _nothing, "deliveries": _topic, "match_many": _topic, "deliveries_many": _topic,
+    "match_iter": _topic,
 }  # fmt: skip
 
 # ----------------------------------------------------------------------------------------- the queue groups of a filter
@@ -339,7 +340,7 @@ CORE: Final[Mapping[str, Sequence[str]]] = {
 }
 """Representative operations: each of them reads, changes or replaces different things."""
 
-VARIANTS: Final = frozenset({"get_many", "update", "match_many", "deliveries", "deliveries_many", "fork"})
+VARIANTS: Final = frozenset({"get_many", "update", "match_many", "match_iter", "deliveries", "deliveries_many", "fork"})
 """Operations that read or change the same as another one, by different code: explored against the representative
 ones."""
 
@@ -367,6 +368,7 @@ _ON_ITS_WAY: Final = {
             (("snapshot", 0), ("match", 0), ("subscriptions", 0)),
             (("subscribe", 1), ("snapshot", 1), ("match", 0)),
             (("unsubscribe", 1), ("snapshot", 1), ("subscribe", 0), ("match", 0)),
+            (("match_iter", 0), ("match", 0)),
         ),
     ),
     "shares": ((), ()),

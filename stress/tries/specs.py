@@ -13,7 +13,8 @@ from stress.spec import Spec, State
 __all__ = ["KNOWN_AS", "Shares"]
 
 KNOWN_AS: Final = {
-    "get_many": "get", "update": "put", "deliveries": "match", "match_many": "match", "deliveries_many": "match",
+    "get_many": "get", "update": "put", "deliveries": "match", "match_many": "match", "match_iter": "match",
+    "deliveries_many": "match",
     "matching": "get", "matching_all": "items", "fork": "snapshot",
 }  # fmt: skip
 """Operations, by their names in the specifications."""

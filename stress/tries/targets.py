@@ -97,6 +97,10 @@ class SubscriptionsUnderTest:
         """As `match`, by a call for many topics."""
         return self.trie.match_many([topic])[0]
 
+    def match_iter(self, topic: str) -> Any:
+        """As `match`, one after another."""
+        return tuple(self.trie.match_iter(topic))
+
     def deliveries_many(self, topic: str) -> list[Any]:
         """As `deliveries`, by a call for many topics."""
         return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries_many([topic])[0]))

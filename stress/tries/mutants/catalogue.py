@@ -54,6 +54,7 @@ _INTEREST: Final = "subtrie._trie.interest"
 _CACHE: Final = "subtrie._trie.match.answer_cache"
 _TEXT_NODE: Final = "subtrie._trie.packed_key"
 _MATCHING: Final = "subtrie._trie.match.traversal"
+_NAMED: Final = "subtrie._trie.match.named"
 _PATHS: Final = "subtrie._trie.match.reading"
 _SUBSCRIBERS: Final = "subtrie._trie.subscribers"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
@@ -464,6 +465,23 @@ _APPROACH: Final = (
 _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "a match has no second pass", _MATCHING, "not still_holds(t, root, first)", "False", shown_by=_A_TORN_MATCH
+    ),
+    _of_subscriptions(
+        "the topic's own filter is looked for below an undecided write",
+        _NAMED,
+        "    if peek(main) is borrow(None):\n",
+        "    if True:\n",
+        shown_by=(
+            "words about to meet",
+            ((("subscribe", ("y1.c", "x")),), (("match_iter", ("y1.c",)), ("match", ("y1.c",)))),
+        ),
+    ),
+    _of_subscriptions(
+        "beside the topic's own filter, the first level is not looked at",
+        _NAMED,
+        "        if i > 0 or not t.reserved:\n",
+        "        if i > 0:\n",
+        starts=("a literal and a wildcard",),
     ),
     _of_subscriptions(
         "the second pass looks at the root only",

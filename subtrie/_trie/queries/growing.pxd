@@ -112,4 +112,3 @@ cdef bint add_branch(growing *g, Branch branch, bint marked) except -1
 cdef bytes taken(growing *g)
 cdef tuple taken_bits(bit_column *column)
 cdef void free_texts(text_column *column) noexcept
-cpdef list strings(const unsigned char[::1] offsets, const unsigned char[::1] text)

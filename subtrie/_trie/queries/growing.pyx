@@ -54,7 +54,7 @@ cdef void free_texts(text_column *column) noexcept:
     free_bytes(&column.text)
 
 
-cpdef list strings(const unsigned char[::1] offsets, const unsigned char[::1] text):
+def strings(const unsigned char[::1] offsets, const unsigned char[::1] text):
     """Return the texts of a column. ValueError if it is none: offsets out of order, bytes that are not UTF-8."""
     cdef Py_ssize_t rows = offsets.shape[0] // <Py_ssize_t>sizeof(int32_t) - 1
     cdef Py_ssize_t size = text.shape[0]
