@@ -29,10 +29,11 @@ FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 
 # Modules that cannot be imported here: the portable slot needs the `atomics` package, which has no build for
-# free-threaded interpreters; a substitute for a compiled-only module needs interpreted modules around it.
+# free-threaded interpreters; what stands in for a compiled header needs interpreted modules around it.
+STAND_INS = ("match/gate_state.py", "match/steps.py", "match/walk.py", "queries/store_walk.py")
 collect_ignore_glob = [
     *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
-    *([] if INTERPRETED else ["*/*_interpreted.py", "*/match/walk.py", "*/queries/store_walk.py"]),
+    *([] if INTERPRETED else [f"*/{name}" for name in STAND_INS]),
 ]
 
 # Spark's Python workers must run in this environment, not in whichever python3 comes first.

@@ -146,7 +146,7 @@ class TestPublished:
             snapshot.restore(uri)
 
     def test_is_not_published_to(self, uri: str) -> None:
-        with pytest.raises(ValueError, match="Publish under a local path, and copy from there, manifests last"):
+        with pytest.raises(ValueError, match="Publish to a local path and copy from there, manifests last"):
             snapshot.Publisher(SubscriptionTrie(), uri)
         assert listed(uri) == []
 
