@@ -55,7 +55,7 @@ def library_modules() -> list[str]:
     """Return the names of all modules but for command lines and for bodies that serve other twins and builds, as does
     what stands in for the seam."""
     compiled = ctrie.twin == "compiled"
-    elsewhere = ("_portable", "_interpreted", "walk") if compiled else ("_portable",)
+    elsewhere = ("_portable", "gate_state", "steps", "walk") if compiled else ("_portable",)
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in sources(".py", *([".pyx"] if compiled else []))
