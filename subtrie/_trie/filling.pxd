@@ -11,7 +11,7 @@ from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._nodes cimport INode, Root
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.match.plan cimport Matchable, Plan, word_hash, words_in_filter
-from subtrie._trie.match.walk cimport MOST_WORDS, prefetch
+from subtrie._trie.match.walk cimport MOST_WORDS
 from subtrie._trie.packed_key cimport set_characters, set_key
 from subtrie._trie.subscribers cimport Entry, subscriber_hash
 from subtrie._trie.words cimport word
@@ -46,6 +46,12 @@ cdef extern from *:
         __builtin_prefetch((const char *)row->text + 64);
         __builtin_prefetch(row->subscriber, 1);
     }
+    /* Fetch a word of a row; NULL is no row, and no address is made from it. */
+    static inline void filling_fetch_word(const filling_row *row, Py_ssize_t depth)
+    {
+        size_t at = offsetof(filling_row, words) + (size_t)depth * sizeof(filling_word);
+        __builtin_prefetch((const void *)((uintptr_t)row + at));
+    }
     #define FILLING_ASCII(text) PyUnicode_IS_COMPACT_ASCII(text)
     #define FILLING_DATA(text) ((const char *)PyUnicode_1BYTE_DATA(text))
     #endif
@@ -69,6 +75,7 @@ cdef extern from *:
         FILLING_NEAR        # how many rows fit into a cache with all that they lead to
     uint64_t FILLING_LONG_WORD
     void filling_fetch(const filling_row *row) noexcept
+    void filling_fetch_word(const filling_row *row, Py_ssize_t depth) noexcept
     bint FILLING_ASCII(object text)
     const char *FILLING_DATA(object text)
 
@@ -191,8 +198,8 @@ cdef inline void order(Filling filling, Py_ssize_t start, Py_ssize_t end, Py_ssi
     cdef Py_ssize_t i
     cdef FilterRow row
     for i in range(start, end):
-        # `pairs_new` allocates SORT_AHEAD more places. They hold NULL, and prefetching from NULL is harmless.
-        prefetch(&(<FilterRow>ordered[i + SORT_AHEAD].pair).words[depth])
+        # `pairs_new` allocates SORT_AHEAD more places, which hold NULL.
+        filling_fetch_word(<FilterRow>ordered[i + SORT_AHEAD].pair, depth)
         row = row_at(ordered, i)
         ordered[i].hash = row.words[depth].hash
         if end - start <= FILLING_NEAR:
