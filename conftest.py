@@ -30,7 +30,7 @@ os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 
 # Modules that cannot be imported here: the portable slot needs the `atomics` package, which has no build for
 # free-threaded interpreters; what stands in for a compiled header needs interpreted modules around it.
-STAND_INS = ("match/gate_state.py", "match/steps.py", "match/walk.py", "queries/store_walk.py")
+STAND_INS = ("fields/views.py", "match/gate_state.py", "match/steps.py", "match/walk.py", "queries/store_walk.py")
 collect_ignore_glob = [
     *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
     *([] if INTERPRETED else [f"*/{name}" for name in STAND_INS]),

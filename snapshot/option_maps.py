@@ -6,6 +6,7 @@ Then each different map becomes Python objects once.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
@@ -53,8 +54,7 @@ class OptionReader:
         if pairs.names.null_count:
             raise RowError(first + maps.row_of(first_null(pairs.names)), "an option has no name")
         kinds = maps.kinds()
-        first_rows = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
-        held = {kind: self._of_row(maps, row, first) for kind, row in sorted(first_rows.items(), key=_by_row)}
+        held = {kind: self._of_row(maps, row, first) for kind, row in _first_rows(kinds).items()}
         return list(map(held.__getitem__, kinds))
 
     def _of_row(self, maps: _Maps, row: int, first: int) -> Options | None:
@@ -78,13 +78,20 @@ class OptionReader:
 
 
 def maps_of(column: pa.Array, most: int) -> tuple[list[int], list[tuple[list[str], list[str | None]]]]:
-    """For each row a number, the same for the same options in the same order, and what the first ``most`` numbers stand
-    for: names and texts. No option lacks a name.
+    """A number for each row, the same for the same options in the same order; and the names and texts of the options
+    that the first ``most`` numbers mean. Every option has a name.
     """
     maps = _Maps(_pairs_of(column))
-    numbers: dict[int, int] = {}
-    rows = [numbers.setdefault(kind, len(numbers)) for kind in maps.kinds()]
-    return rows, [maps.row(rows.index(number)) for number in range(min(most, len(numbers)))]
+    kinds = maps.kinds()
+    first_rows = _first_rows(kinds)
+    numbers = dict(zip(first_rows, range(len(first_rows)), strict=True))
+    return list(map(numbers.__getitem__, kinds)), [maps.row(row) for row in islice(first_rows.values(), most)]
+
+
+def _first_rows(kinds: list[int]) -> dict[int, int]:
+    """The first row of each kind, in the order of the rows."""
+    first_rows = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
+    return dict(sorted(first_rows.items(), key=_by_row))
 
 
 def _by_row(kind: tuple[int, int]) -> int:

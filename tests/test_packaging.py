@@ -55,12 +55,12 @@ def library_modules() -> list[str]:
     """Return the names of all modules but for command lines and for bodies that serve other twins and builds, as does
     what stands in for the seam."""
     compiled = ctrie.twin == "compiled"
-    elsewhere = ("_portable", "gate_state", "steps", "walk") if compiled else ("_portable",)
+    elsewhere = ("_portable", "fields/views", "match/gate_state", "match/steps", "walk") if compiled else ("_portable",)
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in sources(".py", *([".pyx"] if compiled else []))
         if not COMMAND_LINES.search(path.as_posix())
-        and not path.stem.endswith(elsewhere)
+        and not path.with_suffix("").as_posix().endswith(elsewhere)
         and path.parent.name != "seam"
     ]
 

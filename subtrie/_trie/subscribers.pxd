@@ -22,15 +22,15 @@ cdef class SetNode:
 
 
 # Views for borrowed traversal; see ctrie/_nodes.pxd.
-cdef inline PyObject *SUBTRIE_SUBSCRIBER(PyObject *entry) noexcept nogil:
+cdef inline PyObject *subscriber_of(PyObject *entry) noexcept nogil:
     return <PyObject *>(<Entry>entry).subscriber
 
 
-cdef inline uint64_t SUBTRIE_ENTRY_HASH(PyObject *entry) noexcept nogil:
+cdef inline uint64_t entry_hash_of(PyObject *entry) noexcept nogil:
     return (<Entry>entry).hash
 
 
-cdef inline PyObject *SUBTRIE_SET_ARRAY(PyObject *node) noexcept nogil:
+cdef inline PyObject *set_array_of(PyObject *node) noexcept nogil:
     return <PyObject *>(<SetNode>node).array
 
 

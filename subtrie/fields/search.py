@@ -26,7 +26,8 @@ if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, is_exactly
-    from subtrie._trie.subscribers import SetNode, is_held, set_size
+    from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
+    from subtrie._trie.subscribers import SetNode, entry_hash_of, is_held, set_array_of, set_size, subscriber_of
     from subtrie.fields.criteria import order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
@@ -36,31 +37,23 @@ if not cython.compiled:
         ORDERS,
         Search,
         Seen,
-        address,
         any_of,
-        array_of,
-        as_entry,
         begin,
         begin_nodes,
         end,
         few_at,
         few_in,
         has_field,
-        hash_of,
         is_equal,
         is_met,
         is_new,
-        item_of,
         keep,
-        key_of,
         note,
         note_node,
         prefetch,
-        prefetch_to_count,
         ranges_of,
         rest_of,
         see,
-        size_of,
         subscribers_noted,
         unsee,
         value_of,
@@ -72,7 +65,15 @@ else:
     from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
     from cython.cimports.ctrie._native import borrow, borrowed, is_exactly
     from cython.cimports.ctrie._nodes import mix
-    from cython.cimports.subtrie._trie.subscribers import SetNode, is_held, set_size
+    from cython.cimports.subtrie._trie.match.walk import as_node, item_of, prefetch_to_count, size_of
+    from cython.cimports.subtrie._trie.subscribers import (
+        SetNode,
+        entry_hash_of,
+        is_held,
+        set_array_of,
+        set_size,
+        subscriber_of,
+    )
     from cython.cimports.subtrie.fields.criteria import order_of
     from cython.cimports.subtrie.fields.index import Index
     from cython.cimports.subtrie.fields.intervals import (
@@ -91,29 +92,22 @@ else:
         Search,
         Seen,
         any_of,
-        array_of,
-        as_entry,
         begin,
         begin_nodes,
         end,
         few_at,
         few_in,
         has_field,
-        hash_of,
         is_equal,
         is_met,
         is_new,
-        item_of,
         keep,
-        key_of,
         note,
         note_node,
         prefetch,
-        prefetch_to_count,
         ranges_of,
         rest_of,
         see,
-        size_of,
         subscribers_noted,
         unsee,
         value_of,
@@ -137,7 +131,7 @@ def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
     try:
         _search(address(search), index, message)
         items = search.noted.items
-        return [borrowed(as_entry(items[i])) for i in range(search.noted.count)]
+        return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
         end(address(search))
 
@@ -172,7 +166,7 @@ def _keep_first_of_each(search: Any) -> int:
     kept = 0
     see(address(seen), search.noted.count)
     for i in range(search.noted.count):
-        if is_new(address(seen), key_of(as_entry(items[i]))):
+        if is_new(address(seen), subscriber_of(as_node(items[i]))):
             items[kept] = items[i]
             kept += 1
     unsee(address(seen))
@@ -220,11 +214,11 @@ def _find_cell(cells: Any, key: Any, hash: int) -> Any:
 
 
 def _is_cell_of(cell: Any, key: Any, hash: int) -> bool:
-    if hash_of(cell) != hash:
+    if entry_hash_of(cell) != hash:
         return False
     for i in range(few_in(cell)):
         prefetch(few_at(cell, i))
-    return key_of(cell) is key or is_equal(key_of(cell), key)
+    return subscriber_of(cell) is key or is_equal(subscriber_of(cell), key)
 
 
 def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
@@ -251,7 +245,7 @@ def _note_around(search: Any, tree: Any, point: Any) -> int:
     begin_nodes(search, tree)
     at = 0
     while at < search.nodes.count:
-        node = as_entry(search.nodes.items[at])
+        node = as_node(search.nodes.items[at])
         at += 1
         for i in range(size_at(node)):
             if not begins_at(node, i, point):
@@ -274,7 +268,7 @@ def _note_absent(search: Any, cells: Any) -> int:
     elif is_exactly(cells, tuple):
         for i in range(size_of(cells)):
             _note_absent(search, item_of(cells, i))
-    elif not has_field(search, key_of(cells)):
+    elif not has_field(search, subscriber_of(cells)):
         _note_below(search, cells)
     return 0
 
@@ -289,7 +283,7 @@ def _note_below(search: Any, cell: Any) -> int:
 def _note_all(search: Any, filed: Any) -> int:
     """Note the entries of a set of one or more."""
     if is_exactly(filed, SetNode):
-        filed = array_of(filed)
+        filed = set_array_of(filed)
     if not is_exactly(filed, tuple):
         note(search, filed)
         return 0
@@ -310,15 +304,15 @@ def _keep_met(search: Any) -> int:
     kept = 0
     for i in range(count + AHEAD):
         if i < count:
-            prefetch(rest_of(as_entry(items[i])))
+            prefetch(rest_of(as_node(items[i])))
             if count <= FEW:
-                prefetch_to_count(key_of(as_entry(items[i])))
+                prefetch_to_count(subscriber_of(as_node(items[i])))
         if i < AHEAD:
             continue
-        entry = as_entry(items[i - AHEAD])
+        entry = as_node(items[i - AHEAD])
         if _all_hold(search, rest_of(entry)):
             if count > FEW:
-                prefetch_to_count(key_of(entry))
+                prefetch_to_count(subscriber_of(entry))
             items[kept] = items[i - AHEAD]
             kept += 1
     keep(search, kept)

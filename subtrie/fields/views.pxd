@@ -5,11 +5,10 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR
+from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
-from subtrie._trie.match.walk cimport prefetch_to_count
-from subtrie._trie.subscribers cimport Entry, SetNode
+from subtrie._trie.subscribers cimport subscriber_of
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Field, Filed
 from subtrie.fields.maps cimport Cell
@@ -80,16 +79,12 @@ cdef inline void keep(Search *search, Py_ssize_t count) noexcept:
     search.noted.count = count
 
 
-cdef inline Borrowed as_entry(uint64_t noted) noexcept:
-    return <PyObject *>noted
-
-
 cdef inline tuple subscribers_noted(Search *search):
     cdef tuple subscribers = PyTuple_New(search.noted.count)
     cdef PyObject *subscriber
     cdef Py_ssize_t i
     for i in range(search.noted.count):
-        subscriber = key_of(<PyObject *>search.noted.items[i])
+        subscriber = subscriber_of(<PyObject *>search.noted.items[i])
         INCREF(subscriber)
         PyTuple_SET_ITEM(subscribers, i, <object>subscriber)
     return subscribers
@@ -139,32 +134,12 @@ cdef inline bint is_equal(Borrowed one, Borrowed other) except -1:
     return RichCompareBool(one, other, Py_EQ)
 
 
-cdef inline Py_ssize_t size_of(Borrowed array) noexcept:
-    return PyTuple_GET_SIZE_PTR(array)
-
-
-cdef inline Borrowed item_of(Borrowed array, Py_ssize_t i) noexcept:
-    return PyTuple_GET_ITEM_PTR(array, i)
-
-
 cdef inline int few_in(Borrowed cell) noexcept:
     return (<Cell>cell).few
 
 
 cdef inline Borrowed few_at(Borrowed cell, int i) noexcept:
     return (<Cell>cell).entries[i]
-
-
-cdef inline Borrowed array_of(Borrowed node) noexcept:
-    return <PyObject *>(<SetNode>node).array
-
-
-cdef inline uint64_t hash_of(Borrowed entry) noexcept:
-    return (<Entry>entry).hash
-
-
-cdef inline Borrowed key_of(Borrowed entry) noexcept:
-    return <PyObject *>(<Entry>entry).subscriber
 
 
 cdef inline Borrowed value_of(Borrowed cell) noexcept:

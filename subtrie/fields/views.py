@@ -9,22 +9,10 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
+from subtrie._trie.match.walk import Buffer
+
 AHEAD = 4  # how many entries ahead of the one that is asked a search asks for memory
 ORDERS = 7  # of the orders of values, each of these has a tree
-
-
-class Notes:
-    """Entries, one after the other."""
-
-    __slots__ = ("items",)
-
-    def __init__(self) -> None:
-        self.items: list[Any] = []
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.items)
 
 
 class Search:
@@ -32,8 +20,8 @@ class Search:
 
     __slots__ = ("message", "nodes", "noted")
     message: dict[Any, Any]
-    noted: Notes
-    nodes: Notes
+    noted: Buffer
+    nodes: Buffer
 
 
 class Seen:
@@ -43,14 +31,9 @@ class Seen:
     numbers: set[int]
 
 
-def address(thing: Any) -> Any:
-    """Return what C would point to."""
-    return thing
-
-
 def begin(search: Search, message: dict[Any, Any]) -> None:
     """Begin a search for a message."""
-    search.message, search.noted, search.nodes = message, Notes(), Notes()
+    search.message, search.noted, search.nodes = message, Buffer(), Buffer()
 
 
 def end(search: Search) -> None:
@@ -75,11 +58,6 @@ def note_node(search: Search, node: Any) -> None:
 def keep(search: Search, count: int) -> None:
     """Forget all but the first entries noted."""
     del search.noted.items[count:]
-
-
-def as_entry(noted: Any) -> Any:
-    """Return the entry that was noted."""
-    return noted
 
 
 def subscribers_noted(search: Search) -> tuple[Any, ...]:
@@ -118,14 +96,6 @@ def is_equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-size_of = len
-
-
-def item_of(array: tuple[Any, ...], i: int) -> Any:
-    """Return an item of a borrowed tuple."""
-    return array[i]
-
-
 def few_in(cell: Any) -> int:
     """Return how many entries a cell has written down, 0 if they are to be looked for, as always here."""
     return 0
@@ -136,9 +106,6 @@ def few_at(cell: Any, i: int) -> Any:
     raise AssertionError("a cell of this twin has none")
 
 
-array_of = attrgetter("array")
-hash_of = attrgetter("hash")
-key_of = attrgetter("subscriber")
 value_of = attrgetter("value")
 rest_of = attrgetter("rest")
 values_of = attrgetter("values")
@@ -147,8 +114,4 @@ any_of = attrgetter("any")
 
 
 def prefetch(thing: Any) -> None:
-    """Have an object fetched into the processor's caches. For the compiled twin, as is the next."""
-
-
-def prefetch_to_count(thing: Any) -> None:
-    """Have an object fetched to which a reference will be taken."""
+    """Have an object fetched into the processor's caches. For the compiled twin."""

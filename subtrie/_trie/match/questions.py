@@ -140,10 +140,7 @@ else:
     )
     from cython.cimports.subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
     from cython.cimports.subtrie._trie.match.walk import ABOVE, NOTED, as_node, item_of, size_of
-    from cython.cimports.subtrie._trie.subscribers import SUBTRIE_ENTRY_HASH as entry_hash_of
-    from cython.cimports.subtrie._trie.subscribers import SUBTRIE_SET_ARRAY as set_array_of
-    from cython.cimports.subtrie._trie.subscribers import SUBTRIE_SUBSCRIBER as subscriber_of
-    from cython.cimports.subtrie._trie.subscribers import Entry, SetNode
+    from cython.cimports.subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
     from cython.cimports.subtrie._trie.words import MARKED
 
 from subtrie._trie.match.reading import distinct_among

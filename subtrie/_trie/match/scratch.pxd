@@ -9,7 +9,7 @@ from subtrie._trie.branch cimport Branch
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.walk cimport KEPT, Passed, Trails, Traversal, prefetch_to_count
-from subtrie._trie.subscribers cimport SUBTRIE_ENTRY_HASH, SUBTRIE_SUBSCRIBER
+from subtrie._trie.subscribers cimport entry_hash_of, subscriber_of
 from subtrie._trie.words cimport word
 
 cdef extern from *:
@@ -73,9 +73,9 @@ cdef inline uint64_t *put_entry(uint64_t *pairs, PyObject *entry) noexcept:
 
 
 cdef inline uint64_t *put_subscriber(uint64_t *pairs, PyObject *entry) noexcept:
-    prefetch_to_count(SUBTRIE_SUBSCRIBER(entry))
-    pairs[0] = <uint64_t>SUBTRIE_SUBSCRIBER(entry)
-    pairs[1] = SUBTRIE_ENTRY_HASH(entry)
+    prefetch_to_count(subscriber_of(entry))
+    pairs[0] = <uint64_t>subscriber_of(entry)
+    pairs[1] = entry_hash_of(entry)
     return pairs + 2
 
 

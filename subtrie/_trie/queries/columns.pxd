@@ -8,7 +8,7 @@ from ctrie._nodes cimport INode, Root, value_of
 from subtrie._trie.branch cimport Branch, next_of
 from subtrie._trie.packed_key cimport packed_is_here, text_of
 from subtrie._trie.queries.buffers cimport Rows
-from subtrie._trie.subscribers cimport SUBTRIE_SUBSCRIBER, Entry
+from subtrie._trie.subscribers cimport subscriber_of, Entry
 
 cdef extern from *:
     """
@@ -37,7 +37,7 @@ cdef inline void prefetch_value(Borrowed branch) noexcept:
 cdef inline void prefetch_entry(Borrowed branch) noexcept:
     cdef Borrowed value = value_of(branch)
     if is_exactly(value, Entry):
-        prefetch_node(SUBTRIE_SUBSCRIBER(value))
+        prefetch_node(subscriber_of(value))
         prefetch_node(<Borrowed>(<Entry>value).options)
 
 
