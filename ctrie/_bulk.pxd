@@ -1,11 +1,14 @@
 # C types for _bulk.py, which has the text.
 cimport cython
-from cpython.list cimport PyList_GET_SIZE
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport CNode, Gen, MainNode
+from ctrie._cnode cimport Branches, CNode, Gen, MainNode, move_branch
 from ctrie._nodes cimport INode, Pair, Root, SNode
+
+cdef extern from "Python.h":
+    bint PyObject_GC_IsTracked(PyObject *o)
 
 cdef extern from "sort.h":
     ctypedef struct hashed_pair:
@@ -15,11 +18,12 @@ cdef extern from "sort.h":
         SORT_AHEAD      # places that `pairs_new` allocates beyond `count`, so that a loop may look so far ahead
     hashed_pair *pairs_new(Py_ssize_t count)
     void pairs_free(hashed_pair *pairs)
+    void pairs_drop(hashed_pair *pairs, Py_ssize_t count)
+    void pairs_move(hashed_pair *pairs, list from_list)
     bint pairs_sort(hashed_pair *pairs, Py_ssize_t count)
     void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
-    PyObject *pair_in(const hashed_pair *pairs, Py_ssize_t i)
 
-ctypedef hashed_pair *Ordered       # pairs that their list keeps
+ctypedef hashed_pair *Ordered       # they own their pairs
 
 
 cdef inline Ordered in_order(list pairs) except NULL:
@@ -28,32 +32,46 @@ cdef inline Ordered in_order(list pairs) except NULL:
     if ordered == NULL:
         raise MemoryError()
     for i in range(count):
-        ordered[i].pair = <PyObject *>pairs[i]
         ordered[i].hash = (<Pair>pairs[i]).hash
+    pairs_move(ordered, pairs)
     if not pairs_sort(ordered, count):
-        pairs_free(ordered)
+        let_go(ordered, count)
         raise MemoryError()
     return ordered
+
+
+cdef inline bint never_tracked(list pairs) noexcept:
+    for i in range(PyList_GET_SIZE(pairs)):
+        if PyObject_GC_IsTracked(PyList_GET_ITEM(pairs, i)):
+            return False
+    return True
 
 
 cdef inline uint64_t hash_at(Ordered ordered, Py_ssize_t i) noexcept:
     return ordered[i].hash
 
 
-cdef inline object pair_at(Ordered ordered, Py_ssize_t i):
-    return <object>pair_in(ordered, i)
+cdef inline object take_pair(Ordered ordered, Py_ssize_t i):
+    pair = <object>ordered[i].pair
+    pairs_drop(ordered + i, 1)
+    return pair
 
 
-cdef inline void let_go(Ordered ordered) noexcept:
+cdef inline void move_pair(Branches *branches, Ordered ordered, Py_ssize_t i, bint untracked) noexcept:
+    move_branch(branches, &ordered[i].pair, untracked)
+
+
+cdef inline void let_go(Ordered ordered, Py_ssize_t count) noexcept:
+    pairs_drop(ordered, count)
     pairs_free(ordered)
 
 
-@cython.locals(old=INode, main=MainNode, cn=CNode, gen=Gen, ordered=Ordered)
+@cython.locals(old=INode, main=MainNode, cn=CNode, gen=Gen, ordered=Ordered, count=Py_ssize_t, untracked=bint)
 cdef bint fill_root(Root root, list pairs, object equal) except -1
-@cython.locals(flag=uint64_t, stop=Py_ssize_t, bitmap=uint64_t, branches=list)
-cdef CNode cnode_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal)
+@cython.locals(flag=uint64_t, stop=Py_ssize_t, bitmap=uint64_t, branches=Branches[1])
+cdef CNode cnode_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked)
 @cython.locals(main=MainNode, kept=list, cn=CNode, i=Py_ssize_t)
-cdef object _branch_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal)
+cdef object _branch_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked)
 cdef SNode _only_pair(CNode cn)
 @cython.locals(kept=list, pair=Pair, first=Pair)
 cdef list _distinct(list pairs, object equal)

@@ -19,7 +19,17 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import GROUPS, W, flag_at
-    from ctrie._cnode import CNode, Gen, MainNode, branch_at, new_cnode
+    from ctrie._cnode import (
+        Branches,
+        CNode,
+        Gen,
+        MainNode,
+        add_branch,
+        branch_at,
+        cnode_of_branches,
+        drop_branches,
+        new_branches,
+    )
     from ctrie._nodes import (
         HASH_BITS,
         Pair,
@@ -35,7 +45,17 @@ if not cython.compiled:
     )
 else:
     from cython.cimports.ctrie._arrays import GROUPS, W, flag_at
-    from cython.cimports.ctrie._cnode import CNode, Gen, MainNode, branch_at, new_cnode
+    from cython.cimports.ctrie._cnode import (
+        Branches,
+        CNode,
+        Gen,
+        MainNode,
+        add_branch,
+        branch_at,
+        cnode_of_branches,
+        drop_branches,
+        new_branches,
+    )
     from cython.cimports.ctrie._nodes import (
         HASH_BITS,
         Pair,
@@ -54,68 +74,92 @@ else:
 if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C numbers
 
     def in_order(pairs: list[Any]) -> list[Any]:
-        """Return the pairs in the order of the trie. Pairs with the same hash keep their order."""
-        return sorted(pairs, key=lambda pair: [pair.hash >> lev & (GROUPS - 1) for lev in range(0, HASH_BITS, W)])
+        """Move the pairs out of the list into the order of the trie. Pairs with the same hash keep their order."""
+        ordered = sorted(pairs, key=lambda pair: [pair.hash >> lev & (GROUPS - 1) for lev in range(0, HASH_BITS, W)])
+        pairs.clear()
+        return ordered
+
+    def never_tracked(pairs: list[Any]) -> bool:
+        """Tell whether the collector tracks none of the pairs. It is of use to the compiled twin only."""
+        return False
 
     def hash_at(ordered: list[Any], i: int) -> int:
         """Return the hash of pair number `i`."""
         return ordered[i].hash  # type: ignore[no-any-return]
 
-    def pair_at(ordered: list[Any], i: int) -> Any:
-        """Return pair number `i`."""
+    def take_pair(ordered: list[Any], i: int) -> Any:
+        """Take pair number `i` out of its place."""
         return ordered[i]
 
-    def let_go(ordered: list[Any]) -> None:
-        """Free the sorted pairs. Only the compiled twin has memory to free."""
+    def move_pair(branches: Branches, ordered: list[Any], i: int, untracked: bool) -> None:
+        """Move pair number `i` to the branches."""
+        add_branch(branches, ordered[i])
+
+    def let_go(ordered: list[Any], count: int) -> None:
+        """Free the places of the pairs, and the pairs that were not taken. Only the compiled twin has such memory."""
 
 
 def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> bool:
-    """Store `pairs` if the trie is empty; return whether it was. If a key occurs twice, its last value counts.
-    Linearizes at the commit of the RDCSS: all pairs appear at one instant. Lock-free: there is only one attempt."""
+    """Store `pairs` if the trie is empty; return whether it was. If a key occurs twice, its last value counts. The list
+    loses its pairs. Linearizes at the commit of the RDCSS: all pairs appear at one instant. Lock-free: there is only
+    one attempt."""
     old = rdcss_read_root(root)
     main = gcas_read(root, old)
     cn: CNode = main  # type: ignore[assignment]  # the first I-node of a trie is never tombed
     if cn.bitmap != 0:
         return False
     gen = Gen()
+    count = len(pairs)
+    untracked = never_tracked(pairs)
     ordered = in_order(pairs)
     try:
-        filled = cnode_of(ordered, 0, len(pairs), 0, gen, equal)
+        filled = cnode_of(ordered, 0, count, 0, gen, equal, untracked)
     finally:
-        let_go(ordered)
+        let_go(ordered, count)
     # Success: the trie was empty until this instant and now holds all pairs. Failure: another thread has stored
     # something or taken a snapshot in the meantime.
     return rdcss_root(root, old, main, new_inode(filled, gen))
 
 
-def cnode_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> CNode:
-    """Return a C-node at depth `lev` for pairs number `start` to `end`, whose hashes agree below `lev`."""
+def cnode_of(
+    ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None, untracked: bool
+) -> CNode:
+    """Return a C-node at depth `lev` for pairs number `start` to `end`, whose hashes agree below `lev`. It takes them
+    out of their places. No reference is counted on the way: the pairs of a large trie lie anywhere in memory.
+    `untracked` promises that the collector tracks none of them."""
+    if not cython.compiled:
+        branches = Branches()
+    new_branches(branches)
     bitmap = 0
-    branches: list[Any] = []
-    while start < end:
-        flag = flag_at(hash_at(ordered, start), lev)
-        stop = start + 1
-        while stop < end and flag_at(hash_at(ordered, stop), lev) == flag:
-            stop += 1
-        bitmap |= flag
-        if stop == start + 1:
-            branches.append(pair_at(ordered, start))
-        else:
-            branches.append(_branch_of(ordered, start, stop, lev + W, gen, equal))
-        start = stop
-    return new_cnode(bitmap, tuple(branches))
+    try:
+        while start < end:
+            flag = flag_at(hash_at(ordered, start), lev)
+            stop = start + 1
+            while stop < end and flag_at(hash_at(ordered, stop), lev) == flag:
+                stop += 1
+            bitmap |= flag
+            if stop == start + 1:
+                move_pair(branches, ordered, start, untracked)
+            else:
+                add_branch(branches, _branch_of(ordered, start, stop, lev + W, gen, equal, untracked))
+            start = stop
+        return cnode_of_branches(bitmap, branches)
+    finally:
+        drop_branches(branches)  # an error leaves some
 
 
-def _branch_of(ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None) -> Any:
+def _branch_of(
+    ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None, untracked: bool
+) -> Any:
     """Return the branch for these pairs at depth `lev`: an I-node, or the only pair if all have the same key."""
     main: MainNode
     if lev >= HASH_BITS:
-        kept = _distinct([pair_at(ordered, i) for i in range(start, end)], equal)
+        kept = _distinct([take_pair(ordered, i) for i in range(start, end)], equal)
         if len(kept) == 1:
             return kept[0]
         main = new_lnode(tuple(kept))
     else:
-        cn = cnode_of(ordered, start, end, lev, gen, equal)
+        cn = cnode_of(ordered, start, end, lev, gen, equal, untracked)
         only = _only_pair(cn)
         if only is not None:
             return only
@@ -146,15 +190,28 @@ def _distinct(pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> list
     return kept
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep the cycle collector from starting by itself within the block. Everything built there stays referenced, so
-    a collection would find nothing, yet one would start each time the number of objects grows by a quarter."""
+def pause_collector() -> bool:
+    """Keep the cycle collector from starting by itself, and return whether it could. Everything that is built meanwhile
+    stays referenced, so a collection would find nothing, yet one would start each time the number of objects grows by a
+    quarter."""
     paused = gc.isenabled()
     if paused:
         gc.disable()
+    return paused
+
+
+def resume_collector(paused: bool) -> None:
+    """Undo `pause_collector`, which returned `paused`. This allocates nothing: a filling that has been made must not
+    end in a MemoryError."""
+    if paused:
+        gc.enable()
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the cycle collector within the block."""
+    paused = pause_collector()
     try:
         yield
     finally:
-        if paused:
-            gc.enable()
+        resume_collector(paused)

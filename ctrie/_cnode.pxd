@@ -10,6 +10,14 @@ cdef extern from "cnode.h" nogil:
     PyObject *CTRIE_CHILD(PyObject *cn, Py_ssize_t i)
     uint64_t bitmap_of "CTRIE_BITMAP" (PyObject *cn)
     PyObject *child_at "CTRIE_CHILD" (PyObject *cn, Py_ssize_t i)
+    ctypedef struct Branches "cnode_branches":
+        pass
+
+cdef extern from "cnode.h":
+    void new_branches "branches_start" (Branches *branches) noexcept
+    void move_branch "branches_move" (Branches *branches, PyObject **branch, bint untracked) noexcept
+    void add_branch "branches_add" (Branches *branches, object branch) noexcept
+    void drop_branches "branches_drop" (Branches *branches) noexcept
 
 
 cdef class Gen:
@@ -29,6 +37,7 @@ cdef inline object branch_at(CNode cn, Py_ssize_t pos):
 
 
 cdef CNode new_cnode(uint64_t bitmap, tuple array)
+cdef CNode cnode_of_branches(uint64_t bitmap, Branches *branches)
 cdef tuple branches_of(CNode cn)
 cdef CNode with_branch(CNode cn, uint64_t flag, Py_ssize_t pos, object branch)
 cdef CNode with_other_branch(CNode cn, Py_ssize_t pos, object branch)

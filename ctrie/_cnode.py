@@ -39,6 +39,28 @@ def new_cnode(bitmap: int, array: tuple[Any, ...]) -> CNode:
     return cn
 
 
+class Branches(list[Any]):
+    """Branches that become a C-node together."""
+
+
+def new_branches(branches: Branches) -> None:
+    """Begin with no branch."""
+
+
+def add_branch(branches: Branches, branch: Any) -> None:
+    """Add a branch, for a group beyond those of the others."""
+    branches.append(branch)
+
+
+def drop_branches(branches: Branches) -> None:
+    """Free the branches that have not become a node. Only the compiled twin has such memory."""
+
+
+def cnode_of_branches(bitmap: int, branches: Branches) -> CNode:
+    """Return a C-node of these branches."""
+    return new_cnode(bitmap, tuple(branches))
+
+
 def branch_at(cn: CNode, pos: int) -> Any:
     """Return the branch at position `pos`."""
     return cn.array[pos]

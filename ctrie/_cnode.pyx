@@ -19,6 +19,7 @@ cdef extern from "arrays.h":
 cdef extern from "cnode.h":
     CNode cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, bint tracked)
     array_part cnode_part(object cn, Py_ssize_t kept, Py_ssize_t skipped, PyObject *branch)
+    CNode cnode_of_moved "cnode_of_branches" (PyTypeObject *type, uint64_t bitmap, Branches *branches)
     Py_ssize_t cnode_bytes(object cn)
     int cnode_prepare(PyTypeObject *type) except -1
 
@@ -51,6 +52,10 @@ cdef CNode new_cnode(uint64_t bitmap, tuple array):
     for branch in array:
         tracked = tracked or PyObject_GC_IsTracked(<PyObject *>branch)
     return cnode_make(CNODE, bitmap, part_of_tuple(array, len(array), 0, NULL), tracked)
+
+
+cdef CNode cnode_of_branches(uint64_t bitmap, Branches *branches):
+    return cnode_of_moved(CNODE, bitmap, branches)
 
 
 cdef CNode _changed(CNode cn, uint64_t bitmap, Py_ssize_t pos, Py_ssize_t skipped, PyObject *branch):

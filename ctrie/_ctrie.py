@@ -12,7 +12,7 @@ from operator import index, is_
 from types import GenericAlias
 from typing import Any
 
-from ctrie._bulk import collector_paused
+from ctrie._bulk import collector_paused, pause_collector, resume_collector
 from ctrie._creation import Creation
 from ctrie._signatures import LazySignature, NoDefault, ctrie
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pair, pairs_of
@@ -614,7 +614,8 @@ class Ctrie(Rooted):
         if not is_empty(self._root):
             return False
         found: list[Any] = []
-        with collector_paused():
+        paused = pause_collector()
+        try:
             if type(given) is dict:
                 mapping: dict[Any, Any] = given
                 for key, value in mapping.items():
@@ -627,15 +628,20 @@ class Ctrie(Rooted):
                         raise not_a_pair(pair, number, refusal) from None
                     found.append(new_pair(key, self._hash_of(key), value))
             return not found or fill_root(self._root, found, self._equal)
+        finally:
+            resume_collector(paused)
 
     def _add_keys(self, keys: Iterable[Any]) -> None:
         """Store None for each key of a new set, which no other thread sees yet."""
         found: list[Any] = []
-        with collector_paused():
+        paused = pause_collector()
+        try:
             for key in keys:
                 found.append(new_pair(key, self._hash_of(key), None))
             if found:
                 fill_root(self._root, found, self._equal)
+        finally:
+            resume_collector(paused)
 
     def _put(self, key: Any, value: Any) -> None:
         hash = self._hash_of(key)

@@ -6,11 +6,12 @@ import gc
 import pickle
 import random
 import threading
+import weakref
 from typing import Any
 
 import pytest
 
-from ctrie import Ctrie, CtrieSet
+from ctrie import Ctrie, CtrieSet, drain
 
 
 class Key:
@@ -124,6 +125,21 @@ class TestFilledAtOnce:
             m.update([("a", 1), ([], 2)])
         assert not m
         m.check()
+
+    @pytest.mark.parametrize("count", [1, 100, 5000])
+    def test_objects_are_freed_with_the_trie(self, count: int) -> None:
+        """Also those of keys given twice, and those that the collector tracks."""
+        values = [Key("value", 0) for _ in range(count)]
+        alive = [weakref.ref(value) for value in values]
+        pairs: list[tuple[Any, Any]] = [(Key(f"k{i % (count // 2 + 1)}", i % 50), v) for i, v in enumerate(values)]
+        m = Ctrie(pairs)
+        assert dict(m.items()) == dict(pairs)
+        m.check()
+        del pairs, values
+        m.clear()
+        drain()
+        gc.collect()
+        assert not any(reference() for reference in alive)
 
     def test_the_collector_is_as_it_was(self) -> None:
         assert gc.isenabled()

@@ -104,6 +104,33 @@ def test_a_change_of_a_subscription_trie(change: str) -> None:
     """)
 
 
+@free_threaded_frees_what_it_never_set
+def test_a_filling() -> None:
+    """All of the pairs, or none; and the objects are left as they were."""
+    run_failing("""
+        import sys
+        from ctrie import Ctrie
+        from subtrie import SubscriptionTrie
+
+        values = [object() for _ in range(70)]
+        pairs = [(f"key{number}", value) for number, value in enumerate(values)]
+        rows = [(f"a{number % 20}.b{number}", value) for number, value in enumerate(values)]
+        counts = [sys.getrefcount(value) for value in values]
+        ways = [
+            (Ctrie, lambda trie: trie.update(pairs), lambda trie: dict(trie.items()) == dict(pairs)),
+            (SubscriptionTrie, lambda trie: trie.subscribe_many(rows),
+             lambda trie: {(found.filter, found.subscriber) for found in trie.subscriptions()} == set(rows)),
+        ]
+        for kind, fill, is_filled in ways:
+            tries = [kind() for _ in range(150)]
+            for allowed, changed in without_memory(lambda allowed: fill(tries[allowed]) or True, 150):
+                assert is_filled(tries[allowed]) if changed else len(tries[allowed]) == 0, allowed
+                tries[allowed].check()
+            del tries
+            assert [sys.getrefcount(value) for value in values] == counts
+    """)
+
+
 def test_an_answer() -> None:
     run_failing("""
         from subtrie import SubscriptionTrie

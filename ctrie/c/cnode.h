@@ -48,6 +48,53 @@ static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_pa
     return (PyObject *)cn;
 }
 
+/* Branches that become a node together. Their references are moved and never counted, since a new trie of a million pairs
+ * would have to fetch each of them for it. */
+typedef struct {
+    int count, tracked;
+    PyObject *items[CTRIE_GROUPS];
+} cnode_branches;
+
+static inline void branches_start(cnode_branches *branches) { branches->count = branches->tracked = 0; }
+
+/* Move a reference here. `untracked` promises that the collector does not track the branch. */
+static inline void branches_move(cnode_branches *branches, PyObject **branch, int untracked)
+{
+    branches->tracked |= !untracked && PyObject_GC_IsTracked(*branch);
+    branches->items[branches->count++] = *branch;
+    *branch = NULL;
+}
+
+static inline void branches_add(cnode_branches *branches, PyObject *branch)
+{
+    PyObject *moved = Py_NewRef(branch);
+    branches_move(branches, &moved, 0);
+}
+
+static inline void branches_drop(cnode_branches *branches)
+{
+    while (branches->count > 0) {
+        Py_DECREF(branches->items[--branches->count]);
+    }
+}
+
+/* Make a node of these branches, as many as `bitmap` has set bits, and leave none behind. */
+static inline PyObject *cnode_of_branches(PyTypeObject *type, uint64_t bitmap, cnode_branches *branches)
+{
+    ctrie_cnode *cn = cnode_allocate(type, branches->count, branches->tracked);
+    if (cn != NULL) {
+        cn->prev = Py_NewRef(Py_None);
+        cn->bitmap = bitmap;
+        memcpy(cn->branches, branches->items, (size_t)branches->count * sizeof *branches->items);
+        branches->count = 0;
+        if (branches->tracked) {
+            PyObject_GC_Track((PyObject *)cn);
+        }
+        slots_made((PyObject *)cn, &cn->prev, 1);
+    }
+    return (PyObject *)cn;
+}
+
 static inline int cnode_size(const PyObject *cn) { return ctrie_popcount(CTRIE_BITMAP(cn)); }
 
 static inline array_part cnode_part(PyObject *cn, Py_ssize_t kept, Py_ssize_t skipped, PyObject *branch)

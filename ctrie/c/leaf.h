@@ -5,10 +5,8 @@
  * A leaf is a copy of the first leaf of its kind, all of whose references are to None. Its references are dropped without
  * asking the type. A leaf that leads to nothing that the collector tracks is not tracked either (slot.h), and on
  * free-threaded builds it is not even allocated for the collector (untracked.h). On GIL builds the memory of the leaves
-   that
- * were dropped last is reused for the next ones: a write drops the leaf that it replaces, and calling the allocator would
-   be
- * a twelfth of its time.
+ * that were dropped last is reused for the next ones: a write drops the leaf that it replaces, and calling the allocator
+ * would be a twelfth of its time.
  */
 #ifndef CTRIE_LEAF_H
 #define CTRIE_LEAF_H

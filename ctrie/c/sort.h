@@ -1,7 +1,8 @@
 /* Sorts pairs into the order of the trie: by the group of W hash bits that is read first, then by the next group.
  *
  * A stable radix sort from the first level down. W bits make 64 heaps, few enough to write to all of them at a time; the
- * heaps of the second level fit into a cache. Small numbers of pairs are sorted by insertion.
+ * heaps of the second level fit into a cache. Each level moves the pairs from one of two buffers to the other. Small
+ * numbers of pairs are sorted by insertion, on the way to where they are wanted.
  */
 #ifndef CTRIE_SORT_H
 #define CTRIE_SORT_H
@@ -12,7 +13,7 @@
 
 typedef struct {
     uint64_t hash;
-    PyObject *pair;             /* borrowed */
+    PyObject *pair;
 } hashed_pair;
 
 enum { SORT_FEW = 24, SORT_AHEAD = 16 };
@@ -27,15 +28,16 @@ static inline int path_before(uint64_t a, uint64_t b)
     return (a >> lev & (CTRIE_GROUPS - 1)) < (b >> lev & (CTRIE_GROUPS - 1));
 }
 
-static void sort_few(hashed_pair *pairs, Py_ssize_t count)
+/* Sort pairs from `pairs` to `to`, which may be the same place. */
+static void sort_few(const hashed_pair *pairs, hashed_pair *to, Py_ssize_t count)
 {
-    for (Py_ssize_t i = 1; i < count; i++) {
+    for (Py_ssize_t i = 0; i < count; i++) {
         hashed_pair moved = pairs[i];
-        Py_ssize_t to = i;
-        for (; to > 0 && path_before(moved.hash, pairs[to - 1].hash); to--) {
-            pairs[to] = pairs[to - 1];
+        Py_ssize_t place = i;
+        for (; place > 0 && path_before(moved.hash, to[place - 1].hash); place--) {
+            to[place] = to[place - 1];
         }
-        pairs[to] = moved;
+        to[place] = moved;
     }
 }
 
@@ -48,15 +50,19 @@ static inline int all_equal(const hashed_pair *pairs, Py_ssize_t count)
     return i >= count;
 }
 
-/* Sort pairs whose hashes agree below `lev`. `room` is a buffer of the same size. */
-static void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
+/* Sort pairs whose hashes agree below `lev`. `other` is a buffer of the same size; `there` tells whether it, and not
+ * `pairs`, is to hold them at the end. */
+static void sort_between(hashed_pair *pairs, hashed_pair *other, Py_ssize_t count, int lev, int there)
 {
     Py_ssize_t ends[CTRIE_GROUPS] = {0}, before = 0;
     if (count <= SORT_FEW) {
-        sort_few(pairs, count);
+        sort_few(pairs, there ? other : pairs, count);
         return;
     }
     if (all_equal(pairs, count)) {
+        if (there) {
+            memcpy(other, pairs, (size_t)count * sizeof *pairs);
+        }
         return;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -68,14 +74,25 @@ static void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, 
         before += size;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        room[ends[pairs[i].hash >> lev & (CTRIE_GROUPS - 1)]++] = pairs[i];
+        other[ends[pairs[i].hash >> lev & (CTRIE_GROUPS - 1)]++] = pairs[i];
     }
-    memcpy(pairs, room, (size_t)count * sizeof *pairs);
     before = 0;
     for (int group = 0; group < CTRIE_GROUPS; group++) {
-        sort_level(pairs + before, room, ends[group] - before, lev + CTRIE_W);
+        Py_ssize_t size = ends[group] - before;
+        if (size > 1) {
+            sort_between(other + before, pairs + before, size, lev + CTRIE_W, !there);
+        }
+        else if (size == 1 && !there) {
+            pairs[before] = other[before];
+        }
         before = ends[group];
     }
+}
+
+/* Sort pairs whose hashes agree below `lev`. `room` is a buffer of the same size. */
+static inline void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
+{
+    sort_between(pairs, room, count, lev, 0);
 }
 
 /* Allocate space for `count` pairs, and SORT_AHEAD empty places behind them, to be freed by `pairs_free`. Return NULL if
@@ -98,11 +115,22 @@ static inline int pairs_sort(hashed_pair *pairs, Py_ssize_t count)
     return 1;
 }
 
-/* Return a sorted pair, whose reference is about to be counted. Prefetch a later one: pairs lie anywhere in memory. */
-static inline PyObject *pair_in(const hashed_pair *pairs, Py_ssize_t i)
+/* Move the items of a list to `pairs`, and leave the list empty. */
+static inline void pairs_move(hashed_pair *pairs, PyObject *list)
 {
-    __builtin_prefetch(pairs[i + SORT_AHEAD].pair, 1);
-    return pairs[i].pair;
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        pairs[i].pair = PyList_GET_ITEM(list, i);
+    }
+    Py_SET_SIZE(list, 0);
+}
+
+/* Free the pairs in some places that have not been moved on. */
+static inline void pairs_drop(hashed_pair *pairs, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_CLEAR(pairs[i].pair);
+    }
 }
 
 #endif /* CTRIE_SORT_H */

@@ -3,10 +3,11 @@ cimport cython
 from cpython.list cimport PyList_GET_SIZE
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from ctrie._bulk cimport SORT_AHEAD, Ordered, pairs_free, pairs_new, sort_level
+from ctrie._bulk cimport SORT_AHEAD, Ordered, pairs_drop, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._nodes cimport INode, Root
 from subtrie._trie.branch cimport Branch
@@ -215,9 +216,14 @@ cdef inline void put_row(Ordered ordered, Py_ssize_t number, FilterRow row) noex
     ordered[number].pair = <PyObject *>row
 
 
-cdef inline void put_at(Ordered ordered, Py_ssize_t number, Branch branch) noexcept:
+cdef inline void put_branch(Ordered ordered, Py_ssize_t number, Branch branch) noexcept:
+    Py_INCREF(branch)
     ordered[number].pair = <PyObject *>branch
     ordered[number].hash = branch.hash
+
+
+cdef inline void drop_branches_at(Ordered ordered, Py_ssize_t start, Py_ssize_t end) noexcept:
+    pairs_drop(ordered + start, end - start)
 
 
 cdef inline bint agree(FilterRow row, FilterRow other, Py_ssize_t size) except -1:

@@ -21,7 +21,7 @@ except ModuleNotFoundError:
 
 from typing import Any
 
-from ctrie._bulk import collector_paused
+from ctrie._bulk import pause_collector, resume_collector
 from subtrie.errors import TopicError
 
 if not cython.compiled:
@@ -107,11 +107,16 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         """Return the row at a place."""
         return ordered[number]  # type: ignore[no-any-return]
 
-    def put_at(ordered: list[Any], number: int, it: Any) -> None:
-        """Put a row at a place, or a branch that something else keeps alive."""
-        ordered[number] = it
+    def put_row(ordered: list[Any], number: int, row: Row) -> None:
+        """Put a row at a place."""
+        ordered[number] = row
 
-    put_row = put_at
+    def put_branch(ordered: list[Any], number: int, branch: Branch) -> None:
+        """Put a branch, which `cnode_of` will take, at a place."""
+        ordered[number] = branch
+
+    def drop_branches_at(ordered: list[Any], start: int, end: int) -> None:
+        """Free the branches that nothing has taken. Only the compiled twin has such memory."""
 
     def agree(row: Row, other: Row, size: int) -> bool:
         """Return whether the first words of two rows are equal. Their hashes are."""
@@ -136,19 +141,20 @@ def fill(trie: Matchable, given: list[Any]) -> int:
     if cn.bitmap != 0 or not given:
         return -1
     filling = new_filling(trie, given)
-    with collector_paused():
-        try:
-            make_room(filling)
-            if not filling.read():
-                return -1
-            filled = filling.level(0, len(given), 0)
-        except _OneByOne:
+    paused = pause_collector()
+    try:
+        make_room(filling)
+        if not filling.read():
             return -1
-        finally:
-            let_go(filling)
+        filled = filling.level(0, len(given), 0)
         # Success: the trie, which was empty until then, has all of them. Failure: another thread has subscribed or has
         # taken a snapshot meanwhile.
         return len(given) - filling.repeated if rdcss_root(root, old, main, filled) else -1
+    except _OneByOne:
+        return -1
+    finally:
+        let_go(filling)
+        resume_collector(paused)
 
 
 class _OneByOne(Exception):
@@ -221,9 +227,12 @@ class Filling:
             start = stop
         stop = place
         for branch in made:
-            put_at(ordered, stop, branch)
+            put_branch(ordered, stop, branch)
             stop += 1
-        return new_inode(cnode_of(ordered, place, stop, 0, self._gen, None), self._gen)
+        try:
+            return new_inode(cnode_of(ordered, place, stop, 0, self._gen, None, False), self._gen)
+        finally:
+            drop_branches_at(ordered, place, stop)  # an error leaves some
 
     def _alone(self, row: Any, depth: int) -> Branch:
         """Return the branch of a row that is alone from its word number `depth` on."""

@@ -222,8 +222,8 @@ _SNAPSHOTS: Final = (
     ),
     _of_map(
         "filling a trie begins no generation",
-        "    gen = Gen()\n    ordered",
-        "    gen = old.gen\n    ordered",
+        "    gen = Gen()\n    count",
+        "    gen = old.gen\n    count",
         _BULK,
         starts=("empty",),
         shown_by=("empty", ((("update", ("a", 1001)),), (("__setitem__", ("b", 1002)),))),
