@@ -105,8 +105,9 @@ if platform.machine() in ("x86_64", "AMD64"):
 _INLINE_ALL = ["-DCYTHON_INLINE=inline __attribute__((always_inline))"]
 EXTRA_FLAGS = {f"subtrie._trie.match.{name}": _INLINE_ALL for name in ("traversal", "questions", "warming")}
 
-# Without debugging symbols, a wheel is a third as large.
-LINKER_FLAGS = ["-Wl,-s"] if sys.platform == "linux" else []
+# Without symbols, a wheel is a third as large. ThreadSanitizer names the places of a race by them.
+RACING = "-fsanitize=thread" in (sysconfig.get_config_var("CFLAGS") or "")
+LINKER_FLAGS = ["-Wl,-s"] if sys.platform == "linux" and not RACING else []
 
 # One for each interpreter, since each may have its own Cython.
 GENERATED = Path("build", f"cython.{sysconfig.get_config_var('SOABI')}")

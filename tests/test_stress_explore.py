@@ -484,6 +484,15 @@ class TestCommand:
         assert told["executions"] > 100
         assert told["of"]["pairs"] > 10_000
 
+    def test_pairs_are_searched_to_their_ends_or_with_two_preemptions(self) -> None:
+        told = {}
+        for words in ((), ("--bounded",)):
+            ran = self.run("routes", "--part", "pairs", *words)
+            assert ran.returncode == 0
+            told[words] = ran.stdout
+        assert " pairs of operations, to their ends (" in told[()]
+        assert " pairs of operations, with two preemptions (" in told["--bounded",]
+
     def test_progress_is_drawn_on_a_terminal(self) -> None:
         words = ["explore", "map", "--duration", "1", "--seed", str(SEED), "--processes", "1"]
         drawn, printed = drawn_by([sys.executable, "-m", "stress", *words])

@@ -57,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ideal", action="store_true", help="with --compiled: release replaced values as soon as pins allow"
     )
+    parser.add_argument(
+        "--bounded", action="store_true", help="explore pairs with at most two preemptions, and not to their ends"
+    )
     parser.add_argument("--part", action="append", choices=tuple(MATRIX), help="explore only this part of the matrix")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
@@ -92,7 +95,16 @@ def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
     seed = draw_seed() if arguments.seed is None else arguments.seed
     processes = arguments.processes or default_processes(1)
     parts = tuple(arguments.part or MATRIX)
-    plan = Plan(tuple(targets), seed, arguments.duration, processes, arguments.compiled, parts, arguments.ideal)
+    plan = Plan(
+        tuple(targets),
+        seed,
+        arguments.duration,
+        processes,
+        arguments.compiled,
+        parts,
+        arguments.ideal,
+        arguments.bounded,
+    )
     if plan.compiled:
         load_compiled()  # to report at once if there are no such modules
     with following(f"seed {seed}", plan.duration) as tell:

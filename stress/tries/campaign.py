@@ -3,7 +3,8 @@
 The matrix:
 
 * *pairs*: every pair of operations on every start, one execution of every class of equivalent ones. If the state of an
-  execution cannot be told (on the compiled twin, and with a listener), at most two preemptions instead;
+  execution cannot be told (on the compiled twin, and with a listener), or if the plan says so, at most two preemptions
+  instead;
 * *stops*: the same pairs, for representative operations, while the first thread stops for ever at each of its steps;
 * *triples*: three threads with such operations, every schedule with at most two preemptions;
 * *snapshots*: a change in one thread; another thread makes a change, takes a snapshot, and reads; at most two
@@ -70,6 +71,8 @@ class Plan:
     """Which parts of the matrix."""
     ideal: bool = False
     """For compiled modules: use a reclaimer that releases as soon as the rules allow."""
+    bounded: bool = False
+    """Explore pairs with at most two preemptions, as is always done for compiled modules."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +127,9 @@ class Exploration:
     @property
     def lines(self) -> list[str]:
         """What was explored, part by part."""
+        bounded = self.plan.compiled or self.plan.bounded
         told = {
-            "pairs": f"pairs of operations, {'with two preemptions' if self.plan.compiled else 'to their ends'}",
+            "pairs": f"pairs of operations, {'with two preemptions' if bounded else 'to their ends'}",
             "stops": "pairs beside a thread that stops for ever",
             "triples": "triples of operations, with two preemptions",
             "snapshots": "changes beside snapshots, with two preemptions",
@@ -157,7 +161,7 @@ class _Worker:
     def __init__(self, plan: Plan, worker: Worker, tally: Tally, until: float | None, orders: Sequence[Any]) -> None:
         self._plan, self._number, self._worker, self._tally = plan, worker.number, worker, tally
         self._twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
-        self._states = None if plan.compiled else States(self._twin)
+        self._states = None if plan.compiled or plan.bounded else States(self._twin)
         self._random = Random(f"{plan.seed}/{worker.number}")
         self._until = until
 
