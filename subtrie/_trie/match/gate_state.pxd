@@ -16,18 +16,24 @@ cdef extern from *:
         timespec_get(&now, TIME_UTC);
         return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     }
+    #ifdef CTRIE_EXPLORED       /* a pass for each topic, which would otherwise take a large trie */
+    enum { GATE_GROUP = 1, GATE_SMALL = 0, GATE_LARGE = 0 };
+    #else
+    enum { GATE_GROUP = 16, GATE_SMALL = 12000, GATE_LARGE = 200000 };
+    #endif
     """
+    enum:
+        GROUP "GATE_GROUP"
+        SMALL "GATE_SMALL"
+        LARGE "GATE_LARGE"
     uint64_t nanoseconds()
     Borrowed text_at "PyList_GET_ITEM" (object array, Py_ssize_t i)
 
 cdef enum:
     PREFETCHES = 1
-    GROUP = 16
     TRIED = 8
     ROUNDS = 128
     MOST_ROUNDS = 2_048
-    SMALL = 12_000
-    LARGE = 200_000
 
 cdef struct Gate:
     Traversal *topics       # NULL: no memory was needed yet
