@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
@@ -76,7 +76,7 @@ class Dialect:
     :param options: the options of a subscription that the dialect defines, as (name, values): a type, or a range or
         tuple of the allowed values. None means that the option is not given. Any other value is refused, and so is a
         name that is almost one of these; all other names are free
-    :raises ValueError: if these contradict each other
+    :raises ValueError: if these contradict each other, or an option is declared in another way
 
     >>> AMQP.matches(AMQP.split_filter("*.stock.#"), AMQP.split_topic("eur.stock.db"))
     True
@@ -131,6 +131,10 @@ class Dialect:
             raise ValueError("max_bytes and max_words must be at least 1, max_wildcards at least 0")
         if self.max_bytes > sys.maxsize:
             raise ValueError(f"max_bytes must be at most {sys.maxsize}, not {self.max_bytes}")
+        if not isinstance(self.options, tuple):
+            raise ValueError(f"options must be a tuple of (name, values) pairs, not {self.options!r}")
+        for option in self.options:
+            _check_declared(option)
 
     # Text to words ----------------------------------------------------------------------------------------
 
@@ -274,23 +278,15 @@ class Dialect:
         """
         if not self.options:
             return
-        known = dict(self.options)
+        known = self._declared
         for name, value in options.items():
             allowed = known.get(name)
             if allowed is None:
                 meant = _almost(name, tuple(known))
                 if meant is not None:
                     raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
-            elif value is None:
-                continue  # means: not given
-            elif isinstance(allowed, type):
-                if not isinstance(value, allowed):
-                    raise TypeError(f"the option {name} of {self.name} is a {allowed.__name__}, not {value!r}")
-            elif not isinstance(value, type(allowed[0])):
-                raise TypeError(f"the option {name} of {self.name} is a {type(allowed[0]).__name__}, not {value!r}")
-            elif value not in allowed:
-                listed = ", ".join(map(str, allowed))
-                raise ValueError(f"the option {name} of {self.name} is one of {listed}, not {value!r}")
+            elif value is not None and not _is_among(value, allowed):  # None means: not given
+                raise self._refusal(name, value, allowed)
 
     # What filters mean ------------------------------------------------------------------------------------
 
@@ -372,6 +368,18 @@ class Dialect:
             if place < len(covered.words):
                 places = {after for before in places for after in _after_word(cover, before, word)}
         return len(cover.words) in places
+
+    @cached_property
+    def _declared(self) -> dict[str, Any]:
+        return dict(self.options)
+
+    def _refusal(self, name: str, value: Any, allowed: type | range | tuple[Any, ...]) -> Exception:
+        kinds = [allowed] if isinstance(allowed, type) else list(dict.fromkeys(map(type, allowed)))
+        if any(_is_of(value, kind) for kind in kinds):
+            listed = ", ".join(map(str, allowed))  # type: ignore[arg-type]
+            return ValueError(f"the option {name} of {self.name} is one of {listed}, not {value!r}")
+        listed = " or ".join(f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}" for kind in kinds)
+        return TypeError(f"the option {name} of {self.name} is {listed}, not {value!r}")
 
     # How it is done ---------------------------------------------------------------------------------------
 
@@ -498,7 +506,30 @@ def plain_text(text: str, kind: str) -> str:
     return str.__str__(text)
 
 
-@cache
+def _check_declared(option: Any) -> None:
+    """Refuse what a dialect cannot mean by an option."""
+    match option:
+        case (str() as name, type()) if name:
+            return
+        case (str() as name, range() | tuple() as allowed) if name and len(allowed):
+            return
+    raise ValueError(f"an option is declared by its name, and a type, a range or a tuple of values; not by {option!r}")
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    """Tell whether a value has a type. To Python, True is a number; among the values of options it is not."""
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
+def _is_among(value: Any, allowed: type | range | tuple[Any, ...]) -> bool:
+    if isinstance(allowed, type):
+        return _is_of(value, allowed)
+    if isinstance(allowed, range):
+        return _is_of(value, int) and value in allowed
+    return any(_is_of(value, type(each)) and value == each for each in allowed)
+
+
+@lru_cache(1024)
 def _almost(name: str, known: tuple[str, ...]) -> str | None:
     """Return the one of `known` of which `name` may be a misspelling, or None."""
     from difflib import get_close_matches  # imported here because it is rarely needed

@@ -70,6 +70,7 @@ class Told:
 
     @property
     def filter(self) -> str:
+        _check_made(self)
         if isinstance(self._trail, str):
             return self._trail
         text = text_of(self._trail, self._at)
@@ -105,6 +106,8 @@ class Subscription(Told):
     __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS)
 
     def __init__(self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS) -> None:
+        if not isinstance(filter, str):
+            raise TypeError(f"the filter of a Subscription must be a str, not {type(filter).__name__}")
         _fill(self, new_entry(subscriber, 0, dict(options) or None), 0, None, filter, 0)
 
     def __iter__(self) -> Iterator[Any]:
@@ -153,6 +156,9 @@ class Delivery(Told):
 
     __slots__ = ()
     __signature__: Any = LazySignature()
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise TypeError("a Delivery is an answer of SubscriptionTrie.deliveries, and is not made by a call")
 
     @property
     def group(self) -> str | None:
@@ -203,7 +209,14 @@ def _restored(subscriber: Any, options: dict[str, Any], group: str | None, filte
     return new_told(True, entry, 0, None if group is None else (group, None), filter, 0)
 
 
+def _check_made(one: Told) -> None:
+    """Raise TypeError for what only `__new__` has made, as by a class whose `__init__` does not call this one's."""
+    if one._trail is None:
+        raise TypeError(f"this {type(one).__name__} has no content: its __init__ was not called")
+
+
 def _subscriber(one: Told) -> Any:
+    _check_made(one)
     if one._hash != 0:
         return one._who
     entry: Entry = one._who
@@ -211,6 +224,7 @@ def _subscriber(one: Told) -> Any:
 
 
 def _options(one: Told) -> dict[str, Any] | None:
+    _check_made(one)
     if one._hash != 0:
         return None
     entry: Entry = one._who

@@ -78,7 +78,7 @@ if not cython.compiled:
         trail_of,
     )
     from subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from subtrie._trie.match.walk import ABOVE, NOTED, Trails, Traversal, address, as_node, item_of, size_of
+    from subtrie._trie.match.walk import ABOVE, FEW, NOTED, Trails, Traversal, address, as_node, item_of, size_of
     from subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
     from subtrie._trie.words import MARKED
 else:
@@ -139,7 +139,7 @@ else:
         trail_of,
     )
     from cython.cimports.subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from cython.cimports.subtrie._trie.match.walk import ABOVE, NOTED, as_node, item_of, size_of
+    from cython.cimports.subtrie._trie.match.walk import ABOVE, FEW, NOTED, as_node, item_of, size_of
     from cython.cimports.subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
     from cython.cimports.subtrie._trie.words import MARKED
 
@@ -159,6 +159,25 @@ def _take_found(s: Scratch) -> bool:
         return False
     if not s.only_hashes:
         take_references(address(s.subscribers))
+    return True
+
+
+def take_different(s: Scratch) -> bool:
+    """The same, if FEW are found and no two of them can be equal, so that users' `__eq__` has nothing to decide."""
+    if not _note_found(s) or not _are_different(s):
+        forget(address(s.subscribers))
+        return False
+    take_references(address(s.subscribers))
+    return True
+
+
+def _are_different(s: Scratch) -> bool:
+    if s.subscribers.count > 2 * FEW:
+        return False
+    for i in range(2, s.subscribers.count, 2):
+        for j in range(0, i, 2):
+            if hash_at(s, i) == hash_at(s, j):
+                return False
     return True
 
 

@@ -135,6 +135,7 @@ if not cython.compiled:  # in traversal.pxd, an enum: how a traversal goes on or
     ENOUGH = 3  # one branch is found, and one is all that was wanted
     UNSPLIT = 4  # the topic's words are needed
     CHANGED = 5  # what was read did not hold together
+    TOO_MANY = 6  # there is more to look at than was allowed
 
 
 def read_pinned(t: Traversal, root: Any) -> int:
@@ -181,13 +182,16 @@ def traverse(t: Traversal, first: Any, main: Any) -> int:
 
 
 def go_through(t: Traversal, ends: Ends, from_first: bool) -> int:
-    """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's."""
+    """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's. TOO_MANY:
+    the ends are those of a few notes, and there are more."""
     seen = t.seen.items
     at = 0
     outcome = THROUGH
     while at != noted(seen, address(ends)) and outcome == THROUGH:
         if not has_room(address(ends)):
             settle(t, address(ends))
+            if ends.few:
+                return TOO_MANY
             if not make_room(t):
                 return NO_MEMORY
             ends = ends_of(t)

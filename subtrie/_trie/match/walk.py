@@ -19,6 +19,7 @@ NOTED = (
 ABOVE = 3  # what `above` holds for a level: the branch that leads to it, that branch's level, the place of its record
 PACKED = 7  # characters stand in the branch itself, where one is packed
 KEPT = 12  # words, at most, of a topic whose own filter is looked for
+FEW = 16  # I-nodes, at most, that are read for all others before its subscribers are handed over
 OTHERS_MAY_WRITE = True  # while a traversal reads; not so where a lock that it holds keeps them from it
 
 
@@ -100,10 +101,11 @@ class Traversal:
 class Ends:
     """Where a traversal's next notes go."""
 
-    __slots__ = ("_found", "_seen")
+    __slots__ = ("_found", "_seen", "few")
 
-    def __init__(self, t: Traversal) -> None:
+    def __init__(self, t: Traversal, few: bool = False) -> None:
         self._seen, self._found = t.seen.items, t.found.items
+        self.few = few
 
     @property
     def found(self) -> int:
@@ -133,17 +135,22 @@ def rewind(t: Traversal) -> None:
 ends_of = Ends
 
 
+def few_of(t: Traversal) -> Ends:
+    """Return the ends of a traversal that may note FEW I-nodes, or a few more."""
+    return Ends(t, True)
+
+
 def settle(t: Traversal, ends: Ends) -> None:
-    """Write down how many notes there are. For the compiled twin, as are the next two."""
+    """Write down how many notes there are. For the compiled twin."""
 
 
 def has_room(ends: Ends) -> bool:
     """Tell whether what one level notes has room."""
-    return True
+    return not ends.few or len(ends._seen) <= FEW * NOTED
 
 
 def make_room(t: Traversal) -> bool:
-    """Tell whether there is memory for more notes."""
+    """Tell whether there is memory for more notes. For the compiled twin."""
     return True
 
 
