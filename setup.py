@@ -105,7 +105,7 @@ _FAST = ["-O3", "--param", "inline-unit-growth=300"]
 EXTRA_FLAGS = {
     module: _FAST
     for module in MODULES
-    if module.startswith("subtrie._trie.match.") and module != "subtrie._trie.match.reading"
+    if (module.startswith("subtrie._trie.match.") and module != "subtrie._trie.match.reading")
     or module in ("subtrie._trie.queries.topics_matching", "subtrie.fields.search", "subtrie.fields.maps")
 }  # fmt: skip
 

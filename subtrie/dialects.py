@@ -200,7 +200,7 @@ class Dialect:
         return self.separator.join(words)
 
     def is_wild(self, word: str) -> bool:
-        """Tell whether ``word`` is a wildcard in a filter.
+        """Return whether ``word`` is a wildcard in a filter.
 
         >>> NATS.is_wild(">"), NATS.is_wild(">>")
         (True, False)
@@ -208,7 +208,7 @@ class Dialect:
         return word == self.one_word or word == self.many_words
 
     def is_reserved(self, topic_words: Words) -> bool:
-        """Tell whether a topic is not matched by filters whose first word is wild.
+        """Return whether a topic is not matched by filters whose first word is wild.
 
         >>> MQTT.is_reserved(("$SYS", "load")), AMQP.is_reserved(("$SYS", "load"))
         (True, False)
@@ -291,7 +291,7 @@ class Dialect:
     # What filters mean ------------------------------------------------------------------------------------
 
     def matches(self, filter_words: Words, topic_words: Words) -> bool:
-        """Tell whether a filter matches a topic, both given as words.
+        """Return whether a filter matches a topic, both given as words.
 
         The filter of a shared subscription matches what the filter behind its group matches.
 
@@ -321,7 +321,7 @@ class Dialect:
         return matched[-1]
 
     def overlaps(self, a: Words, b: Words) -> bool:
-        """Tell whether some topic is matched by both filters, given as words.
+        """Return whether some topic is matched by both filters, given as words.
 
         Limits of length are ignored.
 
@@ -343,7 +343,7 @@ class Dialect:
         return (len(first.words), len(second.words)) in reached
 
     def subsumes(self, wide: Words, narrow: Words) -> bool:
-        """Tell whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
+        """Return whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
 
         Limits of length are ignored.
 
@@ -390,7 +390,7 @@ class Dialect:
         return self.reserved_prefix is not None and word is not None and word.startswith(self.reserved_prefix)
 
     def _kept_apart(self, wild: _Pattern, literal: _Pattern) -> bool:
-        """Tell whether a filter that starts wild misses all topics of the other one because these are reserved."""
+        """Return whether a filter that starts wild misses all topics of the other one because these are reserved."""
         return wild.starts_wild() and self._reserves(literal.first_word())
 
     def _pattern(self, filter_words: Words) -> _Pattern:
@@ -415,7 +415,7 @@ class Dialect:
             pattern.elastic.update(range(start, start + least + 1))
 
     def _needs_a_first_word(self, pattern: _Pattern) -> bool:
-        """Tell whether the room before the first needed word cannot stay empty.
+        """Return whether the room before the first needed word cannot stay empty.
 
         It cannot if no topic has zero words, or if the next word is a reserved one, since a filter that starts wild
         does not match topics that begin with it.
@@ -517,7 +517,7 @@ def _check_declared(option: Any) -> None:
 
 
 def _is_of(value: Any, kind: type) -> bool:
-    """Tell whether a value has a type. To Python, True is a number; among the values of options it is not."""
+    """Return whether a value has a type. To Python, True is a number; among the values of options it is not."""
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 
 

@@ -143,7 +143,7 @@ class TestWhatIsNotMadeByACall:
                     read(made)
 
     def test_a_delivery_is_only_an_answer(self) -> None:
-        with pytest.raises(TypeError, match="is an answer of SubscriptionTrie.deliveries"):
+        with pytest.raises(TypeError, match="is an answer of SubscriptionTrie"):
             Delivery()
 
     @pytest.mark.parametrize("filter", [b"a.b", 5, None, ("a", "b")])
@@ -194,7 +194,7 @@ class TestOptions:
         own = Dialect("own", ":", "*", "#", options=(("level", ("low", 3)), ("ratio", float)))
         own.check_options({"level": "low", "ratio": 0.5})
         own.check_options({"level": 3, "ratio": None})
-        with pytest.raises(TypeError, match="the option level of own is a str or an int, not 2.5"):
+        with pytest.raises(TypeError, match="the option level of own is a str or an int, not 2"):
             own.check_options({"level": 2.5})
         with pytest.raises(ValueError, match="the option level of own is one of low, 3, not 4"):
             own.check_options({"level": 4})
@@ -205,7 +205,7 @@ class TestOptions:
          (("level", "abc"),), (("", int),)],
     )  # fmt: skip
     def test_what_declares_no_option_is_refused_at_once(self, options: Any) -> None:
-        with pytest.raises(ValueError, match="options must be a tuple|an option is declared by its name"):
+        with pytest.raises(ValueError, match=r"options must be a tuple|an option is declared by its name"):
             Dialect("own", ":", "*", "#", options=options)
 
     def test_misspelt_names_are_not_remembered_for_ever(self) -> None:

@@ -1,4 +1,4 @@
-"""`match_iter`: the subscribers of the filter that is the topic itself, by name, and then all others.
+"""`match_iter`: first the subscribers of the filter that equals the topic, then all others.
 
 The first ones are handed over before the others are searched for. This search begins when the caller asks for more; it
 is in what the trie was at the instant of the call. If there is little to search and nobody to compare, all are taken at
@@ -60,8 +60,8 @@ else:
 
 
 def exact_first(trie: Matchable, topic: Any) -> Iterator[Any] | None:
-    """Return an iterator of what `match` returns, those first who asked for this very topic, all of the instant of the
-    call; None where that is left to literal_first.py."""
+    """Return an iterator over what `match` returns, all of the instant of the call. Subscribers of the filter that
+    equals the topic come first. None: literal_first.py has to answer."""
     if not cython.compiled:
         scratch, passed = Scratch(), Passed()
     s = address(scratch)
@@ -142,7 +142,7 @@ def _read_below(s: Scratch, main: MainNode, passed: Passed, named: Any) -> int:
 
 
 def _search_later(s: Scratch, trie: Matchable, topic: Any, main: MainNode, named: Any, passed: Passed) -> ExactFirst:
-    """Hand the subscribers taken over to an iterator which searches when it has told them."""
+    """Hand the subscribers taken over to an iterator, which searches for the others after them."""
     rest: ExactFirst = ExactFirst.__new__(ExactFirst)
     if not cython.compiled:
         rest.kept = Named()
@@ -162,8 +162,8 @@ def _search_later(s: Scratch, trie: Matchable, topic: Any, main: MainNode, named
 
 
 class ExactFirst(Later):
-    """Tells the subscribers of a filter that is the topic itself, and then looks for the others, in what the trie was
-    when it was asked."""
+    """Yields the subscribers of the filter that equals the topic. Then it searches for the others, in what the trie was
+    at the call."""
 
     __slots__ = ()
 
@@ -185,7 +185,7 @@ class ExactFirst(Later):
 
 
 def _search(rest: ExactFirst) -> None:
-    """Find the others: an answer begins with those who have been told."""
+    """Find the others. The answer begins with those that have been handed over."""
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)

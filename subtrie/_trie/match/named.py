@@ -1,8 +1,7 @@
 """The topic's own filter, for questions that want it first: found by name, and the others beside it.
 
-As `_asked_by_name` in literal_first.py, with borrowed nodes, below a main node that nobody changes any more. The caller
-holds a pin, as for a traversal (traversal.py).
-"""
+As `_asked_by_name` in literal_first.py, with borrowed nodes, below a main node that does not change any more. The
+caller holds a pin, as for a traversal (traversal.py)."""
 
 from __future__ import annotations
 
@@ -82,8 +81,8 @@ else:
 
 def find_named(t: Traversal, main: Any, passed: Passed) -> int:
     """Look for the branch of the filter that is the topic itself, below the first main node. No word of the topic is
-    what a wildcard is in a filter, and there are KEPT at most. ENOUGH: it is what was found, and somebody is subscribed
-    to it. THROUGH: there is none. PENDING: of an undecided GCAS on the way, `t.pending` is the I-node."""
+    what a wildcard is in a filter, and there are KEPT at most. ENOUGH: it is what was found, and it has subscribers.
+    THROUGH: there is none. PENDING: of an undecided GCAS on the way, `t.pending` is the I-node."""
     rewind(t)
     size = 1 if t.exact else t.size
     taken = 0
@@ -128,7 +127,7 @@ def few_beside(t: Traversal, passed: Passed, named: Any) -> bool:
     begin_again(t, named)
     if _beside(t, few_of(t), passed) != THROUGH or t.found.count > FEW:
         return False
-    for i in range(1, t.found.count):
+    for i in range(1, t.found.count):  # noqa: SIM110 - compiled code has no generators here
         if not _has_few(as_node(t.found.items[i])):
             return False
     return True
@@ -141,7 +140,7 @@ def begin_again(t: Traversal, named: Any) -> None:
 
 
 def _has_few(branch: Any) -> bool:
-    """Tell whether a branch has few subscribers, in no group."""
+    """Return whether a branch has few subscribers, in no group."""
     value = value_of(branch)
     return sole_hash_of(branch) or is_exactly(value, Entry) or is_exactly(value, tuple)
 

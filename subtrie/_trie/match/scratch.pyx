@@ -1,4 +1,4 @@
-"""What a question works with: the references that it takes while it is pinned, and hands on.
+"""The working memory of a question: the references that it takes while it is pinned, and hands on.
 
 The compiled body of scratch.py. A reference is counted when all have been noted, by pointers in buffers (buffer.h), and
 is then its question's own until it is handed to the answer. Nothing here is read from a slot.
@@ -167,8 +167,8 @@ cdef object _living_method(PyObject *reference):
 
 
 cdef int keep_living(buffer *subscribers) except -1:
-    """Put subscribers in the places of references to them, and drop those who are gone: before repeated ones are dropped,
-    lest of two equal ones the one is dropped that lives."""
+    """Put subscribers in the places of references to them, and drop those that are dead. This comes before repeated ones
+    are dropped: otherwise, of two equal ones, the living one might be dropped."""
     cdef Py_ssize_t i, kept = 0, count = subscribers.count
     cdef uint64_t *items = subscribers.items
     cdef PyObject *reference

@@ -53,7 +53,7 @@ cdef struct Traversal:
     Py_UCS4 many
     bint reserved
     bint only_first
-    Trails *trails          # NULL: nobody wants them
+    Trails *trails          # NULL: not wanted
     uint64_t level          # the number of the present level, from 0
     PyObject *pending       # the I-node of an undecided GCAS that stopped the traversal
     PyObject *pending_main
