@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
@@ -280,6 +280,7 @@ class TestExactMatchesFirst:
         few.check()
         many.check()
 
+    @settings(max_examples=40)
     @given(
         st.lists(st.sampled_from(["a.b", "a.*", "#", "*.b", "a.#", "#.b", "#.a.#", "*.*.#"]), max_size=20), st.data()
     )
