@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
-from pathlib import Path
 
 _ROOMS = ("ctrie.", "subtrie.")
 
@@ -22,8 +21,8 @@ class InterpretedFinder:
     def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         if not name.startswith(_ROOMS) or not path:
             return None
-        source = Path(path[0], name.rpartition(".")[2] + ".py")
-        return spec_from_file_location(name, source) if source.exists() else None
+        source = os.path.join(path[0], name.rpartition(".")[2] + ".py")  # to load pathlib takes a quarter of the import
+        return spec_from_file_location(name, source) if os.path.exists(source) else None
 
 
 def choose() -> None:

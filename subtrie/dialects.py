@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
@@ -76,7 +76,7 @@ class Dialect:
     :param options: the options of a subscription that the dialect defines, as (name, values): a type, or a range or
         tuple of the allowed values. None means that the option is not given. Any other value is refused, and so is a
         name that is almost one of these; all other names are free
-    :raises ValueError: if these contradict each other
+    :raises ValueError: if these contradict each other, or an option is declared in another way
 
     >>> AMQP.matches(AMQP.split_filter("*.stock.#"), AMQP.split_topic("eur.stock.db"))
     True
@@ -131,6 +131,10 @@ class Dialect:
             raise ValueError("max_bytes and max_words must be at least 1, max_wildcards at least 0")
         if self.max_bytes > sys.maxsize:
             raise ValueError(f"max_bytes must be at most {sys.maxsize}, not {self.max_bytes}")
+        if not isinstance(self.options, tuple):
+            raise ValueError(f"options must be a tuple of (name, values) pairs, not {self.options!r}")
+        for option in self.options:
+            _check_declared(option)
 
     # Text to words ----------------------------------------------------------------------------------------
 
@@ -196,7 +200,7 @@ class Dialect:
         return self.separator.join(words)
 
     def is_wild(self, word: str) -> bool:
-        """Tell whether ``word`` is a wildcard in a filter.
+        """Return whether ``word`` is a wildcard in a filter.
 
         >>> NATS.is_wild(">"), NATS.is_wild(">>")
         (True, False)
@@ -204,7 +208,7 @@ class Dialect:
         return word == self.one_word or word == self.many_words
 
     def is_reserved(self, topic_words: Words) -> bool:
-        """Tell whether a topic is not matched by filters whose first word is wild.
+        """Return whether a topic is not matched by filters whose first word is wild.
 
         >>> MQTT.is_reserved(("$SYS", "load")), AMQP.is_reserved(("$SYS", "load"))
         (True, False)
@@ -274,28 +278,20 @@ class Dialect:
         """
         if not self.options:
             return
-        known = dict(self.options)
+        known = self._declared
         for name, value in options.items():
             allowed = known.get(name)
             if allowed is None:
                 meant = _almost(name, tuple(known))
                 if meant is not None:
                     raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
-            elif value is None:
-                continue  # means: not given
-            elif isinstance(allowed, type):
-                if not isinstance(value, allowed):
-                    raise TypeError(f"the option {name} of {self.name} is a {allowed.__name__}, not {value!r}")
-            elif not isinstance(value, type(allowed[0])):
-                raise TypeError(f"the option {name} of {self.name} is a {type(allowed[0]).__name__}, not {value!r}")
-            elif value not in allowed:
-                listed = ", ".join(map(str, allowed))
-                raise ValueError(f"the option {name} of {self.name} is one of {listed}, not {value!r}")
+            elif value is not None and not _is_among(value, allowed):  # None means: not given
+                raise self._refusal(name, value, allowed)
 
     # What filters mean ------------------------------------------------------------------------------------
 
     def matches(self, filter_words: Words, topic_words: Words) -> bool:
-        """Tell whether a filter matches a topic, both given as words.
+        """Return whether a filter matches a topic, both given as words.
 
         The filter of a shared subscription matches what the filter behind its group matches.
 
@@ -325,7 +321,7 @@ class Dialect:
         return matched[-1]
 
     def overlaps(self, a: Words, b: Words) -> bool:
-        """Tell whether some topic is matched by both filters, given as words.
+        """Return whether some topic is matched by both filters, given as words.
 
         Limits of length are ignored.
 
@@ -347,7 +343,7 @@ class Dialect:
         return (len(first.words), len(second.words)) in reached
 
     def subsumes(self, wide: Words, narrow: Words) -> bool:
-        """Tell whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
+        """Return whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
 
         Limits of length are ignored.
 
@@ -373,6 +369,18 @@ class Dialect:
                 places = {after for before in places for after in _after_word(cover, before, word)}
         return len(cover.words) in places
 
+    @cached_property
+    def _declared(self) -> dict[str, Any]:
+        return dict(self.options)
+
+    def _refusal(self, name: str, value: Any, allowed: type | range | tuple[Any, ...]) -> Exception:
+        kinds = [allowed] if isinstance(allowed, type) else list(dict.fromkeys(map(type, allowed)))
+        if any(_is_of(value, kind) for kind in kinds):
+            listed = ", ".join(map(str, allowed))  # type: ignore[arg-type]
+            return ValueError(f"the option {name} of {self.name} is one of {listed}, not {value!r}")
+        listed = " or ".join(f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}" for kind in kinds)
+        return TypeError(f"the option {name} of {self.name} is {listed}, not {value!r}")
+
     # How it is done ---------------------------------------------------------------------------------------
 
     def _wildcards(self) -> Words:
@@ -382,7 +390,7 @@ class Dialect:
         return self.reserved_prefix is not None and word is not None and word.startswith(self.reserved_prefix)
 
     def _kept_apart(self, wild: _Pattern, literal: _Pattern) -> bool:
-        """Tell whether a filter that starts wild misses all topics of the other one because these are reserved."""
+        """Return whether a filter that starts wild misses all topics of the other one because these are reserved."""
         return wild.starts_wild() and self._reserves(literal.first_word())
 
     def _pattern(self, filter_words: Words) -> _Pattern:
@@ -407,7 +415,7 @@ class Dialect:
             pattern.elastic.update(range(start, start + least + 1))
 
     def _needs_a_first_word(self, pattern: _Pattern) -> bool:
-        """Tell whether the room before the first needed word cannot stay empty.
+        """Return whether the room before the first needed word cannot stay empty.
 
         It cannot if no topic has zero words, or if the next word is a reserved one, since a filter that starts wild
         does not match topics that begin with it.
@@ -498,7 +506,30 @@ def plain_text(text: str, kind: str) -> str:
     return str.__str__(text)
 
 
-@cache
+def _check_declared(option: Any) -> None:
+    """Refuse what a dialect cannot mean by an option."""
+    match option:
+        case (str() as name, type()) if name:
+            return
+        case (str() as name, range() | tuple() as allowed) if name and len(allowed):
+            return
+    raise ValueError(f"an option is declared by its name, and a type, a range or a tuple of values; not by {option!r}")
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    """Return whether a value has a type. To Python, True is a number; among the values of options it is not."""
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
+def _is_among(value: Any, allowed: type | range | tuple[Any, ...]) -> bool:
+    if isinstance(allowed, type):
+        return _is_of(value, allowed)
+    if isinstance(allowed, range):
+        return _is_of(value, int) and value in allowed
+    return any(_is_of(value, type(each)) and value == each for each in allowed)
+
+
+@lru_cache(1024)
 def _almost(name: str, known: tuple[str, ...]) -> str | None:
     """Return the one of `known` of which `name` may be a misspelling, or None."""
     from difflib import get_close_matches  # imported here because it is rarely needed

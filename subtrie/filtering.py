@@ -87,7 +87,7 @@ class FilteringMatcher:
         return tuple(set().union(*wanting))
 
     def has_match(self, topic: str) -> bool:
-        """Tell whether any subscriber wants the topic: stops at the first of the widest filters that matches."""
+        """Return whether any subscriber wants the topic: stops at the first of the widest filters that matches."""
         words = self.dialect.split_topic(topic)
         return any(self.dialect.matches(filter, words) for filter in self._state.load().widest)
 

@@ -69,7 +69,7 @@ class InvertedMatcher:
             return tuple(self._numbers.subscribers(self._row(topic)))
 
     def has_match(self, topic: str) -> bool:
-        """Tell whether any subscriber wants the topic. O(1), and O(subscriptions) for an unknown topic."""
+        """Return whether any subscriber wants the topic. O(1), and O(subscriptions) for an unknown topic."""
         with self._lock:
             return bool(self._row(topic))
 

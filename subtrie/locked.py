@@ -80,7 +80,7 @@ class LockedTrie:
             return tuple(set().union(*(node.subscribers for node in self._reached(words))))
 
     def has_match(self, topic: str) -> bool:
-        """Tell whether any subscriber wants the topic: stops at the first subscriber found."""
+        """Return whether any subscriber wants the topic: stops at the first subscriber found."""
         words = self.dialect.split_topic(topic)
         with self._lock:
             return any(node.subscribers for node in self._reached(words))

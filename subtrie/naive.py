@@ -64,7 +64,7 @@ class NaiveMatcher:
             return tuple(set().union(*wanting))
 
     def has_match(self, topic: str) -> bool:
-        """Tell whether any subscriber wants the topic: stops at the first filter that matches."""
+        """Return whether any subscriber wants the topic: stops at the first filter that matches."""
         words = self.dialect.split_topic(topic)
         matches = self.dialect.matches
         with self._lock:

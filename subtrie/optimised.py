@@ -124,7 +124,7 @@ class OptimisedMatcher:
             return tuple(self._numbers.subscribers(left))
 
     def has_match(self, topic: str) -> bool:
-        """Tell whether any subscriber wants the topic: stops at the first subscription that is known to match."""
+        """Return whether any subscriber wants the topic: stops at the first subscription that is known to match."""
         words = self.dialect.split_topic(topic)
         with self._lock:
             left = self._and(words)
@@ -178,11 +178,11 @@ class OptimisedMatcher:
         return index < len(mask.words)
 
     def _any(self, mask: _Mask, index: int) -> bool:
-        """Tell whether a mask accepts any word at a position."""
+        """Return whether a mask accepts any word at a position."""
         return mask.words[index] == self.dialect.one_word if self._speaks(mask, index) else mask.is_open
 
     def _bars_wild(self, word: str, index: int) -> bool:
-        """Tell whether wildcards do not match a word at a position: a reserved first word."""
+        """Return whether wildcards do not match a word at a position: a reserved first word."""
         return index == 0 and self.dialect.is_reserved((word,))
 
     def _set(self, number: int, mask: _Mask, index: int) -> None:

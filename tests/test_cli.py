@@ -190,7 +190,7 @@ class TestMatch:
         [
             ('a\tb\t{"qos": 3}', "the option qos of MQTT is one of 0, 1, 2, not 3"),
             ("a\tb\t{qos}", "the third column is no JSON object: Expecting property name"),
-            ('{"filter": "a"}', "not an object of filter, subscriber and options"),
+            ('{"filter": "a"}', "not an object of filter, subscriber (both texts) and options"),
             ("[1]", "not filter<TAB>subscriber: '[1]'"),
             ("{" * 5_000, "the line is no JSON object"),
         ],

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -105,10 +106,29 @@ class TestImport:
         loaded = run_python(f"import sys, {package}; print(*sys.modules)").split()
         assert not {name.partition(".")[0] for name in loaded} & set(self.HEAVY)
 
+    @pytest.mark.parametrize("package", ["ctrie", "subtrie"])
+    def test_import_takes_no_slow_part_of_the_standard_library(self, package: str) -> None:
+        """`dataclasses` brings `inspect` along, and needs it."""
+        before = set(run_python("import dataclasses, sys, threading, typing, weakref; print(*sys.modules)").split())
+        loaded = set(run_python(f"import sys, {package}; print(*sys.modules)").split()) - before
+        assert not {
+            name for name in loaded if name.split(".")[0] in ("pathlib", "asyncio", "json", "logging", "difflib")
+        }
+
     @pytest.mark.freethreaded
     def test_the_gil_stays_off_after_importing_everything(self) -> None:
         modules = ["pandas", "pyarrow", "pyspark.sql", "rich", *library_modules()]
         assert run_python(f"import sys, {', '.join(modules)}; print(sys._is_gil_enabled())") == "False"
+
+
+@pytest.mark.compiled
+def test_what_a_wheel_has_is_small() -> None:
+    """Of the extensions, those of this interpreter. `test_wheel.py` builds one; a free-threaded one is larger."""
+    suffix = EXTENSION_SUFFIXES[0]
+    files = [path for path in sources(".py", ".pyi", ".html") if "seam" not in path.parts]
+    files += [path for room in ROOMS for path in (ROOT / room).rglob(f"*{suffix}")]
+    assert len(files) > len(COMPILED_MODULES)
+    assert sum(len(zlib.compress(path.read_bytes())) for path in files) < 2_950_000
 
 
 @pytest.mark.once

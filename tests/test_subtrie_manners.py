@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import ctrie
 import subtrie
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+import subtrie.dialects
+from subtrie import AMQP, MQTT, NATS, Delivery, Dialect, Subscription, SubscriptionTrie, TopicError
 
 FILTERS = {"AMQP": ["a.*", "#", "a.b", ""], "MQTT": ["a/+", "#", "$share/g/a", "a/"], "NATS": ["a.*", ">", "a.b", "b"]}
 BY_NAME = pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
@@ -127,6 +128,30 @@ class TestContainer:
         assert ctrie.__version__[0].isdigit()
 
 
+class TestWhatIsNotMadeByACall:
+    """In the compiled twin, to read one of these ended the process."""
+
+    @pytest.mark.parametrize("kind", [Subscription, Delivery])
+    def test_one_without_content_says_so(self, kind: Any) -> None:
+        class Own(Subscription[str]):
+            def __init__(self) -> None:
+                pass
+
+        for made in (kind.__new__(kind), Own()):
+            for read in (lambda one: one.subscriber, lambda one: one.options, lambda one: one.filter, repr, hash):
+                with pytest.raises((TypeError, AttributeError)):
+                    read(made)
+
+    def test_a_delivery_is_only_an_answer(self) -> None:
+        with pytest.raises(TypeError, match="is an answer of SubscriptionTrie"):
+            Delivery()
+
+    @pytest.mark.parametrize("filter", [b"a.b", 5, None, ("a", "b")])
+    def test_the_filter_of_a_subscription_is_a_text(self, filter: Any) -> None:
+        with pytest.raises(TypeError, match="the filter of a Subscription must be a str"):
+            Subscription(filter, 1)
+
+
 class TestOptions:
     @pytest.mark.parametrize(
         ("dialect", "options", "error", "said"),
@@ -134,8 +159,15 @@ class TestOptions:
             (NATS, {"qeue": "w"}, TypeError, "NATS knows no option qeue; did you mean queue"),
             (MQTT, {"QoS": 1}, TypeError, "did you mean qos"),
             (MQTT, {"qos": 3}, ValueError, "one of 0, 1, 2, not 3"),
-            (MQTT, {"qos": "1"}, TypeError, "qos of MQTT is a int, not '1'"),
+            (MQTT, {"qos": "1"}, TypeError, "qos of MQTT is an int, not '1'"),
             (MQTT, {"no_local": 1}, TypeError, "no_local of MQTT is a bool, not 1"),
+            (MQTT, {"qos": True}, TypeError, "qos of MQTT is an int, not True"),
+            (
+                MQTT,
+                {"subscription_identifier": False},
+                TypeError,
+                "subscription_identifier of MQTT is an int, not False",
+            ),
         ],
     )
     def test_what_the_dialect_cannot_mean_is_refused(
@@ -157,3 +189,27 @@ class TestOptions:
         free.subscribe("a", 1, qeue=1, qos="high")
         trie.check()
         free.check()
+
+    def test_values_of_several_types(self) -> None:
+        own = Dialect("own", ":", "*", "#", options=(("level", ("low", 3)), ("ratio", float)))
+        own.check_options({"level": "low", "ratio": 0.5})
+        own.check_options({"level": 3, "ratio": None})
+        with pytest.raises(TypeError, match="the option level of own is a str or an int, not 2"):
+            own.check_options({"level": 2.5})
+        with pytest.raises(ValueError, match="the option level of own is one of low, 3, not 4"):
+            own.check_options({"level": 4})
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"level": int}, ["level"], ("level",), (("level",),), (("level", ()),), (("level", range(0)),), ((5, int),),
+         (("level", "abc"),), (("", int),)],
+    )  # fmt: skip
+    def test_what_declares_no_option_is_refused_at_once(self, options: Any) -> None:
+        with pytest.raises(ValueError, match=r"options must be a tuple|an option is declared by its name"):
+            Dialect("own", ":", "*", "#", options=options)
+
+    def test_misspelt_names_are_not_remembered_for_ever(self) -> None:
+        """They may come from strangers."""
+        for number in range(3_000):
+            MQTT.check_options({f"name{number}": 1})
+        assert subtrie.dialects._almost.cache_info().currsize <= 1_024

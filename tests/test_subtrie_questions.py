@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
@@ -256,15 +256,17 @@ class TestExactMatchesFirst:
         trie.check()
 
     @either_layout
-    def test_the_wildcards_are_not_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
+    def test_few_wildcards_are_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
+        """However many there are, and whatever is subscribed to them."""
         twin = subscription_twin()
         few, many = (twin.modules["subtrie"].SubscriptionTrie(exact=exact) for _ in range(2))
         for n in range(3):
             few.subscribe("a.b", n)
             many.subscribe("a.b", n)
         few.subscribe("a.c", "part the words, as the wildcards do")
-        for filter in ("#.a.#.b.#", "*.b", "a.*", "#.b"):
-            many.subscribe(filter, filter)
+        for depth in range(100):
+            many.subscribe("#." * depth + "*", depth)
+            many.subscribe("#." * depth + "b", depth)
 
         def three_of(trie: Any) -> list[Any]:
             asked = trie.match_iter("a.b")
@@ -273,9 +275,28 @@ class TestExactMatchesFirst:
         for trie in (few, many):
             assert three_of(trie) == [0, 1, 2]
         accesses = [len(accesses_of(twin, partial(three_of, trie))) for trie in (few, many)]
-        assert accesses[0] == accesses[1]
+        assert accesses[1] - accesses[0] < 3 * twin.modules["subtrie._trie.match.walk"].FEW
+        assert len(accesses_of(twin, lambda: list(many.match_iter("a.b")))) > 5 * accesses[1]
         few.check()
         many.check()
+
+    @settings(max_examples=40)
+    @given(
+        st.lists(st.sampled_from(["a.b", "a.*", "#", "*.b", "a.#", "#.b", "#.a.#", "*.*.#"]), max_size=20), st.data()
+    )
+    def test_whatever_is_found_at_once_or_later_the_exact_ones_come_first(self, filters: list[str], data: Any) -> None:
+        """Few or many subscribers, and equal ones."""
+        trie: Any = SubscriptionTrie(AMQP, exact=data.draw(st.booleans()))
+        for filter in filters:
+            first, number = data.draw(st.integers(0, 20)), data.draw(st.sampled_from([1, 1, 1, 2, 9, 30]))
+            for subscriber in range(first, first + number):
+                trie.subscribe(filter, subscriber)
+        own = {one.subscriber for one in trie.subscriptions(filter="a.b")}
+        for _ in range(2):
+            found = list(trie.match_iter("a.b"))
+            assert set(found[: len(own)]) == own
+            assert sorted(found) == sorted(trie.match("a.b"))
+        trie.check()
 
     def test_it_is_of_the_instant_of_the_call(self) -> None:
         trie = SubscriptionTrie()

@@ -37,6 +37,7 @@ def _groups(quick: bool) -> Iterator[Group]:
         "deliveries, each one's options": lambda topic: [one.options for one in trie.deliveries(topic)],
         "deliveries, merge='one'": partial(trie.deliveries, merge="one"),
         "deliveries, merge='best'": partial(trie.deliveries, merge="best"),
+        "entries, read in a loop": partial(_read, trie.entries),
         "list(entries)": lambda topic: list(trie.entries(topic)),
         "list(match)": lambda topic: list(trie.match(topic)),
         "match, read in a loop": partial(_read, trie.match),

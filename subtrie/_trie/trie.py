@@ -348,11 +348,12 @@ class SubscriptionTrie(Matchable):
     def match_iter(self, topic: str) -> Iterator[Any]:
         """Iterate over the result of `match`. Subscribers of the filter that equals the topic come first.
 
-        The whole answer is of one instant during the call. These first subscribers are found without matching: the
-        first costs O(words), however many filters there are. Reading all takes about twice as long as `match`, and
-        making a list of them takes longer; after a change, add a snapshot. A topic that equals a filter is not
-        validated again; any other bad topic raises TopicError at the call. Lock-free. Linearizes at the read of one
-        main node, or as `snapshot`.
+        The whole answer is of one instant during the call. If there is such a filter, the first costs O(words), however
+        many other filters there are: the others are matched later, unless they are few. Reading all takes up to twice
+        as long as `match`, and making a list of them takes longer; after a change, add a snapshot. A topic that equals
+        a filter is not validated again; any other bad topic raises TopicError at the call. Lock-free. Linearizes at the
+        read of one main node, or as `snapshot`. As with most iterators of Python, threads that share one may get a
+        subscriber twice.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")

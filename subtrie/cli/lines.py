@@ -113,7 +113,7 @@ def _subscription(line: str) -> tuple[str, str, dict[str, Any]]:
         fields = _json_object(line, "the line")
         filter, subscriber, options = fields.get("filter"), fields.get("subscriber"), fields.get("options", {})
         if not isinstance(filter, str) or not isinstance(subscriber, str) or not isinstance(options, dict):
-            raise ValueError(f"not an object of filter, subscriber and options: {reprlib.repr(line)}")
+            raise ValueError(f"not an object of filter, subscriber (both texts) and options: {reprlib.repr(line)}")
         return filter, subscriber, options
     filter, *columns = line.split("\t")
     if len(columns) not in (1, 2) or not columns[0] or (len(columns) == 2 and not columns[1].startswith("{")):

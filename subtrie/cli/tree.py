@@ -40,7 +40,8 @@ def tree_lines(trie: SubscriptionTrie, depth: int | None = None) -> Iterator[str
             node = node.words.setdefault(word, _Node())
         shown = dict(options)
         node.subscribers.append(f"{subscriber} {json.dumps(shown, default=str)}" if shown else str(subscriber))
-    yield f"{trie.dialect.name}, {root.size():,} subscriptions{_named(root)}"
+    size = root.size()
+    yield f"{trie.dialect.name}, {size:,} subscription{'s' * (size != 1)}{_named(root)}"
     stack = _below(root, "")
     while stack:
         word, node, lead, last, level = stack.pop()

@@ -65,7 +65,7 @@ if not cython.compiled:  # the C bodies are in criteria.pxd
         """Write down the bounds as numbers. For the compiled twin."""
 
     def is_within_by_number(span: Within, value: Any) -> int:
-        """Tell whether a value is within the bounds, by numbers: 1 or 0. -1: they cannot tell, as always here."""
+        """Return whether a value is within the bounds, by numbers: 1 or 0. -1: they cannot tell, as always here."""
         return -1
 
 
@@ -127,7 +127,7 @@ def check_hashable(name: object, value: Any) -> None:
 
 
 def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
-    """Tell whether the two compare and the first is not the larger one, or `strictly` the smaller one."""
+    """Return whether the two compare and the first is not the larger one, or `strictly` the smaller one."""
     try:
         return bool(one < other) if strictly else bool(one <= other)
     except (TypeError, ArithmeticError):  # of other kinds; of a decimal that is no number
@@ -143,20 +143,20 @@ class Criterion:
     place: int
 
     def holds(self, value: Any) -> bool:
-        """Tell whether a value of the field satisfies this. O(1)."""
+        """Return whether a value of the field satisfies this. O(1)."""
         raise NotImplementedError
 
     def met_by(self, message: dict[Any, Any]) -> bool:
-        """Tell whether a message satisfies this: it has the field, with such a value."""
+        """Return whether a message satisfies this: it has the field, with such a value."""
         value = message.get(self.name, _MISSING)
         return value is not _MISSING and self.holds(value)
 
     def is_found_exactly(self) -> bool:
-        """Tell whether the index finds this only where it holds."""
+        """Return whether the index finds this only where it holds."""
         return True
 
     def is_implied_by(self, access: Criterion) -> bool:
-        """Tell whether this holds for certain where the index finds something under `access`."""
+        """Return whether this holds for certain where the index finds something under `access`."""
         return access is self and self.is_found_exactly()
 
     def leads(self) -> tuple[Criterion, ...]:

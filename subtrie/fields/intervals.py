@@ -84,7 +84,7 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
         return len(node.below)
 
     def is_leaf(node: Ranges) -> bool:
-        """Tell whether a borrowed node has ranges, not nodes."""
+        """Return whether a borrowed node has ranges, not nodes."""
         return node.spans is not None
 
     def below_at(node: Ranges, i: int) -> Any:
@@ -95,14 +95,14 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
         """Have a node's bounds fetched into the processor's caches. For the compiled twin."""
 
     def begins_at(node: Ranges, i: int, point: Any) -> bool:
-        """Tell whether an entry, with all below it, begins no later than a value of the tree's order."""
+        """Return whether an entry, with all below it, begins no later than a value of the tree's order."""
         span = _first_at(node, i)
         if span.low is None:
             return True
         return bool(span.low < point) if span.low_open else bool(span.low <= point)
 
     def lasts_at(node: Ranges, i: int, point: Any) -> bool:
-        """Tell whether an entry, with what is below it, ends no earlier than a value of the tree's order."""
+        """Return whether an entry, with what is below it, ends no earlier than a value of the tree's order."""
         span = _reach_at(node, i)
         if span.high is None:
             return True

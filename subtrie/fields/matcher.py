@@ -370,7 +370,7 @@ class FieldMatcher:
         return _shown(subscriptions_in(_state_of(self)))
 
     def __contains__(self, subscription: object) -> bool:
-        """Tell whether (criteria, subscriber) is there; options do not matter."""
+        """Return whether (criteria, subscriber) is there; options do not matter."""
         criteria, subscriber, _ = _parts_of(subscription)
         asked = self._checked(criteria)
         return find_in(_state_of(self), asked, subscriber, subscriber_hash(subscriber)) is not None

@@ -69,7 +69,7 @@ def _filed_around(field: Field, value: Any) -> Iterator[Any]:
 
 
 def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:
-    """Tell whether a message may meet all of both."""
+    """Return whether a message may meet all of both."""
     by_name: dict[Any, list[Criterion]] = {}
     for criterion in (*one, *other):
         by_name.setdefault(criterion.name, []).append(criterion)
@@ -77,7 +77,7 @@ def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:
 
 
 def _may_all_hold(asked: list[Criterion]) -> bool:
-    """Tell whether one field may satisfy all of these."""
+    """Return whether one field may satisfy all of these."""
     absent = sum(isinstance(criterion, Absent) for criterion in asked)
     if absent:
         return absent == len(asked)
@@ -102,7 +102,7 @@ def _share_topic(one: Any, other: Any) -> bool:
 
 
 def _may_all_span(spans: list[Any], excluded: set[Any]) -> bool:
-    """Tell whether a value may lie within all of these, and be none of the excluded ones."""
+    """Return whether a value may lie within all of these, and be none of the excluded ones."""
     for i, one in enumerate(spans):
         for other in spans[:i]:
             if not (_begins_before_end(one, other) and _begins_before_end(other, one)):
@@ -113,7 +113,7 @@ def _may_all_span(spans: list[Any], excluded: set[Any]) -> bool:
 
 
 def _begins_before_end(one: Any, other: Any) -> bool:
-    """Tell whether a range begins no later than another one ends."""
+    """Return whether a range begins no later than another one ends."""
     if one.low is None or other.high is None:
         return _is_same_order(one, other)
     try:

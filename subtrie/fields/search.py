@@ -320,7 +320,7 @@ def _keep_met(search: Any) -> int:
 
 
 def _all_hold(search: Any, rest: Any) -> bool:
-    """Tell whether a message has what remains to be asked of an entry."""
+    """Return whether a message has what remains to be asked of an entry."""
     if rest is borrow(None):
         return True
     if not is_exactly(rest, tuple):

@@ -66,12 +66,12 @@ def subscribers_noted(search: Search) -> tuple[Any, ...]:
 
 
 def has_field(search: Search, name: Any) -> bool:
-    """Tell whether the message has a field."""
+    """Return whether the message has a field."""
     return name in search.message
 
 
 def is_met(search: Search, criterion: Any) -> bool:
-    """Tell whether the message satisfies a criterion."""
+    """Return whether the message satisfies a criterion."""
     return bool(criterion.met_by(search.message))
 
 
@@ -81,7 +81,7 @@ def see(seen: Seen, most: int) -> None:
 
 
 def is_new(seen: Seen, thing: Any) -> bool:
-    """Tell whether an object comes by for the first time."""
+    """Return whether an object comes by for the first time."""
     before = len(seen.numbers)
     seen.numbers.add(id(thing))
     return len(seen.numbers) > before
@@ -92,7 +92,7 @@ def unsee(seen: Seen) -> None:
 
 
 def is_equal(one: Any, other: Any) -> bool:
-    """Tell whether two objects are equal; users' code may run."""
+    """Return whether two objects are equal; users' code may run."""
     return bool(one == other)
 
 

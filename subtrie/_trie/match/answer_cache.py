@@ -1,10 +1,10 @@
-"""The match cache: answers that are remembered for as long as all that they were read from is unchanged.
+"""The match cache: it remembers an answer as long as nothing has changed that the answer was read from.
 
 A match is an answer of one instant because the I-nodes that it read still held the same main nodes when it read them
 again (traversal.py). The same test makes a remembered answer exact: if all of them still hold what they held, then the
-answer is what a match would find now. A displaced main node never comes back, and cannot be mistaken for another one
-while it is remembered, so that nobody has to invalidate anything: a writer does nothing for the cache and knows nothing
-of it. The linearization point of a recalled answer is the moment before the first of these reads.
+answer is what a match would find now. A displaced main node never comes back, and while it is remembered no other node
+can have its address. So nothing has to be invalidated: a writer does nothing for the cache and does not know of it. The
+linearization point of a recalled answer is the moment before the first of these reads.
 
 A snapshot gives the trie another first I-node, but with the main node of the one before: only a snapshot hands the same
 main node on, so where another first I-node holds the main node that was read, no write was committed in between.
@@ -19,12 +19,12 @@ main node on, so where another first I-node holds the main node that was read, n
               root's, the first I-node's, then other I-nodes'
             A topic may be in any of WAYS places, picked by its hash.
 
-A remembered answer keeps its subscribers alive, and the nodes that it was read from with all that these hold, until
-something else is remembered in its place, or until the trie is cleared or dropped: the reason why the cache is off
-unless asked for. A snapshot renews the root, which every answer was read from, so after one all are read anew.
+A remembered answer keeps its subscribers alive, and the nodes that it was read from with all that they hold, until
+another answer takes its place, or until the trie is cleared or dropped. This is why the cache is off by default. A
+snapshot renews the root, from which every answer was read, so after a snapshot all are read again.
 
-The counters are not slots: they decide no answer (that of misses picks the place to give up), and may miss a count
-where two threads share a stripe.
+The counters are not slots. They decide no answer (that of misses picks the place to give up), and may miss a count if
+two threads share a stripe.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if not cython.compiled:  # in answer_cache.pxd, enums
     DELIVERIES = 1
     KINDS = 2
     WAYS = 4
-    MOST_SEEN = 64  # I-nodes; what has read more is not remembered, which bounds what a full cache holds
+    MOST_SEEN = 64  # I-nodes; an answer that read more is not remembered, so the size of a full cache is bounded
 
     # The items of what is remembered.
     TOPIC = 0
@@ -117,7 +117,7 @@ def place_number(table: Table, topic_hash: int, i: int) -> int:
 
 def recall(cache: Any, topic: Any, stripe: int) -> tuple[Any, ...] | None:
     """Return the answer that a stripe remembers for `topic`, an exact string, if it still is the answer, else None;
-    None also where the stripe has no table yet. Cache and topic are borrowed from the caller. Wait-free."""
+    None also if the stripe has no table yet. Cache and topic are borrowed from the caller. Wait-free."""
     topic_hash = hash_of_text(topic)
     answer = None
     pin()
@@ -144,7 +144,7 @@ def _remembered_in(places: Any, topic: Any, topic_hash: int) -> Any:
 
 
 def _still_hold(remembered: Any) -> bool:
-    """Tell whether all that an answer was read from holds what it held."""
+    """Return whether all that an answer was read from holds what it held."""
     first = peek(item_of(remembered, ROOT))
     if first is not item_of(remembered, FIRST) and not (
         is_exactly(first, INode) and peek(first) is item_of(remembered, FIRST_MAIN)
@@ -157,8 +157,8 @@ def _still_hold(remembered: Any) -> bool:
 
 
 def wanted_place(table: Table, topic: str) -> int:
-    """Return the number of the place for `topic`, which was not recalled, if it is worth remembering; else note that
-    it was seen, and return -1."""
+    """Return the number of the place for `topic`, which was not recalled, if its answer is worth remembering. Else note
+    that the topic was seen, and return -1."""
     topic_hash = hash(topic)
     for i in range(WAYS):
         place = place_number(table, topic_hash, i)
@@ -172,8 +172,8 @@ def wanted_place(table: Table, topic: str) -> int:
 
 
 def _spare_place(table: Table, topic_hash: int) -> int:
-    """Return the place to note a topic in: an empty one, else one that has a note, else any. Which of several is
-    as good as drawn: topics that come in turn would else put one another out for ever."""
+    """Return the place to note a topic in: an empty one, else one that has a note, else any. Which one of several is
+    practically random. Otherwise topics that come in a fixed order could displace one another for ever."""
     for i in range(WAYS):
         place = place_number(table, topic_hash, i)
         if load_at(table.places, place) is None:
@@ -187,13 +187,13 @@ def _spare_place(table: Table, topic_hash: int) -> int:
 
 
 def remember(table: Table, place: int, remembered: tuple[Any, ...]) -> None:
-    """Remember an answer, read when the slots that it was read from held what stands beside them."""
+    """Remember an answer. When it was read, the slots that it was read from held what stands beside them."""
     # Success: the answer is remembered. Failure: another thread of the stripe has just remembered another one.
     compare_and_set_at(table.places, place, load_at(table.places, place), remembered)
 
 
 def forget(cache: Cache) -> None:
-    """Let go of all that is remembered."""
+    """Forget all answers."""
     for stripe in range(KINDS * STRIPES):
         table = load_at(cache.stripes, stripe)
         if table is not None:
@@ -223,7 +223,7 @@ if not cython.compiled:  # the compiled bodies are in answer_cache.pxd
         return hash(topic)
 
     def is_same_text(text: str, other: str) -> bool:
-        """Tell whether two exact strings are equal, without running Python code."""
+        """Return whether two exact strings are equal, without running Python code."""
         return text == other
 
     def count_hit(table: Any) -> None:

@@ -1,7 +1,8 @@
 """Many topics at once: answers to topics that come again, and warming passes for the others (warming_gate.py).
 
-All topics of a list or tuple are asked for at once, and an answer of any instant since then is one of an instant during
-the call. Not so where the user's code makes the topics one by one, and may have written to the trie meanwhile.
+All topics of a list or tuple are there when the call begins, so an answer of any instant since then is of an instant
+during the call. This does not hold if the user's code makes the topics one by one, since it may write to the trie
+meanwhile.
 """
 
 from __future__ import annotations
@@ -82,14 +83,14 @@ def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 def _block_of(topics: Any, at: int) -> list[Any]:
-    """Return the next TRIAL topics of a list or tuple: in a list of our own, since a subscriber's __eq__ may change
-    theirs; and no more, since these are still in the processor's cache when their turn comes."""
+    """Return the next TRIAL topics of a list or tuple, in a new list, since a subscriber's __eq__ may change the given
+    one. More would no longer be in the processor's cache when their turn comes."""
     block = topics[at : at + TRIAL]
     return block if type(block) is list else list(block)
 
 
 def _come_again(topics: list[Any]) -> bool:
-    """Tell whether so many of these come several times that it is WORTH keeping answers."""
+    """Return whether enough of these occur several times, so that it is WORTH keeping answers."""
     return coming_again(topics) * WORTH >= len(topics)
 
 
@@ -105,7 +106,7 @@ def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple
 def _match_or_repeat(
     trie: Matchable, block: list[Any], answered: dict[str, tuple[Any, ...]], answers: list[tuple[Any, ...]]
 ) -> bool:
-    """Match those that have not been `answered`, and tell whether there were enough others."""
+    """Match those that have not been `answered`. Return whether there were enough others."""
     if not cython.compiled:
         asked = Asked()
     repeated = 0
@@ -151,9 +152,8 @@ def deliveries_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Told, 
 
 
 def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
-    """Return the answers to many topics, of a trie whose subscribers are integers, none below zero and each on one
-    filter outside of all groups: where each answer begins, and the end, and the subscribers, as columns of 64-bit
-    integers."""
+    """Return the answers to many topics, for a trie whose subscribers are integers, none below zero, each on one filter
+    and in no group: where each answer begins, and the end; and the subscribers. Both are columns of 64-bit integers."""
     if not cython.compiled:
         scratch, gate, offsets, numbers = Scratch(), Gate(), Buffer(), Buffer()
     answered: dict[Any, int] | None = None

@@ -1,4 +1,4 @@
-"""The answers to many topics as flat columns, for Arrow and whatever else reads columns."""
+"""The answers to many topics as flat columns, for Arrow and other readers of columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-MOST_AT_ONCE = 4_096  # topics whose answers are there as tuples at the same time
+MOST_AT_ONCE = 4_096  # topics whose answers exist as tuples at the same time
 
 
 def columns_of(

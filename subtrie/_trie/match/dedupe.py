@@ -1,9 +1,8 @@
-"""Of the subscribers that a match has found, the first of each, for sets without groups (those are in reading.py).
+"""Keeps the first of equal subscribers that a match has found, in sets without groups (reading.py does it with groups).
 
-Subscribers are in a buffer as pairs, each with its hash. Two that agree in their hashes are compared as `==` does,
-which may run their code. One that was named before is marked, and the marked ones are dropped at the end: whatever is
-raised meanwhile, the buffer holds every reference once.
-"""
+Subscribers are in a buffer as pairs, each with its hash. If two hashes are equal, the subscribers are compared by `==`,
+which may run their code. A subscriber that occurred before is marked, and the marked ones are dropped at the end. So
+the buffer holds every reference once, even if something is raised meanwhile."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ else:
 
 
 def drop_repeated(subscribers: Buffer) -> int:
-    """Keep the first of each subscriber. Users' code runs only to compare two objects whose hashes agree."""
+    """Keep the first of equal subscribers. Users' code runs only to compare two objects with equal hashes."""
     if _are_distinct(subscribers):
         return 0
     if _mark_among_many(subscribers) if subscribers.count > 2 * FEW else _mark_among_few(subscribers):
@@ -33,7 +32,7 @@ def drop_repeated(subscribers: Buffer) -> int:
 
 
 def _are_distinct(subscribers: Buffer) -> bool:
-    """Tell whether no two hashes have the last six bits in common: the shortest proof for a few subscribers."""
+    """Return whether all hashes differ in their last six bits: the cheapest proof for a few subscribers."""
     items = subscribers.items
     taken = 0
     for i in range(1, subscribers.count, 2):
@@ -45,13 +44,13 @@ def _are_distinct(subscribers: Buffer) -> bool:
 
 
 def _is_same(subscribers: Buffer, i: int, j: int) -> bool:
-    """Tell whether those at two places are the same subscriber. The one at `i` is not marked."""
+    """Return whether those at two places are the same subscriber. The one at `i` is not marked."""
     items = subscribers.items
     return items[i + 1] == items[j + 1] and is_one(items[i], items[j])
 
 
 def _mark_among_few(subscribers: Buffer) -> bool:
-    """Mark those that were named before, and tell whether there are any."""
+    """Mark those that occurred before. Return whether there are any."""
     some = False
     for i in range(2, subscribers.count, 2):
         for j in range(0, i, 2):
@@ -63,8 +62,8 @@ def _mark_among_few(subscribers: Buffer) -> bool:
 
 
 def _mark_among_many(subscribers: Buffer) -> bool:
-    """The same, by a hash table of places, at most a quarter full: a branch that is mispredicted costs more than the
-    room."""
+    """The same, by a hash table of places. It is at most a quarter full, since a mispredicted branch costs more than
+    the room."""
     size = 4 * FEW
     while size < 2 * subscribers.count:
         size *= 2
@@ -92,8 +91,9 @@ def _mark_among_many(subscribers: Buffer) -> bool:
 
 
 def _place_until_taken(items: list[Any], i: int, count: int, places: Any, mask: int) -> int:
-    """Give subscribers the places that their hashes name, from the one at `i` on; return where one's place is taken.
-    Apart from the rest because nothing here can fail: all that the loop needs stays in registers."""
+    """Give subscribers the places that their hashes name, beginning with the one at `i`. Return the first one whose
+    place is taken. This is a function of its own because nothing in it can fail, so the loop's variables stay in
+    registers."""
     while i < count:
         at = items[i + 1] & mask
         if places[at]:
@@ -119,20 +119,20 @@ def _drop_marked(subscribers: Buffer) -> None:
 if not cython.compiled:  # the compiled bodies are in dedupe.pxd
 
     class _Marked:
-        """A subscriber that was named before."""
+        """A subscriber that occurred before."""
 
     _MARKED = _Marked()
 
     def is_one(one: Any, other: Any) -> bool:
-        """Tell whether two subscribers are equal."""
+        """Return whether two subscribers are equal."""
         return one is other or bool(one == other)
 
     def is_marked(subscribers: Buffer, i: int) -> bool:
-        """Tell whether the subscriber at a place was named before."""
+        """Return whether the subscriber at a place occurred before."""
         return subscribers.items[i] is _MARKED
 
     def mark(subscribers: Buffer, i: int) -> None:
-        """Note that the subscriber at a place was named before."""
+        """Note that the subscriber at a place occurred before."""
         subscribers.items[i] = _MARKED
 
     def let_go(subscribers: Buffer, i: int) -> None:
@@ -143,7 +143,7 @@ if not cython.compiled:  # the compiled bodies are in dedupe.pxd
         del subscribers.items[count:]
 
     def new_places(size: int) -> list[int]:
-        """Return places, 0 in each; or nothing, where there is no memory."""
+        """Return places, 0 in each; or nothing, if there is no memory."""
         return [0] * size
 
     def free_places(places: list[int]) -> None:

@@ -29,6 +29,7 @@ cdef class Delivery(Told):
 @cython.locals(one=Told)
 cdef Told new_told(bint delivers, object who, uint64_t hash, tuple group, object trail, Py_ssize_t at)
 cdef int _fill(Told one, object who, uint64_t hash, tuple group, object trail, Py_ssize_t at) except -1
+cdef inline int _check_made(Told one) except -1
 @cython.locals(entry=Entry)
 cdef object _subscriber(Told one)
 @cython.locals(entry=Entry)

@@ -2,14 +2,13 @@
 
 A traversal (traversal.py) finds branches. What becomes of them is decided here, for both twins:
 
-    found      one for each subscriber of the branches found, or for all of a branch with groups, which are then in the
-               subscriber's place; nobody is shown such a one
-    delivered  one for each who gets the message: all in no group, and of each group the member whose turn it is
-    held       one for each who is subscribed, all members of groups among them
-    merged     of several for one subscriber, all, some one, or the best
+found      one for each subscriber of the branches found; for a branch with groups, one for all of them, which callers
+never see delivered  one for each subscriber that gets the message: all outside groups, and the member of each group
+whose turn it is held       one for each subscription, including all members of groups merged     of several for one
+subscriber: all, any one, or the best
 
-What is told refers to the entry of its subscriber (subscribers.py), which holds the options, too, and never changes,
-and to a trail (trail.py), from which the filter's text is made when somebody asks for it.
+Each one refers to the entry of its subscriber (subscribers.py), which also holds the options and never changes, and to
+a trail (trail.py), from which the text of the filter is made on request.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ FEW = 16  # subscribers that are compared each with each
 
 
 class Told:
-    """What is told of one subscription. The filter's text is made anew each time it is asked for. Immutable."""
+    """One subscription in an answer. The text of its filter is made each time it is read. Immutable."""
 
     __slots__ = ("_at", "_group", "_hash", "_trail", "_who")
     __class_getitem__: Any = classmethod(GenericAlias)
@@ -70,6 +69,7 @@ class Told:
 
     @property
     def filter(self) -> str:
+        _check_made(self)
         if isinstance(self._trail, str):
             return self._trail
         text = text_of(self._trail, self._at)
@@ -105,6 +105,8 @@ class Subscription(Told):
     __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS)
 
     def __init__(self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS) -> None:
+        if not isinstance(filter, str):
+            raise TypeError(f"the filter of a Subscription must be a str, not {type(filter).__name__}")
         _fill(self, new_entry(subscriber, 0, dict(options) or None), 0, None, filter, 0)
 
     def __iter__(self) -> Iterator[Any]:
@@ -153,6 +155,9 @@ class Delivery(Told):
 
     __slots__ = ()
     __signature__: Any = LazySignature()
+
+    def __init__(self) -> None:
+        raise TypeError("a Delivery is an answer of SubscriptionTrie.deliveries, and is not made by a call")
 
     @property
     def group(self) -> str | None:
@@ -203,7 +208,14 @@ def _restored(subscriber: Any, options: dict[str, Any], group: str | None, filte
     return new_told(True, entry, 0, None if group is None else (group, None), filter, 0)
 
 
+def _check_made(one: Told) -> None:
+    """Raise TypeError for what only `__new__` has made, as by a class whose `__init__` does not call this one's."""
+    if one._trail is None:
+        raise TypeError(f"this {type(one).__name__} has no content: its __init__ was not called")
+
+
 def _subscriber(one: Told) -> Any:
+    _check_made(one)
     if one._hash != 0:
         return one._who
     entry: Entry = one._who
@@ -211,6 +223,7 @@ def _subscriber(one: Told) -> Any:
 
 
 def _options(one: Told) -> dict[str, Any] | None:
+    _check_made(one)
     if one._hash != 0:
         return None
     entry: Entry = one._who
@@ -236,7 +249,7 @@ def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, delivers: bool) 
 
 
 def delivered(found: tuple[Told, ...], dialect: Dialect, take_turns: bool) -> tuple[Told, ...]:
-    """Return those who get the message, less those who have died."""
+    """Return the deliveries of the message, without subscribers that have died."""
     audience = Audience(dialect.queue_groups, take_turns)
     answer: list[Told] = []
     for one in found:
@@ -248,7 +261,7 @@ def delivered(found: tuple[Told, ...], dialect: Dialect, take_turns: bool) -> tu
 
 
 def held(found: tuple[Told, ...], dialect: Dialect) -> tuple[Told, ...]:
-    """Return all who are subscribed, less those who have died."""
+    """Return all subscriptions, without subscribers that have died."""
     answer: list[Told] = []
     for one in found:
         for group, entry in everybody(_value(one)):
@@ -257,7 +270,8 @@ def held(found: tuple[Told, ...], dialect: Dialect) -> tuple[Told, ...]:
 
 
 def held_later(found: tuple[Told, ...], dialect: Dialect, merge: str, by: str) -> Iterator[Told]:
-    """Iterate over the same, merged; who dies before the first is asked for is not among them, nor kept alive."""
+    """Iterate over the same, merged. A subscriber that dies before the first is asked for is left out, and is not kept
+    alive."""
     yield from merged(held(found, dialect), merge, by)
 
 
@@ -267,7 +281,7 @@ def _value(one: Told) -> Any:
 
 
 def _given(delivers: bool, entry: Entry, group: str | None, by: Told, dialect: Dialect) -> Told:
-    """Return what is told of a subscriber to the filter of another one."""
+    """Return the answer for a subscriber of the filter that another one has."""
     return new_told(delivers, entry, 0, None if group is None else (group, dialect), by._trail, by._at)
 
 
@@ -275,7 +289,7 @@ def _given(delivers: bool, entry: Entry, group: str | None, by: Told, dialect: D
 
 
 def check_merge(merge: str, by: str) -> None:
-    """Raise ValueError for what is no rule, and TypeError for what names no option."""
+    """Raise ValueError for an unknown rule, and TypeError if `by` is not a text."""
     if merge not in (ALL, ONE, BEST):
         raise ValueError(f"merge must be one of 'all', 'one', 'best', not {merge!r}")
     if not isinstance(by, str):
@@ -283,8 +297,9 @@ def check_merge(merge: str, by: str) -> None:
 
 
 def merged(found: tuple[Told, ...], merge: str, by: str) -> tuple[Told, ...]:
-    """Keep, of what each subscriber has for itself, all, some one, or one whose option `by` is greatest. What it has as
-    a member of a group is kept beside that. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
+    """Of the subscriptions that a subscriber has outside groups, keep all, any one, or one whose option `by` is
+    greatest. Those as a member of a group are all kept. Users' `__hash__` is not called; `__eq__` only if two hashes
+    are equal."""
     if merge == ALL or len(found) < 2 or _are_distinct(found):
         return found
     kept: list[Told] = []
@@ -299,8 +314,8 @@ def merged(found: tuple[Told, ...], merge: str, by: str) -> tuple[Told, ...]:
 
 
 def _are_distinct(found: tuple[Told, ...]) -> bool:
-    """Tell whether no two of those who have it for themselves have the last six bits of their hashes in common: the
-    shortest proof that nobody comes twice."""
+    """Return whether the hashes outside groups all differ in their last six bits: the cheapest proof that no subscriber
+    occurs twice."""
     taken = 0
     for one in found:
         if one._group is None:
@@ -312,7 +327,8 @@ def _are_distinct(found: tuple[Told, ...]) -> bool:
 
 
 def _place(kept: list[Told], one: Told, places: dict[int, list[int]] | None) -> int:
-    """Return where the subscriber is among those kept for themselves; -1 if it is not: then its place is noted."""
+    """Return the place of the subscriber among those kept outside groups. If it is not there, note it, and return
+    -1."""
     hash = _hash(one)
     if places is None:
         for at in range(len(kept)):
@@ -341,7 +357,7 @@ def _are_one(one: Told, other: Told) -> bool:
 
 
 def _is_better(one: Told, other: Told, by: str) -> bool:
-    """Tell whether an option is greater. To have none, or None, is less than any."""
+    """Return whether an option is greater. A missing one, or None, is less than any other."""
     ours, theirs = _option(one, by), _option(other, by)
     if ours is None or theirs is None:
         return ours is not None

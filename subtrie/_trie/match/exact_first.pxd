@@ -16,8 +16,9 @@ cdef class ExactFirst(Later):
 
 @cython.locals(scratch=Scratch, s=Scratched, passed=Passed, main=MainNode, named=Borrowed)
 cpdef object exact_first(Matchable trie, topic)
-@cython.locals(root=Root, outcome=int, taken=bint)
+@cython.locals(root=Root, outcome=int, taken=bint, named=Borrowed)
 cdef Borrowed _take_named(Scratch *s, MainNode main, Passed *passed) except? NULL
+cdef inline bint _take_few(Scratch *s, Passed *passed, Borrowed named) noexcept
 cdef Root _help_below(Root root, MainNode main, Traversal *t)
 @cython.locals(root=Root, outcome=int, taken=bint)
 cdef int _read_below(Scratch *s, MainNode main, const Passed *passed, Borrowed named) except -1

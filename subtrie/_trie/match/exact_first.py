@@ -1,7 +1,8 @@
-"""`match_iter`: the subscribers of the filter that is the topic itself, by name, and then all others.
+"""`match_iter`: first the subscribers of the filter that equals the topic, then all others.
 
-What can be told without a second look at the trie is told at once; the others are searched for when somebody asks for
-more, in what the trie was at the instant of the call. Where this is not to be had (None), literal_first.py answers.
+The first ones are handed over before the others are searched for. This search begins when the caller asks for more; it
+is in what the trie was at the instant of the call. If there is little to search and nobody to compare, all are taken at
+once, which is quicker than to come back. Where this file has no answer (None), literal_first.py has one.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ if not cython.compiled:
     from ctrie._nodes import Root
     from ctrie._slot import borrow, borrowed, pin, unpin
     from subtrie._trie.frozen import main_for_good, root_over
-    from subtrie._trie.match.named import find_named, traverse_beside
+    from subtrie._trie.match.named import begin_again, few_beside, find_named, traverse_beside
     from subtrie._trie.match.plan import Matchable, has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
-    from subtrie._trie.match.questions import answer_of, take_found
+    from subtrie._trie.match.questions import answer_of, take_different, take_found
     from subtrie._trie.match.scratch import (
         Later,
         Named,
@@ -42,9 +43,9 @@ else:
     from cython.cimports.ctrie._native import borrow, borrowed, pin, unpin
     from cython.cimports.ctrie._nodes import Root
     from cython.cimports.subtrie._trie.frozen import main_for_good, root_over
-    from cython.cimports.subtrie._trie.match.named import find_named, traverse_beside
+    from cython.cimports.subtrie._trie.match.named import begin_again, few_beside, find_named, traverse_beside
     from cython.cimports.subtrie._trie.match.plan import has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
-    from cython.cimports.subtrie._trie.match.questions import answer_of, take_found
+    from cython.cimports.subtrie._trie.match.questions import answer_of, take_different, take_found
     from cython.cimports.subtrie._trie.match.scratch import (
         Later,
         begin,
@@ -59,8 +60,8 @@ else:
 
 
 def exact_first(trie: Matchable, topic: Any) -> Iterator[Any] | None:
-    """Return an iterator of what `match` returns, those first who asked for this very topic, all of the instant of the
-    call; None where that is left to literal_first.py."""
+    """Return an iterator over what `match` returns, all of the instant of the call. Subscribers of the filter that
+    equals the topic come first. None: literal_first.py has to answer."""
     if not cython.compiled:
         scratch, passed = Scratch(), Passed()
     s = address(scratch)
@@ -75,6 +76,8 @@ def exact_first(trie: Matchable, topic: Any) -> Iterator[Any] | None:
         if s.shared:
             return None
         if named is not borrow(None):
+            if passed.count == 0:
+                return iter(handed_over(s))
             return _search_later(s, trie, topic, main, named, address(passed))
         _read_below(s, main, address(passed), named)
         return iter(answer_of(s, trie, True))
@@ -83,7 +86,8 @@ def exact_first(trie: Matchable, topic: Any) -> Iterator[Any] | None:
 
 
 def _take_named(s: Scratch, main: MainNode, passed: Passed) -> Any:
-    """Take the subscribers of the filter that is the topic itself. Return its branch, which `main` keeps, or None."""
+    """Take the subscribers of the filter that is the topic itself. Return its branch, which `main` keeps, or None. If
+    the others are few, take these, too: then nothing that was passed is left to be searched."""
     root = None
     while True:
         pin()
@@ -91,11 +95,21 @@ def _take_named(s: Scratch, main: MainNode, passed: Passed) -> Any:
         if outcome == PENDING:
             root = _help_below(root, main, address(s.walk))
             continue
-        taken = outcome != ENOUGH or take_found(s)
+        named = as_node(s.walk.found.items[0]) if outcome == ENOUGH else borrow(None)
+        taken = outcome != ENOUGH or _take_few(s, passed, named) or take_found(s)
         unpin()
         if not taken:
             raise MemoryError
-        return as_node(s.walk.found.items[0]) if outcome == ENOUGH else borrow(None)
+        return named
+
+
+def _take_few(s: Scratch, passed: Passed, named: Any) -> bool:
+    """Take all that the topic reaches, if it is little; else leave what was found as it is."""
+    if few_beside(address(s.walk), passed, named) and take_different(s):
+        passed.count = 0
+        return True
+    begin_again(address(s.walk), named)
+    return False
 
 
 def _help_below(root: Root | None, main: MainNode, t: Traversal) -> Root:
@@ -128,7 +142,7 @@ def _read_below(s: Scratch, main: MainNode, passed: Passed, named: Any) -> int:
 
 
 def _search_later(s: Scratch, trie: Matchable, topic: Any, main: MainNode, named: Any, passed: Passed) -> ExactFirst:
-    """Hand the subscribers taken over to an iterator which searches when it has told them."""
+    """Hand the subscribers taken over to an iterator, which searches for the others after them."""
     rest: ExactFirst = ExactFirst.__new__(ExactFirst)
     if not cython.compiled:
         rest.kept = Named()
@@ -148,8 +162,8 @@ def _search_later(s: Scratch, trie: Matchable, topic: Any, main: MainNode, named
 
 
 class ExactFirst(Later):
-    """Tells the subscribers of a filter that is the topic itself, and then looks for the others, in what the trie was
-    when it was asked."""
+    """Yields the subscribers of the filter that equals the topic. Then it searches for the others, in what the trie was
+    at the call."""
 
     __slots__ = ()
 
@@ -171,7 +185,7 @@ class ExactFirst(Later):
 
 
 def _search(rest: ExactFirst) -> None:
-    """Find the others: an answer begins with those who have been told."""
+    """Find the others. The answer begins with those that have been handed over."""
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)

@@ -1,4 +1,4 @@
-"""What the gate of the warming passes knows (warming_gate.py), and the room for a pass.
+"""The state of the gate of the warming passes (warming_gate.py), and the room for a pass.
 
 This is the interpreted text. In the compiled twin (`gate_state.pxd`) all of it is a struct of C.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from subtrie._trie.match.steps import Steps
 from subtrie._trie.match.walk import Traversal
 
-PREFETCHES = False  # whether it does anything to fetch a node
+PREFETCHES = False  # whether fetching a node has an effect
 GROUP = 16  # topics that a pass is made for
 TRIED = 8
 ROUNDS = 128  # groups from one trial to the next, at least
@@ -21,13 +21,13 @@ LARGE = 200_000
 
 
 class Gate:
-    """What is known of passes during one call for many topics."""
+    """What one call for many topics knows of passes."""
 
     def __init__(self) -> None:
         self.topics: list[Traversal] = []
         self.here, self.there = Steps(), Steps()
-        self.pays = False  # a pass may pay, as the last look told
-        self.better = False  # it does, as the last trial told
+        self.pays = False  # a pass may pay, according to the last look
+        self.better = False  # it does, according to the last trial
         self.round = 0  # groups since the last trial began
         self.rounds = 0  # groups from there to the next one; 0: there was none yet
         self.since = 0  # when the present group began
@@ -43,7 +43,7 @@ def end_gate(w: Gate) -> None:
 
 
 def has_room(w: Gate, count: int) -> bool:
-    """Tell whether there is memory for a pass of so many topics."""
+    """Return whether there is memory for a pass of so many topics."""
     w.topics = w.topics or [Traversal() for _ in range(count)]
     return True
 

@@ -9,8 +9,14 @@ from subtrie._trie.words cimport word
 
 @cython.locals(size=Py_ssize_t, taken=Py_ssize_t, branch=Borrowed, level=Borrowed)
 cdef int find_named(Traversal *t, Borrowed main, Passed *passed) noexcept
-@cython.locals(ends=Ends, outcome=int, i=int)
 cdef int traverse_beside(Traversal *t, const Passed *passed, Borrowed named) noexcept
+@cython.locals(i=Py_ssize_t)
+cdef bint few_beside(Traversal *t, const Passed *passed, Borrowed named) noexcept
+cdef void begin_again(Traversal *t, Borrowed named) noexcept
+@cython.locals(value=Borrowed)
+cdef inline bint _has_few(Borrowed branch) noexcept
+@cython.locals(outcome=int, i=int)
+cdef int _beside(Traversal *t, Ends ends, const Passed *passed) noexcept
 cdef inline bint _is_pending(Traversal *t, Borrowed inode, Borrowed main) noexcept
 @cython.locals(hash=uint64_t, bitmap=uint64_t, flag=uint64_t, node=Borrowed, entries=Borrowed, i=Py_ssize_t)
 cdef inline Borrowed _branch_of(Traversal *t, Borrowed main, const word *word) noexcept

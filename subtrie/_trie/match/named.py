@@ -1,8 +1,7 @@
 """The topic's own filter, for questions that want it first: found by name, and the others beside it.
 
-As `_asked_by_name` in literal_first.py, with borrowed nodes, below a main node that nobody changes any more. The caller
-holds a pin, as for a traversal (traversal.py).
-"""
+As `_asked_by_name` in literal_first.py, with borrowed nodes, below a main node that does not change any more. The
+caller holds a pin, as for a traversal (traversal.py)."""
 
 from __future__ import annotations
 
@@ -21,14 +20,18 @@ if not cython.compiled:
     from subtrie._trie.branch import Chain, next_of, sole_hash_of
     from subtrie._trie.match.traversal import ENOUGH, PENDING, THROUGH, first_of_exact_but_whole, go_through, wildcards
     from subtrie._trie.match.walk import (
+        FEW,
+        Ends,
         Passed,
         Traversal,
         Word,
         address,
+        as_node,
         begin_with,
         begins_branch,
         bit,
         ends_of,
+        few_of,
         is_part,
         item_of,
         length_of,
@@ -38,6 +41,7 @@ if not cython.compiled:
         text_in,
         word_end,
     )
+    from subtrie._trie.subscribers import Entry
 else:
     from cython import address
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
@@ -54,11 +58,15 @@ else:
         wildcards,
     )
     from cython.cimports.subtrie._trie.match.walk import (
+        FEW,
+        Ends,
         Traversal,
+        as_node,
         begin_with,
         begins_branch,
         bit,
         ends_of,
+        few_of,
         is_part,
         item_of,
         length_of,
@@ -68,12 +76,13 @@ else:
         text_in,
         word_end,
     )
+    from cython.cimports.subtrie._trie.subscribers import Entry
 
 
 def find_named(t: Traversal, main: Any, passed: Passed) -> int:
     """Look for the branch of the filter that is the topic itself, below the first main node. No word of the topic is
-    what a wildcard is in a filter, and there are KEPT at most. ENOUGH: it is what was found, and somebody is subscribed
-    to it. THROUGH: there is none. PENDING: of an undecided GCAS on the way, `t.pending` is the I-node."""
+    what a wildcard is in a filter, and there are KEPT at most. ENOUGH: it is what was found, and it has subscribers.
+    THROUGH: there is none. PENDING: of an undecided GCAS on the way, `t.pending` is the I-node."""
     rewind(t)
     size = 1 if t.exact else t.size
     taken = 0
@@ -107,9 +116,37 @@ def find_named(t: Traversal, main: Any, passed: Passed) -> int:
 def traverse_beside(t: Traversal, passed: Passed, named: Any) -> int:
     """As `traverse`, where the topic's own filter is known, which comes first of what is found: of the levels on the
     way to it only the wildcards are still to be looked at, for a word leads to one branch."""
+    begin_again(t, named)
+    return _beside(t, ends_of(t), passed)
+
+
+def few_beside(t: Traversal, passed: Passed, named: Any) -> bool:
+    """Find the same, and tell whether it is all that the topic reaches, and little: a few I-nodes and subscribers."""
+    if not _has_few(named):
+        return False
+    begin_again(t, named)
+    if _beside(t, few_of(t), passed) != THROUGH or t.found.count > FEW:
+        return False
+    for i in range(1, t.found.count):  # noqa: SIM110 - compiled code has no generators here
+        if not _has_few(as_node(t.found.items[i])):
+            return False
+    return True
+
+
+def begin_again(t: Traversal, named: Any) -> None:
+    """Forget all that was found but the topic's own filter."""
     rewind(t)
     begin_with(t, named)
-    ends = ends_of(t)
+
+
+def _has_few(branch: Any) -> bool:
+    """Return whether a branch has few subscribers, in no group."""
+    value = value_of(branch)
+    return sole_hash_of(branch) or is_exactly(value, Entry) or is_exactly(value, tuple)
+
+
+def _beside(t: Traversal, ends: Ends, passed: Passed) -> int:
+    """Look for all but the topic's own filter."""
     if t.exact:  # the whole topic is one word, and what begins with a word is behind the mark
         outcome = first_of_exact_but_whole(t, address(ends), passed.mains[0])
         return outcome if outcome != THROUGH else go_through(t, ends, False)

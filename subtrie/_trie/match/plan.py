@@ -1,4 +1,4 @@
-"""What matching needs of a dialect; and topics that need no second look.
+"""What matching needs of a dialect; and topics that can be split without its methods.
 
 This is the interpreted text. In the compiled twin (`plan.pyx`) it is C values, and words are found and hashed in place.
 """
@@ -71,17 +71,17 @@ cache_of = attrgetter("_cache")
 
 
 def is_exact(trie: Matchable) -> bool:
-    """Tell whether a trie keeps filters without a wildcard by their whole text."""
+    """Return whether a trie keeps filters without a wildcard by their whole text."""
     return trie._plan.exact
 
 
 def remembers(trie: Matchable) -> bool:
-    """Tell whether a trie has a cache."""
+    """Return whether a trie has a cache."""
     return trie._cache is not None
 
 
 def holds_weakly(trie: Matchable) -> bool:
-    """Tell whether a trie has references to its subscribers in their places."""
+    """Return whether a trie has references to its subscribers in their places."""
     return trie._home is not None
 
 
@@ -117,8 +117,8 @@ def query_of(plan: Plan, topic: str) -> Query:
 
 
 def split_in_place(t: Traversal, plan: Plan, topic: str) -> bool:
-    """Put a topic into `t`, all that a traversal has to know. False, and size 0: the dialect's own methods have to look
-    at it."""
+    """Put all that a traversal has to know of a topic into `t`. False, and size 0: the dialect's own methods have to
+    split it."""
     t.size = 0
     if not plan.splits or type(topic) is not str or not topic.isascii() or topic == "":
         return False
@@ -136,8 +136,8 @@ def split_in_place(t: Traversal, plan: Plan, topic: str) -> bool:
 
 
 def prepare_whole(t: Traversal, plan: Plan, topic: str) -> bool:
-    """Put a topic into `t` to look for it without its words, in a trie with exact=True. False: that is not to be tried
-    with this one."""
+    """Put a topic into `t`, to be looked for without its words in a trie with exact=True. False: this topic does not
+    allow it."""
     if type(topic) is not str:
         return False
     t.words, t.size, t.full, t.reserved, t.exact, t.many_min = [], 0, 1, False, True, 0
@@ -147,7 +147,7 @@ def prepare_whole(t: Traversal, plan: Plan, topic: str) -> bool:
 
 
 def put_query(t: Traversal, plan: Plan, query: Query) -> None:
-    """Put a query into `t`, which is in use no longer than the query; size 0: reading.py is to answer it."""
+    """Put a query into `t`, which is used no longer than the query. Size 0: reading.py has to answer it."""
     t.words = [*map(Word, query.words, query.hashes)] if plan.in_place and len(query.words) <= MOST_WORDS else []
     t.size = len(t.words)
     t.reserved = query.reserved
@@ -168,5 +168,5 @@ def lay_out(t: Traversal, plan: Plan, whole: Any) -> None:
 
 
 def has_wild_word(t: Traversal) -> bool:
-    """Tell whether a word of the topic would be a wildcard in a filter."""
+    """Return whether a word of the topic would be a wildcard in a filter."""
     return any(word.text in (t.one, t.many) for word in t.words)

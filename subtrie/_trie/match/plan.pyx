@@ -263,7 +263,7 @@ cdef Query query_of(PyObject *plan, object topic):
 
 
 cdef bint has_wild_word(Traversal *t) noexcept:
-    """Tell whether a word of the topic would be a wildcard in a filter."""
+    """Return whether a word of the topic would be a wildcard in a filter."""
     cdef Py_ssize_t i
     for i in range(t.size):
         if t.words[i].length == 1 and (t.words[i].data[0] == <char>t.one or t.words[i].data[0] == <char>t.many):

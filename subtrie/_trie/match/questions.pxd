@@ -15,6 +15,9 @@ ctypedef uint64_t *words_noted
 
 cdef bint take_found(Scratch *s) noexcept
 cdef inline bint _take_found(Scratch *s) noexcept
+cdef bint take_different(Scratch *s) noexcept
+@cython.locals(i=Py_ssize_t, j=Py_ssize_t)
+cdef inline bint _are_different(Scratch *s) noexcept
 @cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed)
 cdef inline bint _note_found(Scratch *s) noexcept
 @cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed, room=bint)

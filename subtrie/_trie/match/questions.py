@@ -1,9 +1,9 @@
-"""Questions: who is subscribed to what a topic reaches, at one instant.
+"""Questions: which subscribers a topic reaches, at one instant.
 
 A topic's words are put where a traversal wants them (plan.py). The traversal finds branches, by its two passes
 (traversal.py). While what it has found is still pinned, references are taken to the subscribers, or, for deliveries,
-to their entries (`take_found`). What becomes of these runs Python code: each subscriber once (dedupe.py), groups and
-weakly held ones (reading.py, deliveries.py), answers that are remembered (answer_cache.py).
+to their entries (`take_found`). What follows runs Python code: each subscriber once (dedupe.py), groups and weakly held
+ones (reading.py, deliveries.py), answers that are remembered (answer_cache.py).
 
 Topics of more than MOST_WORDS words, and those of dialects whose separator or wildcards are no ASCII characters, are
 matched by reading.py. While a pin is held no Python code runs, and nothing is allocated but by malloc.
@@ -78,7 +78,7 @@ if not cython.compiled:
         trail_of,
     )
     from subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from subtrie._trie.match.walk import ABOVE, NOTED, Trails, Traversal, address, as_node, item_of, size_of
+    from subtrie._trie.match.walk import ABOVE, FEW, NOTED, Trails, Traversal, address, as_node, item_of, size_of
     from subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
     from subtrie._trie.words import MARKED
 else:
@@ -139,7 +139,7 @@ else:
         trail_of,
     )
     from cython.cimports.subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from cython.cimports.subtrie._trie.match.walk import ABOVE, NOTED, as_node, item_of, size_of
+    from cython.cimports.subtrie._trie.match.walk import ABOVE, FEW, NOTED, as_node, item_of, size_of
     from cython.cimports.subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
     from cython.cimports.subtrie._trie.words import MARKED
 
@@ -159,6 +159,25 @@ def _take_found(s: Scratch) -> bool:
         return False
     if not s.only_hashes:
         take_references(address(s.subscribers))
+    return True
+
+
+def take_different(s: Scratch) -> bool:
+    """The same, if FEW are found and no two of them can be equal, so that users' `__eq__` has nothing to decide."""
+    if not _note_found(s) or not _are_different(s):
+        forget(address(s.subscribers))
+        return False
+    take_references(address(s.subscribers))
+    return True
+
+
+def _are_different(s: Scratch) -> bool:
+    if s.subscribers.count > 2 * FEW:
+        return False
+    for i in range(2, s.subscribers.count, 2):
+        for j in range(0, i, 2):
+            if hash_at(s, i) == hash_at(s, j):
+                return False
     return True
 
 
@@ -198,7 +217,7 @@ def _note_entries_found(s: Scratch) -> bool:
 
 
 def _note_shared(s: Scratch, shared: Any) -> bool:
-    """Note the subscribers of a filter that has groups: whose turn it is, Python code will say."""
+    """Note the subscribers of a filter that has groups. Python code will decide whose turn it is."""
     s.shared = True
     return note(address(s.subscribers), shared, 0)
 
@@ -316,7 +335,7 @@ def match(trie: Matchable, topic: Any, take_turns: bool = True) -> tuple[Any, ..
 
 
 def match_asked(trie: Matchable, topic: Any, take_turns: bool, asked: Asked) -> Any:
-    """The same, and tell whether the answer depends, or may depend, on whose turn it is."""
+    """The same. `asked` then says whether the answer depends, or may depend, on whose turn it is."""
     if not remembers(trie) or not is_exactly(borrow(topic), str):
         return _match_now(trie, topic, None, take_turns, asked)
     stripe = own_stripe(SUBSCRIBERS)
@@ -384,7 +403,7 @@ def _answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]
 
 
 def has_match(trie: Matchable, topic: Any) -> bool:
-    """Tell whether anybody is subscribed to `topic`; stops at the first."""
+    """Return whether `topic` has a subscriber. Stops at the first."""
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)
@@ -409,7 +428,7 @@ def _finds(s: Scratch, trie: Matchable) -> bool:
 
 
 def deliveries(trie: Matchable, topic: Any) -> tuple[Told, ...]:
-    """Return who gets a message on `topic`, at one instant."""
+    """Return the deliveries of a message on `topic`, at one instant."""
     if not cython.compiled:
         asked = Asked()
     table = None
@@ -426,7 +445,7 @@ def deliveries(trie: Matchable, topic: Any) -> tuple[Told, ...]:
 
 
 def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:
-    """Return all who are subscribed to what `topic` reaches, at one instant."""
+    """Return all subscriptions that `topic` reaches, at one instant."""
     if not cython.compiled:
         asked = Asked()
     found = _found_now(trie, topic, None, False, address(asked))
@@ -434,7 +453,7 @@ def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:
 
 
 def all_found(trie: Matchable, topic: Any) -> tuple[Told, ...]:
-    """As `all_held`, with what `held` has to look at."""
+    """As `all_held`, but before `held` has looked at them."""
     if not cython.compiled:
         asked = Asked()
     return _found_now(trie, topic, None, False, address(asked))  # type: ignore[no-any-return]
@@ -442,7 +461,7 @@ def all_found(trie: Matchable, topic: Any) -> tuple[Told, ...]:
 
 def _found_now(trie: Matchable, topic: Any, table: Any, delivers: bool, asked: Asked) -> Any:
     """Find what the topic reaches, as deliveries or subscriptions, and remember it in `table`, if there is one, when
-    the topic has been asked for before. `asked` tells whether it is not to be shown yet (deliveries.py)."""
+    the topic has been asked for before. `asked` says whether it may not be shown yet (deliveries.py)."""
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)
@@ -466,7 +485,7 @@ def _found_in_place(
         trails = Trails()
     begin(s, False)
     begin_trails(s, address(trails))
-    s.shared = holds_weakly(trie)  # Python code will say who is alive
+    s.shared = holds_weakly(trie)  # Python code will find out which are alive
     try:
         s.keep_seen = place >= 0
         if read_at_last(s, root_of(trie)) == UNSPLIT:

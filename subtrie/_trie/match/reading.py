@@ -1,8 +1,8 @@
-"""Matching where positions do not fit into a machine word: topics of 64 words and more, dialects whose separator or
-wildcards are no ASCII characters, and questions that want the filters' own words.
+"""Matching for what traversal.py cannot do: topics of 64 words and more, dialects whose separator or wildcards are not
+ASCII characters, and questions that need the words of the filters.
 
-The two passes are those of traversal.py, which says why they give an answer of one instant. Here sets of positions are
-integers of any size, nodes are counted, and a GCAS that is met is decided on the way.
+The two passes are those of traversal.py, which explains why they give an answer of one instant. Here sets of positions
+are integers of any size, nodes are counted, and the traversal itself decides a pending GCAS.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if not cython.compiled:
     from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
 
     def PyErr_CheckSignals() -> int:
-        """The compiled twin has to ask whether it was interrupted; this one is told."""
+        """The compiled twin has to check for signals; in the interpreted one Python does it."""
         return 0
 
 else:
@@ -62,7 +62,7 @@ else:
 
 
 RETRIES = 4
-# match_many looks out for topics that come again as long as, of so many topics, one in so many is such a one.
+# match_many looks for repeated topics as long as, among so many topics, one in so many is a repeated one.
 WORTH = 16
 if not cython.compiled:  # in reading.pxd, a size of C arrays
     TRIAL = 256
@@ -215,8 +215,8 @@ class Reading:
         return after
 
     def _wild(self, cn: CNode, group: int) -> Branch | None:
-        """A wildcard has its group of the level's first C-node to itself, as has the mark, so its branch is there or
-        nowhere."""
+        """Return the branch of a wildcard or the mark. Each is alone in its group of the level's first C-node, so its
+        branch is there or nowhere."""
         flag = flag_at(group, 0)
         if not cn.bitmap & flag:
             return None
@@ -272,7 +272,7 @@ def new_reading(root: Root, query: Query) -> Reading:
 
 
 def _alone(tomb: TNode) -> CNode:
-    """Return a tombed level as it would be if it were not: with one branch, or none."""
+    """Return a tombed level as if it were not tombed: with one branch, or none."""
     sn = tomb.sn
     return new_cnode(0, ()) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,))
 
@@ -285,7 +285,7 @@ def read_words(
 
 
 class Distinct:
-    """Subscribers that were named so far. Users' `__hash__` is not run; `__eq__` only where two hashes agree."""
+    """The subscribers named so far. Users' `__hash__` is not called; `__eq__` only if two hashes are equal."""
 
     __slots__ = ("_audience", "_by_hash")
 
@@ -294,7 +294,7 @@ class Distinct:
         self._by_hash: dict[int, list[Any]] = {}
 
     def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield those who get a message by filters with these subscribers, and are new."""
+        """Yield the new ones among those that get a message by filters with these subscribers."""
         for value in values:
             yield from self._new(self._audience.by(value, None))
         yield from self._new(self._audience.by_joined_groups())
@@ -305,7 +305,7 @@ class Distinct:
                 yield entry.subscriber
 
     def is_new(self, subscriber: Any, hash: int) -> bool:
-        """Tell whether the subscriber was not named before. Now it is."""
+        """Return whether the subscriber is new, and note it."""
         same_hash = self._by_hash.setdefault(hash, [])
         for other in same_hash:
             if other is subscriber or other == subscriber:
@@ -315,14 +315,14 @@ class Distinct:
 
 
 def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any, ...]:
-    """Return every subscriber found, once; of a group, one member."""
+    """Return every subscriber found, once; of each group, one member."""
     query = reading.query
     distinct = Distinct(query.dialect, take_turns)
     return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in reading.found]))
 
 
 def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
-    """The same, of what questions.py has taken: subscribers with their hashes, and Shared."""
+    """The same, for what questions.py has taken: subscribers with their hashes, and Shared."""
     distinct = Distinct(dialect, take_turns)
     answer: list[Any] = []
     shared: list[Shared] = []
@@ -369,5 +369,5 @@ def branch_in(root: Root, level: INode, word: str, hash: int, separator: str) ->
 
 
 def _begins_so(text: str, word: tuple[str, str]) -> bool:
-    """Tell whether the words in `text` begin with a certain one, given also with the separator after it."""
+    """Return whether the words in `text` begin with a certain one, given also with the separator after it."""
     return text == word[0] or text.startswith(word[1])

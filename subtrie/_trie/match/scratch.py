@@ -1,4 +1,4 @@
-"""What a question works with: the references that it takes while it is pinned, and hands on.
+"""The working memory of a question: the references that it takes while it is pinned, and hands on.
 
 This is the interpreted text. In the compiled twin (`scratch.pyx`) a reference is a pointer until it is counted.
 """
@@ -18,30 +18,30 @@ from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 
 class Asked:
-    """What a question tells besides its answer."""
+    """What a question returns besides its answer."""
 
     __slots__ = ("by_turns",)
     by_turns: bool  # the answer depends, or may depend, on whose turn it is
 
 
 class Scratch:
-    """One question on its way."""
+    """The state of one question."""
 
     __slots__ = ("keep_seen", "only_hashes", "seen_taken", "shared", "stack", "subscribers", "walk", "weak")
     keep_seen: bool  # take references to what is in `seen` when the answer has been read
     seen_taken: bool
-    shared: bool  # some filter has groups: among the subscribers taken are Shared ones
-    weak: bool  # references to subscribers are in their places
+    shared: bool  # some filter has groups: there are Shared ones among the subscribers taken
+    weak: bool  # weak references stand in the places of subscribers
     only_hashes: bool  # subscribers are noted for their hashes, and not taken
     stack: Buffer  # of large sets
-    subscribers: Buffer  # subscriber, hash; where trails are wanted, an Entry may stand for one, with 0
+    subscribers: Buffer  # subscriber, hash; with trails, an Entry may stand for a subscriber, with 0
 
     def __init__(self) -> None:
         self.walk = Traversal()
 
 
 class Named:
-    """What is kept of a look for the topic's own filter: the topic's words, and what was passed."""
+    """What a search for the topic's own filter leaves: the topic's words, and what was passed."""
 
     __slots__ = ("passed", "reserved", "size", "words")
     passed: Passed
@@ -58,14 +58,14 @@ class Later:
     topic: Any
     main: MainNode | None  # None: all are found
     named: Branch
-    sole: Any  # who is told first, where only one asked for the topic and `told` is -1
-    found: tuple[Any, ...]  # the first `told` of them have been told
+    sole: Any  # the only subscriber of the topic's own filter, while `told` is -1
+    found: tuple[Any, ...]  # so many of them have been handed over
     told: int
     kept: Named
 
 
 def begin(s: Scratch, only_first: bool) -> None:
-    """Begin. RecursionError: matches ask the trie again from inside of them, too deep."""
+    """Begin. RecursionError: matches inside matches (from `__eq__` or a finalizer) are nested too deep."""
     s.walk.only_first, s.walk.trails = only_first, None
     s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = False
     s.stack, s.subscribers = Buffer(), Buffer()
@@ -154,8 +154,8 @@ def remembered(s: Scratch, topic: str, answer: tuple[Any, ...], root: Any) -> tu
 
 
 def keep_living(subscribers: Buffer) -> None:
-    """Put subscribers in the places of references to them, and drop those who are gone: before repeated ones are
-    dropped, lest of two equal ones the one is dropped that lives."""
+    """Put subscribers in the places of references to them, and drop those that are dead. This comes before repeated
+    ones are dropped: otherwise, of two equal ones, the living one might be dropped."""
     noted, subscribers.items = subscribers.items, []
     for at in range(0, len(noted), 2):
         alive = noted[at]() if type(noted[at]) in (Held, HeldMethod) else noted[at]  # else it is Shared
@@ -164,7 +164,7 @@ def keep_living(subscribers: Buffer) -> None:
 
 
 def begin_trails(s: Scratch, trails: Trails) -> None:
-    """Have the traversal note how it comes to what it finds."""
+    """Let the traversal note how it comes to what it finds."""
     s.walk.trails = trails
 
 
@@ -192,7 +192,7 @@ def trail_of(t: Traversal) -> Any:
 
 
 def keep_named(named: Named, t: Traversal, passed: Passed) -> None:
-    """Keep what the search for the others will need."""
+    """Keep what the search for the others needs."""
     named.size, named.reserved, named.words, named.passed = t.size, t.reserved, t.words, passed
 
 
@@ -231,7 +231,7 @@ def new_answer(size: int) -> Any:
 
 
 def put_in_answer(answer: Any, i: int, item: Any) -> None:
-    """Fill a place of an answer that nobody has seen yet."""
+    """Fill a place of an answer that no caller has yet."""
     answer[i] = item
 
 

@@ -1,4 +1,4 @@
-"""What a question works with: the references that it takes while it is pinned, and hands on.
+"""The working memory of a question: the references that it takes while it is pinned, and hands on.
 
 The compiled body of scratch.py. A reference is counted when all have been noted, by pointers in buffers (buffer.h), and
 is then its question's own until it is handed to the answer. Nothing here is read from a slot.
@@ -26,6 +26,7 @@ from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 cdef extern from *:
     """
+    #include <structmember.h>
     /* What a weak reference refers to, counted; NULL if that is gone. */
     static inline PyObject *referred_to(PyObject *reference)
     {
@@ -44,6 +45,9 @@ cdef extern from *:
         h = (h ^ h >> 27 ^ h >> 54) * 0x96de1b173f119089u;
         return h ^ h >> 30 ^ h >> 60;
     }
+    /* Where the objects of a class keep what one of its __slots__ names. */
+    static inline Py_ssize_t place_of(PyObject *member) { return ((PyMemberDescrObject *)member)->d_member->offset; }
+    static inline PyObject *kept_at(PyObject *object, Py_ssize_t place) { return *(PyObject **)((char *)object + place); }
     static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
     /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
        kilobytes of the C stack, which no interpreter counts. */
@@ -59,6 +63,8 @@ cdef extern from *:
     object PyMethod_New(object function, object owner)
     bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
     uint64_t unmixed(uint64_t h)
+    Py_ssize_t place_of(object member)
+    PyObject *kept_at(PyObject *object, Py_ssize_t place) nogil
     bint may_be_in_cycle(PyObject *o)
     bint enter_match() nogil
     void leave_match() nogil
@@ -68,6 +74,7 @@ cdef extern from *:
 
 cdef PyTypeObject *HELD = <PyTypeObject *>Held
 cdef PyTypeObject *HELD_METHOD = <PyTypeObject *>HeldMethod
+cdef Py_ssize_t FUNCTION = place_of(HeldMethod.function)    # to look the attribute up takes longer than all the rest
 
 
 cdef int begin(Scratch *s, bint only_first) except -1:
@@ -148,7 +155,7 @@ cdef object _living_method(PyObject *reference):
         return None
     one = <object>owner
     Py_DECREF_PTR(owner)
-    held = (<object>reference).function
+    held = <object>kept_at(reference, FUNCTION)      # it was set before the reference was shared, and never again
     if type(held) is str:
         return getattr(one, held)
     function = referred_to(<PyObject *>held)
@@ -160,8 +167,8 @@ cdef object _living_method(PyObject *reference):
 
 
 cdef int keep_living(buffer *subscribers) except -1:
-    """Put subscribers in the places of references to them, and drop those who are gone: before repeated ones are dropped,
-    lest of two equal ones the one is dropped that lives."""
+    """Put subscribers in the places of references to them, and drop those that are dead. This comes before repeated ones
+    are dropped: otherwise, of two equal ones, the living one might be dropped."""
     cdef Py_ssize_t i, kept = 0, count = subscribers.count
     cdef uint64_t *items = subscribers.items
     cdef PyObject *reference

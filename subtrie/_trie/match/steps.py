@@ -1,4 +1,4 @@
-"""What a warming pass goes with (warming.py): the steps that are under way.
+"""The steps of a warming pass (warming.py) that are under way.
 
 This is the interpreted text. In the compiled twin (`steps.pxd`) steps are structs of C.
 """
@@ -83,7 +83,7 @@ def same_step(steps: Steps, s: Step) -> Step:
 
 
 def is_in_first_line(cn: Any, place: int) -> bool:
-    """Tell whether a C-node has a place for a child in the line of memory that its bitmap stands in."""
+    """Return whether a C-node has a place for a child in the line of memory that its bitmap stands in."""
     return place < 4
 
 

@@ -1,4 +1,4 @@
-"""Trails: how a match came to a filter, from which its text is made when somebody asks for it.
+"""Trails: how a match came to a filter. The text of the filter is made from it on request.
 
 This is the interpreted text: a trail is the separator and a path (reading.py), or, for a whole answer, the separator
 and a list of paths, of which each has its place. In the compiled twin the trail of a whole answer is characters

@@ -16,6 +16,7 @@ cdef enum:              # how a traversal goes on or ends; see traversal.py
     ENOUGH
     UNSPLIT
     CHANGED
+    TOO_MANY
 
 @cython.locals(first=Borrowed, outcome=int)
 cdef int read_pinned(Traversal *t, Borrowed root) except -1

@@ -4,21 +4,20 @@ A traversal carries a *set of positions* for every level that it enters: the num
 far may have consumed, as bits of an integer. `*` shifts the set by one; `#` fills it up from its lowest bit on; a word
 keeps the positions at which the topic has it. Each level has one parent branch, so it is entered once, with all its
 positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking. Of a
-chain, the words are gone through one after the other, as if each were a level of its own. In the first level of a trie
+chain, the words are taken one after the other, as if each were a level of its own. In the first level of a trie
 with `exact=True` (exact_layout.py) the topic is looked for as a whole, its words only behind wildcards and the mark.
 
 A traversal notes every (I-node, main node) that it reads, the root's I-node first. When it is through, it reads them
 all again. If each I-node still holds the main node it held, then all of them held together at the moment between the
 two passes, for a main node that has been displaced never comes back: that moment is the linearization point. If not,
-it starts over; after RETRIES in vain whoever asks takes a read-only snapshot and matches on that, so that a reader
+it starts over. After RETRIES failed attempts the question takes a read-only snapshot and matches on that, so a reader
 always ends.
 
 This is the text of both twins, for topics of up to MOST_WORDS words and dialects whose separator and wildcards are
 ASCII characters; reading.py is the one for all others. What it walks with is in walk.py. Nodes are borrowed: a pin
 (ctrie/c/epoch.h) keeps alive what is passed, and while it is held no Python code runs, nothing is counted, and nothing
-is allocated but by malloc. In the compiled twin, the lock of a GIL build then keeps everybody else from changing the
-trie under a traversal, which needs no second pass there.
-"""
+is allocated but by malloc. So in the compiled twin on a GIL build no other thread can change the trie during a
+traversal, and no second pass is needed there."""
 
 from __future__ import annotations
 
@@ -135,6 +134,7 @@ if not cython.compiled:  # in traversal.pxd, an enum: how a traversal goes on or
     ENOUGH = 3  # one branch is found, and one is all that was wanted
     UNSPLIT = 4  # the topic's words are needed
     CHANGED = 5  # what was read did not hold together
+    TOO_MANY = 6  # there is more to look at than was allowed
 
 
 def read_pinned(t: Traversal, root: Any) -> int:
@@ -143,7 +143,7 @@ def read_pinned(t: Traversal, root: Any) -> int:
     THROUGH: what was found was there at one instant; ENOUGH: so was the one branch that was wanted; CHANGED: it was
     not, another thread having written meanwhile; UNSPLIT, NO_MEMORY. Lock-free: it begins again only after it has
     helped a write or a snapshot of another thread to its end. A single branch is found as a Ctrie finds a key, and
-    needs no second pass; nor does what nobody changes."""
+    needs no second pass; nor does a snapshot."""
     while True:
         pin()
         first = peek(root)
@@ -181,13 +181,16 @@ def traverse(t: Traversal, first: Any, main: Any) -> int:
 
 
 def go_through(t: Traversal, ends: Ends, from_first: bool) -> int:
-    """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's."""
+    """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's. TOO_MANY:
+    the ends are those of a few notes, and there are more."""
     seen = t.seen.items
     at = 0
     outcome = THROUGH
     while at != noted(seen, address(ends)) and outcome == THROUGH:
         if not has_room(address(ends)):
             settle(t, address(ends))
+            if ends.few:
+                return TOO_MANY
             if not make_room(t):
                 return NO_MEMORY
             ends = ends_of(t)

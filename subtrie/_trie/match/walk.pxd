@@ -32,6 +32,7 @@ cdef enum:
     NOTED = 3           # what `seen` holds for an I-node
     ABOVE = 3           # what `above` holds for a level
     KEPT = 12           # words, at most, of a topic whose own filter is looked for
+    FEW = 16            # I-nodes, at most, that are read for all others before its subscribers are handed over
     MOST_INODES = 12    # on the way to a branch of a level (one for every W bits of a hash), and that of its next level
 
 cdef struct Trails:         # how a traversal came to what it found (trail.h), for questions that want the filters
@@ -52,7 +53,7 @@ cdef struct Traversal:
     Py_UCS4 many
     bint reserved
     bint only_first
-    Trails *trails          # NULL: nobody wants them
+    Trails *trails          # NULL: not wanted
     uint64_t level          # the number of the present level, from 0
     PyObject *pending       # the I-node of an undecided GCAS that stopped the traversal
     PyObject *pending_main
@@ -64,6 +65,7 @@ cdef struct Ends:       # where a traversal's next notes go: kept in registers, 
     uint64_t *found
     uint64_t *seen_limit        # beyond it there may be too little room for what one level has noted
     uint64_t *found_limit
+    bint few                    # the limit is not to be moved
 
 cdef struct Passed:     # what was passed on the way to the topic's own filter
     PyObject *mains[KEPT + 1]   # of each level its first main node
@@ -87,6 +89,15 @@ cdef inline Ends ends_of(Traversal *t) noexcept nogil:
     ends.found = t.found.items + t.found.count
     ends.seen_limit = t.seen.items + t.seen.capacity - branches * MOST_INODES * NOTED
     ends.found_limit = t.found.items + t.found.capacity - branches
+    ends.few = False
+    return ends
+
+
+cdef inline Ends few_of(Traversal *t) noexcept nogil:
+    cdef Ends ends = ends_of(t)
+    if ends.seen_limit > ends.seen + FEW * NOTED:
+        ends.seen_limit = ends.seen + FEW * NOTED
+    ends.few = True
     return ends
 
 

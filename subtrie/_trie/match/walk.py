@@ -1,4 +1,4 @@
-"""What a traversal walks with (traversal.py): the words of a topic, its notes, and views of what it passes.
+"""What a traversal (traversal.py) needs: the words of a topic, its notes, and views of the nodes that it passes.
 
 This is the interpreted text. In the compiled twin (`walk.pxd`) words are hashed in place, positions are the bits of one
 machine word, notes are pointers in buffers, and nothing that is passed is counted.
@@ -19,6 +19,7 @@ NOTED = (
 ABOVE = 3  # what `above` holds for a level: the branch that leads to it, that branch's level, the place of its record
 PACKED = 7  # characters stand in the branch itself, where one is packed
 KEPT = 12  # words, at most, of a topic whose own filter is looked for
+FEW = 16  # I-nodes, at most, that are read for all others before its subscribers are handed over
 OTHERS_MAY_WRITE = True  # while a traversal reads; not so where a lock that it holds keeps them from it
 
 
@@ -89,7 +90,7 @@ class Traversal:
     many: str
     reserved: bool  # filters that begin with a wildcard do not see this topic
     only_first: bool
-    trails: Trails | None  # None: nobody wants them
+    trails: Trails | None  # None: not wanted
     level: int  # the number of the present level, from 0
     pending: Any  # the I-node of an undecided GCAS that stopped the traversal
     pending_main: Any
@@ -100,10 +101,11 @@ class Traversal:
 class Ends:
     """Where a traversal's next notes go."""
 
-    __slots__ = ("_found", "_seen")
+    __slots__ = ("_found", "_seen", "few")
 
-    def __init__(self, t: Traversal) -> None:
+    def __init__(self, t: Traversal, few: bool = False) -> None:
         self._seen, self._found = t.seen.items, t.found.items
+        self.few = few
 
     @property
     def found(self) -> int:
@@ -133,17 +135,22 @@ def rewind(t: Traversal) -> None:
 ends_of = Ends
 
 
+def few_of(t: Traversal) -> Ends:
+    """Return the ends of a traversal that may note FEW I-nodes, or a few more."""
+    return Ends(t, True)
+
+
 def settle(t: Traversal, ends: Ends) -> None:
-    """Write down how many notes there are. For the compiled twin, as are the next two."""
+    """Write down how many notes there are. For the compiled twin."""
 
 
 def has_room(ends: Ends) -> bool:
-    """Tell whether what one level notes has room."""
-    return True
+    """Return whether what one level notes has room."""
+    return not ends.few or len(ends._seen) <= FEW * NOTED
 
 
 def make_room(t: Traversal) -> bool:
-    """Tell whether there is memory for more notes."""
+    """Return whether there is memory for more notes. For the compiled twin."""
     return True
 
 
@@ -165,7 +172,7 @@ def note_both(ends: Ends, inode: Any, main: Any, positions: int) -> None:
 
 
 def note_found(ends: Ends, branch: Any) -> None:
-    """Note a branch that somebody wants."""
+    """Note a branch with subscribers."""
     ends._found.append(branch)
 
 
@@ -240,12 +247,12 @@ def named_word(t: Traversal, i: int) -> Word:
 
 
 def is_one_word(t: Traversal, i: int, j: int) -> bool:
-    """Tell whether two words of the topic are the same."""
+    """Return whether two words of the topic are the same."""
     return t.words[i].text == t.words[j].text
 
 
 def begins_branch(word: Word, branch: Any, separator: str) -> bool:
-    """Tell whether a branch with the hash of a word begins with it."""
+    """Return whether a branch with the hash of a word begins with it."""
     return key_begins(branch, word.text, separator)
 
 
@@ -269,7 +276,7 @@ def character_at(text: str, at: int) -> str:
 
 
 def is_part(word: Word, text: str, start: int, end: int) -> bool:
-    """Tell whether a word is what a text holds from `start` to `end`."""
+    """Return whether a word is what a text holds from `start` to `end`."""
     return word.text == text[start:end]
 
 
@@ -285,15 +292,15 @@ is_readonly = attrgetter("readonly")
 
 
 def prefetch(node: Any) -> None:
-    """Have a node fetched into the processor's caches. For the compiled twin, as are the next ones."""
+    """Fetch a node into the processor's caches. For the compiled twin, as are the next ones."""
 
 
 def prefetch_to_count(thing: Any) -> None:
-    """The same, of what a reference is going to be taken to."""
+    """The same, for an object to which a reference will be taken."""
 
 
 def fetch_text_apart(branch: Any) -> bool:
-    """Tell whether the text of a branch stands somewhere else, and if so, have it fetched."""
+    """Return whether the text of a branch stands somewhere else, and if so, have it fetched."""
     return len(branch.key) > PACKED
 
 

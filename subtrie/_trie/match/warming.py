@@ -1,13 +1,13 @@
-"""Warming passes: what the matches of several topics will read is fetched into the processor's caches beforehand.
+"""Warming passes: they fetch into the processor's caches what the matches of several topics will read.
 
-Among a million filters a match waits for memory most of its time, one node after the other. A warming pass goes the
-ways of several topics side by side: each takes a step, which looks at a node that was fetched before and fetches the
-next one; while one node is on its way from memory, the others are looked at. The ordinary matches that follow find
-their nodes in the cache. Nothing depends on what a pass reads: it takes no references, notes nothing, finds nothing,
-and leaves out what is rare (tombs, L-nodes, what does not fit into ROOM). Nodes are borrowed, as in a match.
+Among a million filters, a match mostly waits for memory, one node after the other. A warming pass follows several
+topics side by side. In each step it looks at a node that was fetched before, and fetches the next one. While one node
+is on its way from memory, it looks at the others. The ordinary matches that follow find their nodes in the cache.
+Nothing depends on what a pass reads: it takes no references, notes nothing, finds nothing, and leaves out what is rare
+(tombs, L-nodes, what does not fit into ROOM). Nodes are borrowed, as in a match.
 
-In the interpreted twin there is nothing to fetch, so a pass is made only by tests and by the explorer, which see it go
-where a match goes (`warming_gate.py` tells when one is made).
+In the interpreted twin there is nothing to fetch. There only tests and the explorer make a pass, and see that it goes
+where a match goes (`warming_gate.py` decides when one is made).
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _pass_main(t: Traversal, s: Step, there: Steps) -> None:
 
 
 def _seek(s: Step, there: Steps, hash: int, whole: int, positions: int, end: int) -> None:
-    """Go on with a C-node's child of this hash: at once where it stands in the line that has been read."""
+    """Go on with a C-node's child of this hash: at once if it is in the line of memory that has been read."""
     if not positions or not is_exactly(s.node, CNode):
         return
     bitmap = bitmap_of(s.node)

@@ -1,10 +1,10 @@
-"""The gate of the warming passes: whether one pays (warming.py) is found out as the topics go by.
+"""The gate of the warming passes (warming.py): it measures, during a call, whether they pay.
 
-In a small trie it never does, and the first topic of each block tells whether the trie is small. Where it is not,
-the first TRIED groups are matched with and without a pass by turns, and timed, without the slowest of either kind,
-which something else may have been the cause of; the way that is clearly the cheaper one serves for the next groups.
-Then there is another trial: after twice as many groups each time, as long as it says the same. In a large trie the
-first groups are warmed before any trial.
+In a small trie they never do. The first topic of each block shows whether the trie is small. If it is not, the first
+TRIED groups are matched alternately with and without a pass, and timed; the slowest of either kind does not count,
+since something else may have slowed it down. The way that is clearly cheaper is used for the next groups. Then there is
+another trial, each time after twice as many groups as long as the result is the same. In a large trie the first groups
+are warmed before any trial.
 
 In the interpreted twin nothing is ever fetched (`PREFETCHES`), so the gate stays shut.
 """
@@ -105,7 +105,7 @@ def _begin_trial(w: Gate) -> None:
 
 
 def _look(w: Gate, trie: Matchable, block: list[Any]) -> None:
-    """Tell whether a pass may pay."""
+    """Return whether a pass may pay."""
     paid = w.pays
     w.pays = False
     if not PREFETCHES or len(block) < GROUP:

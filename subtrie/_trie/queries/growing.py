@@ -106,12 +106,12 @@ def add_branch(g: Growing, branch: Any, marked: bool) -> bool:
 
 
 def is_empty(branch: Any) -> bool:
-    """Tell whether a branch has no characters."""
+    """Return whether a branch has no characters."""
     return branch.key == ""  # type: ignore[no-any-return]
 
 
 def reads_as_integer(text: str) -> bool:
-    """Tell whether a text reads as an integer does when it is written."""
+    """Return whether a text reads as an integer does when it is written."""
     digits = text.removeprefix("-")
     return digits.isascii() and digits.isdigit()
 
@@ -152,7 +152,7 @@ def find(g: Growing, start: int, separator: bytes) -> int:
 
 
 def is_there(g: Growing, start: int, end: int, word: bytes) -> bool:
-    """Tell whether a part is a word."""
+    """Return whether a part is a word."""
     return g.data[start:end] == word
 
 
