@@ -150,7 +150,8 @@ $(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -n
 RACES := build/races
 soabi = $$('$(1)' -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))')
 QUIETLY := TSAN_OPTIONS=report_bugs=0 $(MAKE) --no-print-directory -C $(RACES)
-RACING := tests/test_ctrie_stress.py tests/test_reclamation.py tests/test_subtrie_threads.py
+# A campaign that is undecided (2) is none that found a race: calls under the sanitizer take long, and overlap a lot.
+RACING := tests/test_ctrie_stress.py tests/test_reclamation.py tests/test_subtrie_threads.py tests/test_ctrie_many.py
 races: .venv/built
 	@'$(TSAN_PYTHON)' -c 'import sys, sysconfig; sys.exit("thread-sanitizer" not in sysconfig.get_config_var("CONFIG_ARGS"))' 2>/dev/null \
 		|| { echo "Set TSAN_PYTHON to a Python that is free-threaded and built with ThreadSanitizer. From CPython's sources:" >&2; \
@@ -166,7 +167,7 @@ races: .venv/built
 		{ cat known_race.log; echo "ThreadSanitizer does not see it" >&2; exit 1; }
 	@echo "== No others"
 	cd $(RACES) && export TSAN_OPTIONS=suppressions=tests/known_races.txt && \
-		.venv-t/bin/python -m stress run --duration 60 && .venv-t/bin/python -m pytest --timeout 1200 $(RACING)
+		{ .venv-t/bin/python -m stress run --duration 60 || test $$? = 2; } && .venv-t/bin/python -m pytest --timeout 1200 $(RACING)
 
 # The modules with gcc's address and undefined-behaviour sanitizers, in a copy of the sources, as above. CPython's own allocator
 # would hide uses after free. Memory that the interpreter itself never frees is not a leak of ours. A debug interpreter also
