@@ -12,7 +12,7 @@ from ctrie._bulk import collector_paused
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
 from snapshot.option_maps import OptionReader
-from snapshot.text_columns import distinct_in, expanded, strings_in, text_column
+from snapshot.text_columns import as_text, distinct_in, expanded, strings_in, text_column
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.columns import RowError, build
 
@@ -174,9 +174,10 @@ class Building:
         if "dialect" not in batch.schema.names:
             return
         pc = extra("pyarrow.compute")
-        other = pc.index(pc.equal(batch.column("dialect"), self._dialect.name).fill_null(False), False).as_py()
+        names = as_text(batch.column("dialect"), "dialect")
+        other = pc.index(pc.equal(names, self._dialect.name).fill_null(False), False).as_py()
         if other >= 0:
-            name = batch.column("dialect")[other].as_py()
+            name = names[other].as_py()
             raise RowError(first + other, f"it is of the dialect {name!r}, not {self._dialect.name!r}")
 
     def _check_groups(
@@ -186,7 +187,7 @@ class Building:
         column = batch.column("group") if "group" in batch.schema.names else None
         if column is None or column.null_count == len(batch):
             return
-        for row, group in enumerate(column.to_pylist()):
+        for row, group in enumerate(as_text(column, "group").to_pylist()):
             if group is None:
                 continue
             if self._dialect.queue_groups:
