@@ -54,10 +54,15 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 CHANGE_COLUMNS = "_change_type string, _commit_version bigint, _commit_timestamp timestamp"
-KNOWN = ("versionasof", "timestampasof", "readchangefeed", "startingversion", "endingversion", "maxversionspertrigger")
-"""Names of the options besides the path, in lower case, as Spark passes them."""
+KNOWN = ("versionAsOf", "timestampAsOf", "readChangeFeed", "startingVersion", "endingVersion", "maxVersionsPerTrigger")
+"""Names of the options besides the path. Spark ignores their case."""
+
 PARTITION_ROWS = 250_000
 """About how many rows of a full instant one task reads."""
+
+NOT_PUSHED = ("words", "options", "snapshot_id", "taken_at")
+"""Columns by which files are not filtered. Arrow cannot compare the first two; the others may be those of another
+version in the files."""
 
 MOST_PARTITIONS = 64
 NOTHING_YET = -1
@@ -103,40 +108,50 @@ class _Options:
     """The options, checked."""
 
     def __init__(self, given: MutableMapping[str, str]) -> None:
-        options = {name.lower(): value for name, value in given.items()}
-        unknown = sorted(options.keys() - {"path", *KNOWN})
+        self._given = {name.lower(): value for name, value in given.items()}
+        unknown = sorted(self._given.keys() - {"path", *map(str.lower, KNOWN)})
         if unknown:
             raise ValueError(f"subscriptions has no option {unknown[0]!r}; it has path, {', '.join(KNOWN)}")
-        if not options.get("path"):
+        if not self._text("path"):
             raise ValueError("subscriptions needs the path of a published directory: load(path)")
-        self.path = options["path"]
-        self.changes = _flag(options.get("readchangefeed", "false"))
-        self.start = _number(options, "startingversion")
-        self.end = _number(options, "endingversion")
-        self.most = _number(options, "maxversionspertrigger")
-        self.at: int | datetime.datetime | None = _number(options, "versionasof")
-        if "timestampasof" in options:
+        self.path = self._given["path"]
+        self.changes = self._flag("readChangeFeed")
+        self.start = self._number("startingVersion")
+        self.end = self._number("endingVersion")
+        self.most = self._number("maxVersionsPerTrigger")
+        self.at: int | datetime.datetime | None = self._number("versionAsOf")
+        time = self._time("timestampAsOf")
+        if time is not None:
             if self.at is not None:
                 raise ValueError("versionAsOf and timestampAsOf exclude each other")
-            self.at = datetime.datetime.fromisoformat(options["timestampasof"])
+            self.at = time
 
     def directory(self) -> Directory:
         return open_directory(self.path)
 
+    def _text(self, name: str) -> str | None:
+        return self._given.get(name.lower())
 
-def _flag(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(f"readChangeFeed must be true or false, not {text!r}")
-    return text.lower() == "true"
+    def _flag(self, name: str) -> bool:
+        text = self._text(name) or "false"
+        if text.lower() not in ("true", "false"):
+            raise ValueError(f"{name} must be true or false, not {text!r}")
+        return text.lower() == "true"
 
+    def _number(self, name: str) -> int | None:
+        text = self._text(name)
+        try:
+            return None if text is None else int(text)
+        except ValueError:
+            raise ValueError(f"{name} must be the number of a version, not {text!r}") from None
 
-def _number(options: dict[str, str], name: str) -> int | None:
-    if name not in options:
-        return None
-    try:
-        return int(options[name])
-    except ValueError:
-        raise ValueError(f"{name} must be the number of a version, not {options[name]!r}") from None
+    def _time(self, name: str) -> datetime.datetime | None:
+        text = self._text(name)
+        try:
+            return None if text is None else datetime.datetime.fromisoformat(text)
+        except ValueError:
+            example = "2026-11-24T12:00:00Z"
+            raise ValueError(f"{name} must be a time in ISO's format, such as {example}, not {text!r}") from None
 
 
 def _ddl() -> str:
@@ -155,9 +170,21 @@ def _ddl() -> str:
 class _Rows(InputPartition):
     """Row groups of a full instant, without the rows that the feeds remove; or the rows that the feeds add."""
 
-    def __init__(self, full: str | None, groups: list[int], feeds: list[str], queues: bool) -> None:
+    def __init__(self, version: Version, full: str | None, groups: list[int], feeds: list[str]) -> None:
         super().__init__(None)
-        self.full, self.groups, self.feeds, self.queues = full, groups, feeds, queues
+        self.snapshot_id, self.taken_at = version.snapshot_id, version.time.isoformat()
+        self.queues = version.dialect.queue_groups
+        self.full, self.groups, self.feeds = full, groups, feeds
+
+    def stamped(self, rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
+        """The rows with the version's name and time. Its files may have those of earlier versions."""
+        if not self.feeds:
+            return rows
+        pa = extra("pyarrow")
+        taken_at = pa.scalar(datetime.datetime.fromisoformat(self.taken_at), pa.timestamp("us", tz="UTC"))
+        for name, value in (("snapshot_id", self.snapshot_id), ("taken_at", taken_at)):
+            rows = rows.set_column(rows.schema.get_field_index(name), name, pa.repeat(value, rows.num_rows))
+        return rows
 
 
 class _Instant(DataSourceReader):
@@ -174,23 +201,23 @@ class _Instant(DataSourceReader):
         assert full.full is not None
         name = full.full.path
         feeds = [each.feed.path for each in later if each.feed is not None]
-        queues = version.dialect.queue_groups
         groups = _groups_of(directory.store, name)
-        parts: list[InputPartition] = [_Rows(name, some, feeds, queues) for some in groups]
-        return [*parts, _Rows(None, [], feeds, queues)] if feeds else parts
+        parts: list[InputPartition] = [_Rows(version, name, some, feeds) for some in groups]
+        return [*parts, _Rows(version, None, [], feeds)] if feeds else parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _Rows)
         ds, store = extra("pyarrow.dataset"), self._options.directory().store
         changed = [_parquet(store, name).read() for name in partition.feeds]
         if partition.full is None:
-            yield from _shaped(_brought(changed, partition.queues, _expression(self._wanted)), self._names)
+            rows = _brought(changed, partition.queues, _expression(self._wanted))
+            yield from _shaped(partition.stamped(rows), self._names)
             return
         gone = _changed_names(changed, partition.queues)
         fragment = ds.ParquetFileFormat().make_fragment(store.open(partition.full), row_groups=partition.groups or None)
         for batch in fragment.to_batches(filter=_expression(self._wanted), batch_size=BATCH_ROWS):
             kept = batch if gone is None else batch.filter(_not_in(_row_names(batch, partition.queues), gone))
-            yield from _shaped(kept, self._names)
+            yield from _shaped(partition.stamped(kept), self._names)
 
 
 class _FilteredInstant(_Instant):
@@ -201,7 +228,7 @@ class _FilteredInstant(_Instant):
             attribute = getattr(filter, "attribute", None)
             if operator is not None and attribute is not None and len(attribute) == 1:
                 name = attribute[0]
-                if name in schema().names and name not in ("words", "options"):
+                if name in schema().names and name not in NOT_PUSHED:
                     self._wanted.append((name, operator, getattr(filter, "value", None)))
             yield filter
 
@@ -348,6 +375,8 @@ class _ChangeReader:
                 raise AssertionError(f"version {number} appeared while it was looked for")
             versions.append(version)
         files = [_file(version) for version in versions]
+        if not files:
+            return [_Files([])]  # for no partitions, Spark calls the reader without one
         size = max(1, -(-len(files) // MOST_PARTITIONS))
         return [_Files(files[first : first + size]) for first in range(0, len(files), size)]
 
@@ -369,8 +398,18 @@ class _Changes(_ChangeReader, DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         if self._options.start is None:
             raise ValueError("readChangeFeed needs startingVersion, the first version whose changes are read")
-        end = self._options.directory().version_at(self._options.end).version
-        return self._between(self._options.start - 1, end)
+        start, end = self._options.start, self._options.end
+        if end is not None and start > end:
+            raise ValueError(f"startingVersion {start} comes after endingVersion {end}")
+        directory = self._options.directory()
+        directory.version_at(end)  # raises an error if there is none
+        if end is None:
+            newest = directory.newest()
+            assert newest is not None
+            end = newest.version  # perhaps a claim
+        if start > end + 1:
+            directory.version_at(start)  # raises an error that says which versions are kept
+        return self._between(start - 1, end)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._read(partition)
