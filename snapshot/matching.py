@@ -12,6 +12,7 @@ cost more with each match; the number of matches is not known in advance. `expla
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -39,6 +40,8 @@ Source = SubscriptionTrie | str | os.PathLike[str]
 
 SAMPLE = 5_000
 """How many subscriptions are looked at to choose a plan."""
+
+_log = logging.getLogger("snapshot")
 
 # Microseconds of two cores together, for messages of five words with three matches each. They come from the benchmarks
 # spark-match and spark-match-large. Only JOIN_PER_LOOPED_KEY is an estimate: with more than a hundred signatures, most
@@ -155,6 +158,7 @@ def _choice(spark: SparkSession, messages: Messages, held: SetSource, plan: Plan
         return _Choice("join", "a Spark Connect session cannot send a trie to the workers", held.described())
     lack = lack_of_workers(spark)
     if lack is not None:
+        _log.warning("%s. Until then, messages are matched by the join", lack)
         return _Choice("join", f"the workers cannot run the other one: {lack}", held.described())
     return _cheaper(spark, held)
 

@@ -252,13 +252,14 @@ class TestExplain:
         trie.check()
 
     def test_takes_the_join_where_the_workers_lack_the_package(
-        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         monkeypatch.setattr(matching, "lack_of_workers", lambda spark: "they lack subtrie")
         frame = spark.createDataFrame([("a",)], "topic string")
         trie = trie_of("a")
         assert "plan: join, since the workers cannot run the other one: they lack" in snapshot.explain(frame, trie)
         assert snapshot.match_spark(frame, trie).count() == 1
+        assert "they lack subtrie. Until then, messages are matched by the join" in caplog.text
         trie.check()
 
 
