@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctrie._bulk import collector_paused
 from snapshot._extras import extra
+from snapshot.collection import staying_objects
 from snapshot.columns import BATCH_ROWS
 from snapshot.option_maps import OptionReader
 from snapshot.text_columns import as_text, distinct_in, expanded, strings_in, text_column
@@ -146,7 +146,7 @@ class Building:
 
         :raises ValueError: see `from_arrow`; a TopicError is one
         """
-        with collector_paused():
+        with staying_objects():
             for start in range(0, len(batch), BATCH_ROWS):
                 self._add(batch.slice(start, BATCH_ROWS))
 
@@ -162,7 +162,8 @@ class Building:
 
     def finished(self) -> SubscriptionTrie:
         """The trie."""
-        trie: SubscriptionTrie = self._bulk.finished()
+        with staying_objects():
+            trie: SubscriptionTrie = self._bulk.finished()
         return trie
 
     def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:

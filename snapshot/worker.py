@@ -19,6 +19,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
+from snapshot.collection import staying_objects
 from snapshot.columns import BATCH_ROWS, sums
 from snapshot.option_numbers import OptionMap, numbered, renumbered
 from subtrie import Dialect, SubscriptionTrie, TopicError
@@ -143,7 +144,8 @@ def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
     for batch in batches:
         if batch.num_rows:
             filters = (behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
-            held.rows.subscribe_many(zip(filters, range(end, end + batch.num_rows), strict=False))
+            with staying_objects():
+                held.rows.subscribe_many(zip(filters, range(end, end + batch.num_rows), strict=False))
             numbers, options = numbered(batch.column("options"), options)
             parts.append(Part(end, batch.append_column(NUMBER, numbers)))
             sizes.append(_sizes(batch).to_numpy())
