@@ -43,7 +43,8 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     :raises ValueError: a column is missing or has another type; a null; a subscription that occurs twice; a row of
         another dialect, or in a group that its filter does not name
 
-    O(n). It takes memory for the trie and, besides the data, for 65,536 rows.
+    O(n). It takes memory for the trie and, besides the data, for 65,536 rows. Python's cycle collector pauses
+    meanwhile, in all threads.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"filter": ["a.*", "b"], "subscriber": ["alice", "bob"]})
@@ -52,15 +53,16 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     ['alice']
     """
     building: Building | None = None
-    for batch in _reader(data):
-        if len(batch):
-            building = building or Building(dialect or _named_in(batch), exact=exact)
-            building.add(batch)
-    if building is None:
-        if dialect is None:
-            raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
-        building = Building(dialect, exact=exact)
-    return building.finished()
+    with staying_objects():
+        for batch in _reader(data):
+            if len(batch):
+                building = building or Building(dialect or _named_in(batch), exact=exact)
+                building.add(batch)
+        if building is None:
+            if dialect is None:
+                raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
+            building = Building(dialect, exact=exact)
+        return building.finished()
 
 
 def from_spark(frame: DataFrame, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:
@@ -146,9 +148,8 @@ class Building:
 
         :raises ValueError: see `from_arrow`; a TopicError is one
         """
-        with staying_objects():
-            for start in range(0, len(batch), BATCH_ROWS):
-                self._add(batch.slice(start, BATCH_ROWS))
+        for start in range(0, len(batch), BATCH_ROWS):
+            self._add(batch.slice(start, BATCH_ROWS))
 
     def _add(self, batch: pa.RecordBatch) -> None:
         first = self.rows
@@ -162,8 +163,7 @@ class Building:
 
     def finished(self) -> SubscriptionTrie:
         """The trie."""
-        with staying_objects():
-            trie: SubscriptionTrie = self._bulk.finished()
+        trie: SubscriptionTrie = self._bulk.finished()
         return trie
 
     def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:

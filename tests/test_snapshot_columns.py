@@ -6,7 +6,7 @@ import gc
 import json
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -445,7 +445,11 @@ class TestCollector:
         def note(phase: str, info: dict[str, int]) -> None:
             started.append(phase)
 
-        for build in (lambda: snapshot.load(tmp_path / "set"), lambda: snapshot.from_arrow(table)):
+        builds: list[Callable[[], SubscriptionTrie]] = [
+            lambda: snapshot.load(tmp_path / "set"),
+            lambda: snapshot.from_arrow(table),
+        ]
+        for build in builds:
             build()  # imports something
             gc.collect()
             gc.callbacks.append(note)
