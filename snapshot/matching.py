@@ -44,10 +44,9 @@ SAMPLE = 5_000
 _log = logging.getLogger("snapshot")
 
 # Microseconds of two cores together, for messages of five words with three matches each. They come from the benchmarks
-# spark-match and spark-match-large. Only JOIN_PER_LOOPED_KEY is an estimate: with more than a hundred signatures, most
-# of the measured time goes to the many rows that result.
+# spark-match and spark-match-large.
 TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 8.0
-JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.2, 0.2, 1.5, 25.0
+JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.2, 0.2, 0.3, 25.0
 
 
 def match_spark(
