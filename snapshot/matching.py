@@ -1,8 +1,8 @@
 """Messages joined with the subscriptions that match them, by a Spark cluster. Two plans give the same answer.
 
-``trie``: each Python worker holds a trie (`snapshot.worker`), which the driver sent or which it read from a published
-directory, and matches messages with it. ``join``: Spark alone joins messages and subscriptions on keys
-(`snapshot.signatures`).
+``trie``: each Python worker holds a trie (`snapshot.held_sets`), which the driver sent or which it read from a
+published directory, and matches messages with it (`snapshot.worker`). ``join``: Spark alone joins messages and
+subscriptions on keys (`snapshot.signatures`).
 
 Their costs were measured on two cores (the benchmark ``spark-match``), the first query included. The plan ``trie``
 costs the same for each message whatever the set looks like, and some seconds at the start for a large set. The plan
@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from snapshot import catalyst, signatures, worker
 from snapshot._extras import extra
 from snapshot.environment import is_remote, lack_of_workers, require_workers
+from snapshot.held_sets import JOINED, NUMBER
 from snapshot.messages import TOPIC_ERROR, Messages, messages_of
 from snapshot.option_numbers import OptionMap, looked_up
 from snapshot.sets import SentSet, SetSource, source_of
 from snapshot.signatures import Signature
 from snapshot.texts import Key
-from snapshot.worker import JOINED, NUMBER, Job
+from snapshot.worker import Job
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:

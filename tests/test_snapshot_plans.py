@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from snapshot import catalyst, matching, messages, sets, signatures, worker
+from snapshot import catalyst, held_sets, matching, messages, sets, signatures
 from snapshot.signatures import Signature
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 
@@ -176,7 +176,7 @@ class TestPlans:
         wanted = wanted_of(trie, rows, chosen)
         for plan in ("trie", "join"):
             joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)
-            assert joined.columns == ["id", "topic", *worker.JOINED, messages.TOPIC_ERROR]
+            assert joined.columns == ["id", "topic", *held_sets.JOINED, messages.TOPIC_ERROR]
             assert Counter(map(text_of, joined.collect())) == wanted, plan
         trie.check()
 
@@ -186,7 +186,7 @@ class TestPlans:
         frame = spark.createDataFrame([("a",), ("b.\0",), (None,)], "topic string")
         dropped = snapshot.match_spark(frame, trie, plan=plan, mode="DROPMALFORMED")
         assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
-        assert dropped.columns == ["topic", *worker.JOINED]
+        assert dropped.columns == ["topic", *held_sets.JOINED]
         with pytest.raises(Exception, match=r"TopicError: forbidden character '\\x00' at character 2 of 'b\.\\x00'"):
             snapshot.match_spark(frame, trie, plan=plan).collect()
         trie.check()
@@ -209,7 +209,7 @@ class TestPlans:
         frame = spark.createDataFrame([(1, "b"), (2, "b")], "n int, rest string")
         topic = F.concat_ws(".", F.col("n").cast("string"), "rest")
         joined = snapshot.match_spark(frame, trie, topic, plan=plan)
-        assert joined.columns == ["n", "rest", *worker.JOINED]
+        assert joined.columns == ["n", "rest", *held_sets.JOINED]
         assert [tuple(row)[:3] for row in joined.collect()] == [(1, "b", "1.b")]
         trie.check()
 

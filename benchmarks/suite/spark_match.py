@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import snapshot
 from benchmarks.model import Benchmark, Contender, Group, check, timed
-from snapshot import sets, worker
+from snapshot import held_sets, sets
 from snapshot.matching import Plan
 from subtrie import SubscriptionTrie
 
@@ -149,7 +149,7 @@ def _group(what: str, trie: SubscriptionTrie, messages: DataFrame, subscriptions
         )
     rows = by_plan["trie"]
     sample = _as_given_back(rows.limit(SAMPLE).toArrow())
-    schema = StructType([*rows.schema.fields, StructField(worker.NUMBER, IntegerType())])
+    schema = StructType([*rows.schema.fields, StructField(held_sets.NUMBER, IntegerType())])
     alone = messages.mapInArrow(partial(_same_rows, sample=sample, times=matches / messages.count()), schema)
     summed = alone.selectExpr("count(*)", "sum(hash(id, filter, subscriber))")
     floor = partial(_run, summed, matches, tolerance=2 + matches // 1_000)
@@ -163,7 +163,7 @@ def _as_given_back(rows: pa.Table) -> pa.RecordBatch:
     place = rows.schema.get_field_index("options")
     rows = rows.set_column(place, "options", pa.nulls(len(rows), rows.schema.field(place).type))
     numbers = pa.array([0] * len(rows), pa.int32())
-    (batch,) = rows.append_column(worker.NUMBER, numbers).combine_chunks().to_batches()
+    (batch,) = rows.append_column(held_sets.NUMBER, numbers).combine_chunks().to_batches()
     return batch
 
 
@@ -206,14 +206,14 @@ def _update(quick: bool) -> Iterator[Group]:
 
 
 def _rebuilt(where: str, version: int, size: int) -> float:
-    worker.forget()
+    held_sets.forget()
     seconds = timed(sets.PublishedVersion(where, version).held)
     check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
     return seconds
 
 
 def _updated(where: str, first: int, second: int, size: int) -> float:
-    worker.forget()
+    held_sets.forget()
     sets.PublishedVersion(where, first).held()
     return _timed_update(where, second, size)
 
