@@ -18,8 +18,8 @@ def staying_objects() -> Iterator[None]:
     """Keep the collector from starting by itself within the block, and from looking at all the new objects at its end.
 
     A new object counts as young, and the collector begins with the young ones. After a million rows, that took a third
-    of the time of the rows. So the new objects become old at once, in constant time. If something was frozen with
-    ``gc.freeze``, they stay young, since only everything can be unfrozen; then this counts what was frozen.
+    of the time of the rows. So the new objects become old at once. If something was frozen with ``gc.freeze``, they
+    stay young, since only everything can be unfrozen; then this counts what was frozen.
     """
     was_enabled = gc.isenabled()
     with collector_paused():
