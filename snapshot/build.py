@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctrie._bulk import collector_paused
 from snapshot._extras import extra
+from snapshot.collection import staying_objects
 from snapshot.columns import BATCH_ROWS
 from snapshot.option_maps import OptionReader
-from snapshot.text_columns import distinct_in, expanded, strings_in, text_column
+from snapshot.text_columns import as_text, distinct_in, expanded, strings_in, text_column
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.columns import RowError, build
 
@@ -43,7 +43,8 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     :raises ValueError: a column is missing or has another type; a null; a subscription that occurs twice; a row of
         another dialect, or in a group that its filter does not name
 
-    O(n). It takes memory for the trie and, besides the data, for 65,536 rows.
+    O(n). It takes memory for the trie and, besides the data, for 65,536 rows. Python's cycle collector pauses
+    meanwhile, in all threads.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"filter": ["a.*", "b"], "subscriber": ["alice", "bob"]})
@@ -52,15 +53,16 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     ['alice']
     """
     building: Building | None = None
-    for batch in _reader(data):
-        if len(batch):
-            building = building or Building(dialect or _named_in(batch), exact=exact)
-            building.add(batch)
-    if building is None:
-        if dialect is None:
-            raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
-        building = Building(dialect, exact=exact)
-    return building.finished()
+    with staying_objects():
+        for batch in _reader(data):
+            if len(batch):
+                building = building or Building(dialect or _named_in(batch), exact=exact)
+                building.add(batch)
+        if building is None:
+            if dialect is None:
+                raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
+            building = Building(dialect, exact=exact)
+        return building.finished()
 
 
 def from_spark(frame: DataFrame, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:
@@ -146,9 +148,8 @@ class Building:
 
         :raises ValueError: see `from_arrow`; a TopicError is one
         """
-        with collector_paused():
-            for start in range(0, len(batch), BATCH_ROWS):
-                self._add(batch.slice(start, BATCH_ROWS))
+        for start in range(0, len(batch), BATCH_ROWS):
+            self._add(batch.slice(start, BATCH_ROWS))
 
     def _add(self, batch: pa.RecordBatch) -> None:
         first = self.rows
@@ -174,9 +175,10 @@ class Building:
         if "dialect" not in batch.schema.names:
             return
         pc = extra("pyarrow.compute")
-        other = pc.index(pc.equal(batch.column("dialect"), self._dialect.name).fill_null(False), False).as_py()
+        names = as_text(batch.column("dialect"), "dialect")
+        other = pc.index(pc.equal(names, self._dialect.name).fill_null(False), False).as_py()
         if other >= 0:
-            name = batch.column("dialect")[other].as_py()
+            name = names[other].as_py()
             raise RowError(first + other, f"it is of the dialect {name!r}, not {self._dialect.name!r}")
 
     def _check_groups(
@@ -186,7 +188,7 @@ class Building:
         column = batch.column("group") if "group" in batch.schema.names else None
         if column is None or column.null_count == len(batch):
             return
-        for row, group in enumerate(column.to_pylist()):
+        for row, group in enumerate(as_text(column, "group").to_pylist()):
             if group is None:
                 continue
             if self._dialect.queue_groups:

@@ -1,8 +1,8 @@
 """Messages joined with the subscriptions that match them, by a Spark cluster. Two plans give the same answer.
 
-``trie``: each Python worker holds a trie (`snapshot.worker`), which the driver sent or which it read from a published
-directory, and matches messages with it. ``join``: Spark alone joins messages and subscriptions on keys
-(`snapshot.signatures`).
+``trie``: each Python worker holds a trie (`snapshot.held_sets`), which the driver sent or which it read from a
+published directory, and matches messages with it (`snapshot.worker`). ``join``: Spark alone joins messages and
+subscriptions on keys (`snapshot.signatures`).
 
 Their costs were measured on two cores (the benchmark ``spark-match``), the first query included. The plan ``trie``
 costs the same for each message whatever the set looks like, and some seconds at the start for a large set. The plan
@@ -12,6 +12,7 @@ cost more with each match; the number of matches is not known in advance. `expla
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,12 +21,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from snapshot import catalyst, signatures, worker
 from snapshot._extras import extra
 from snapshot.environment import is_remote, lack_of_workers, require_workers
+from snapshot.held_sets import JOINED, NUMBER
 from snapshot.messages import TOPIC_ERROR, Messages, messages_of
 from snapshot.option_numbers import OptionMap, looked_up
 from snapshot.sets import SentSet, SetSource, source_of
 from snapshot.signatures import Signature
 from snapshot.texts import Key
-from snapshot.worker import JOINED, NUMBER, Job
+from snapshot.worker import Job
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -40,11 +42,12 @@ Source = SubscriptionTrie | str | os.PathLike[str]
 SAMPLE = 5_000
 """How many subscriptions are looked at to choose a plan."""
 
+_log = logging.getLogger("snapshot")
+
 # Microseconds of two cores together, for messages of five words with three matches each. They come from the benchmarks
-# spark-match and spark-match-large. Only JOIN_PER_LOOPED_KEY is an estimate: with more than a hundred signatures, most
-# of the measured time goes to the many rows that result.
+# spark-match and spark-match-large.
 TRIE_PER_MESSAGE, TRIE_PER_SUBSCRIPTION = 2.0, 8.0
-JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.2, 0.2, 1.5, 25.0
+JOIN_PER_MESSAGE, JOIN_PER_KEY, JOIN_PER_LOOPED_KEY, JOIN_PER_SUBSCRIPTION = 1.2, 0.2, 0.3, 25.0
 
 
 def match_spark(
@@ -155,6 +158,7 @@ def _choice(spark: SparkSession, messages: Messages, held: SetSource, plan: Plan
         return _Choice("join", "a Spark Connect session cannot send a trie to the workers", held.described())
     lack = lack_of_workers(spark)
     if lack is not None:
+        _log.warning("%s. Until then, messages are matched by the join", lack)
         return _Choice("join", f"the workers cannot run the other one: {lack}", held.described())
     return _cheaper(spark, held)
 

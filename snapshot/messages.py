@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from snapshot._extras import extra
-from snapshot.worker import JOINED
+from snapshot.held_sets import JOINED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

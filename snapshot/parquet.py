@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ctrie._bulk import collector_paused
 from snapshot._extras import extra
 from snapshot.build import USED, Building, Meaning, from_arrow
+from snapshot.collection import staying_objects
 from snapshot.columns import BATCH_ROWS, schema, set_batches
 from snapshot.cut import cut_of
 from snapshot.digest import Digest
@@ -78,7 +78,7 @@ def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
     O(n) time; memory for the trie and one batch of rows. Python's cycle collector pauses meanwhile, in all threads.
     """
     place = place_of(path)
-    with _naming(place), collector_paused():
+    with _naming(place), staying_objects():
         paths = parquet_files(place)
         if len(paths) == 1:
             with _opened(place, paths[0]) as file:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.environment import require_session, require_workers
+from snapshot.held_sets import behind_group
 from snapshot.matching import Source, match_spark
 from snapshot.published import open_directory
 from snapshot.sets import SetSource, source_of
 from snapshot.sql import read_published
 from snapshot.texts import Key
-from snapshot.worker import behind_group
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:

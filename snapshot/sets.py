@@ -10,15 +10,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from snapshot import signatures, worker
+from snapshot import held_sets, signatures
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
+from snapshot.held_sets import JOINED, HeldSet
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, NotPublishedError, Version, open_directory
 from snapshot.signatures import Signature
 from snapshot.sql import read_published
 from snapshot.texts import Key
-from snapshot.worker import JOINED, HeldSet
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -108,11 +108,11 @@ class _BroadcastSet(SentSet):
     content: Any
 
     def held(self) -> HeldSet:
-        return worker.held_set(self.digest, self._build)
+        return held_sets.held_set(self.digest, self._build)
 
     def _build(self) -> HeldSet:
         pa = extra("pyarrow")
-        return worker.built(pa.ipc.open_stream(self.content.value), self.dialect)
+        return held_sets.built(pa.ipc.open_stream(self.content.value), self.dialect)
 
 
 class _TrieSet(SetSource):
@@ -180,20 +180,20 @@ class PublishedVersion(SentSet):
 
     def held(self) -> HeldSet:
         """The set, on a worker: made from a kept earlier version and the changes since, or from the directory alone."""
-        return worker.held_set((self.where, self.version), self._made)
+        return held_sets.held_set((self.where, self.version), self._made)
 
     def _made(self) -> HeldSet:
         directory = open_directory(self.where)
-        earlier = max((name[1] for name in worker.kept() if self._is_earlier(name)), default=None)
+        earlier = max((name[1] for name in held_sets.kept() if self._is_earlier(name)), default=None)
         if earlier is not None:
             try:
                 feeds = [_read(directory, version, feed=True) for version in directory.changes(earlier, self.version)]
-                return worker.advanced(worker.held_set((self.where, earlier), _not_kept), feeds)
+                return held_sets.advanced(held_sets.held_set((self.where, earlier), _not_kept), feeds)
             except NotPublishedError:
                 pass  # its changes are not kept any more
         full, feeds_after = directory.parts(directory.version_at(self.version))
-        whole = worker.built(_read(directory, full, feed=False).to_batches(), full.dialect)
-        return worker.advanced(whole, (_read(directory, version, feed=True) for version in feeds_after))
+        whole = held_sets.built(_read(directory, full, feed=False).to_batches(), full.dialect)
+        return held_sets.advanced(whole, (_read(directory, version, feed=True) for version in feeds_after))
 
     def _is_earlier(self, name: Any) -> bool:
         return isinstance(name, tuple) and name[0] == self.where and name[1] < self.version

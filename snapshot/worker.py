@@ -1,236 +1,35 @@
-"""The set as a Python worker of Spark holds it, and the join of messages with it.
+"""The join of messages with a set, by a Python worker of Spark.
 
-A worker keeps a set between tasks, queries and micro-batches, under the name of its content. The subscribers of its
-trie are row numbers, so a match returns row numbers. Arrow alone then makes the joined rows from the columns of the set
-and of the messages. This trie has no groups, since workers could not agree on whose turn it is.
-
-A new version of a set is made from the changes: new rows are appended, and a fork of the trie refers to them. The
-earlier set stays as it was, for tasks that still use it.
+A match in the set (`snapshot.held_sets`) returns row numbers. Arrow alone then makes the joined rows from the columns
+of the set and of the messages.
 """
 
 from __future__ import annotations
 
 import zlib
 from array import array
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
-from snapshot.columns import BATCH_ROWS, sums
-from snapshot.option_numbers import OptionMap, numbered, renumbered
+from snapshot.columns import BATCH_ROWS
+from snapshot.held_sets import NUMBER, HeldSet, by_part, joined_schema, names_of, taken
+from snapshot.option_numbers import OptionMap, renumbered
 from subtrie import Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
-    Numbers = np.ndarray[Any, Any]
-
-JOINED = ("filter", "subscriber", "options")
-"""The columns of the set that a matched message gets."""
-
-NUMBER = "_option"
-"""The column of numbers of options."""
+    from snapshot.held_sets import Numbers
 
 PORTION_BYTES = 64 * 1024 * 1024
 """How much memory the rows joined at a time take, at most; a single row may take more. A string column holds 2 GiB."""
 
-MOST_SETS = 2
-"""How many sets a worker keeps: those used last. Two versions of one set share nearly all their memory."""
-
-MOST_PARTS = 16
-"""How many parts a set has, one for each update, before all but the first are merged."""
-
 FIRST_TOPICS, MOST_TOPICS = 256, 16_384
 """How many topics are matched at a time: the first number at the start, then as many as give about `BATCH_ROWS`
 matches, up to the second."""
-
-
-class Part(NamedTuple):
-    """Rows of a set, numbered from ``start``: the columns `JOINED`, and the numbers that options have."""
-
-    start: int
-    rows: pa.RecordBatch
-
-
-class HeldSet(NamedTuple):
-    """A set: its rows, of which some may have been removed; the bytes in the texts of each row; what the numbers of
-    options mean; and a trie whose subscribers are the numbers of the rows that remain."""
-
-    dialect: Dialect
-    parts: tuple[Part, ...]
-    sizes: Numbers
-    options: tuple[OptionMap, ...]
-    rows: SubscriptionTrie
-
-    @property
-    def end(self) -> int:
-        """The number of the next row."""
-        return len(self.sizes)
-
-
-# What is kept ---------------------------------------------------------------------------------------------------------
-
-_held: OrderedDict[Any, HeldSet] = OrderedDict()
-
-
-def held_set(name: Any, make: Callable[[], HeldSet]) -> HeldSet:
-    """The set of this name. If none is kept, it is made by ``make`` and kept."""
-    found = _held.pop(name, None)
-    if found is None:
-        while len(_held) >= MOST_SETS:  # now, since memory must not hold one more while the new one is made
-            _held.popitem(last=False)
-        found = make()
-    _held[name] = found
-    return found
-
-
-def kept() -> list[Any]:
-    """The names of the sets that are kept, the one used last at the end."""
-    return list(_held)
-
-
-def forget() -> None:
-    """Drop all sets."""
-    _held.clear()
-
-
-# How a set is made ----------------------------------------------------------------------------------------------------
-
-
-def built(batches: Iterable[pa.RecordBatch], dialect: Dialect) -> HeldSet:
-    """The set with these rows, whose columns are `JOINED`."""
-    pa, np = extra("pyarrow"), extra("numpy")
-    table = pa.Table.from_batches(batches, _schema()).combine_chunks()
-    rows = SubscriptionTrie(replace(dialect, share_prefix=None, queue_groups=False))
-    empty = HeldSet(dialect, (), np.zeros(0, np.int64), (), rows)
-    return _appended(empty, table.to_batches())
-
-
-def advanced(held: HeldSet, feeds: Iterable[pa.Table]) -> HeldSet:
-    """The set after these changes, each a table of `JOINED` and ``_change_type``; ``held`` stays as it is.
-
-    The time is proportional to the changes, except that the sizes of all rows are copied.
-    """
-    pc = extra("pyarrow.compute")
-    held = held._replace(rows=held.rows.fork())
-    for feed in feeds:
-        kind = feed.column("_change_type")
-        gone = feed.filter(pc.is_in(kind, value_set=_strings(["delete", "update_preimage"])))
-        came = feed.filter(pc.is_in(kind, value_set=_strings(["insert", "update_postimage"])))
-        _take_away(held, gone)
-        held = _appended(held, came.select(JOINED).combine_chunks().to_batches())
-    return held
-
-
-def _schema() -> pa.Schema:
-    pa = extra("pyarrow")
-    texts = pa.string()
-    return pa.schema([("filter", texts), ("subscriber", texts), ("options", pa.map_(texts, texts))])
-
-
-def _strings(values: Sequence[str]) -> pa.Array:
-    return extra("pyarrow").array(values, extra("pyarrow").string())
-
-
-def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
-    np = extra("numpy")
-    parts, sizes, options, end = list(held.parts), [held.sizes], held.options, held.end
-    for batch in batches:
-        if batch.num_rows:
-            filters = (behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
-            held.rows.subscribe_many(zip(filters, range(end, end + batch.num_rows), strict=False))
-            numbers, options = numbered(batch.column("options"), options)
-            parts.append(Part(end, batch.append_column(NUMBER, numbers)))
-            sizes.append(_sizes(batch).to_numpy())
-            end += batch.num_rows
-    return held._replace(parts=_merged(parts), sizes=np.concatenate(sizes), options=options)
-
-
-def _merged(parts: list[Part]) -> tuple[Part, ...]:
-    """The parts. If there are too many, all but the first are merged into one."""
-    if len(parts) <= MOST_PARTS:
-        return tuple(parts)
-    pa = extra("pyarrow")
-    others = pa.Table.from_batches([part.rows for part in parts[1:]]).combine_chunks().to_batches()
-    merged, start = parts[:1], parts[1].start
-    for batch in others:
-        merged.append(Part(start, batch))
-        start += batch.num_rows
-    return tuple(merged)
-
-
-def _take_away(held: HeldSet, gone: pa.Table) -> None:
-    """Remove the subscriptions of these rows from the trie.
-
-    :raises ValueError: one of them is not there
-    """
-    names = list(_names(gone, held.dialect))
-    filters = {behind_group(filter, held.dialect) for filter, _, _ in names}
-    candidates = [(filter, found.subscriber) for filter in filters for found in held.rows.subscriptions(filter=filter)]
-    numbers = extra("numpy").array([number for _, number in candidates], extra("numpy").int64)
-    numbers.sort()
-    by_name: dict[Any, int] = {}
-    for rows, texts in _taken(held, numbers):
-        by_name.update(zip(_names(texts, held.dialect), rows.tolist(), strict=True))
-    try:
-        held.rows.unsubscribe_many([(behind_group(name[0], held.dialect), by_name[name]) for name in names])
-    except KeyError as missing:
-        raise ValueError(f"the change feed takes away a subscription that is not there: {missing}") from None
-
-
-def _names(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:
-    """The filter, subscriber and queue group of each row, which together name its subscription."""
-    filters, subscribers = rows.column("filter").to_pylist(), rows.column("subscriber").to_pylist()
-    return zip(filters, subscribers, _queues(rows, dialect), strict=True)
-
-
-def _queues(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> list[str | None]:
-    if not dialect.queue_groups:
-        return [None] * rows.num_rows
-    queues: list[str | None] = extra("pyarrow.compute").map_lookup(rows.column("options"), "queue", "first").to_pylist()
-    return queues
-
-
-def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:
-    """The bytes in the texts of each subscription."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    filters, subscribers, options = (subscriptions.column(name) for name in JOINED)
-    names, texts = (pc.binary_length(part).cast(pa.int64()) for part in (options.keys, options.items))
-    of_options = sums(pc.add(names, pc.fill_null(texts, 0)), options.offsets)
-    return pc.add(of_options, pc.add(pc.binary_length(filters), pc.binary_length(subscribers)))
-
-
-def behind_group(filter: str, dialect: Dialect) -> str:
-    """The filter without the prefix and group of a shared subscription."""
-    if dialect.share_prefix is None or not filter.startswith(dialect.share_prefix):
-        return filter
-    return dialect.join(dialect.unshare(dialect.split_filter(filter))[1])
-
-
-def _taken(held: HeldSet, rows: Numbers) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
-    """The rows with these numbers, which ascend by part: for each part, the numbers in it and their rows."""
-    pa = extra("pyarrow")
-    for part, numbers in _by_part(held, rows):
-        yield numbers, part.rows.take(pa.array(numbers - part.start))
-
-
-def _by_part(held: HeldSet, rows: Numbers) -> Iterator[tuple[Part, Numbers]]:
-    """The parts that have rows of these ascending numbers, with the numbers. A single part has all, in any order."""
-    if len(held.parts) == 1:
-        yield held.parts[0], rows
-        return
-    for part in held.parts:
-        first, end = rows.searchsorted([part.start, part.start + part.rows.num_rows])
-        if end > first:
-            yield part, rows[first:end]
-
-
-# The join -------------------------------------------------------------------------------------------------------------
 
 
 class Job(NamedTuple):
@@ -278,7 +77,7 @@ def _joined(
         order = np.argsort(rows, kind="stable")
         positions, rows = positions[order], rows[order]
     done = 0
-    for part, numbers in _by_part(held, rows):
+    for part, numbers in by_part(held, rows):
         some = positions[done : done + len(numbers)]
         done += len(numbers)
         *subscriptions, options = _subscriptions(part.rows, pa.array(numbers - part.start), job, held)
@@ -316,7 +115,10 @@ def _marked(messages: pa.RecordBatch, bad: list[tuple[int, str]], job: Job) -> p
     """The messages whose topics are bad, each with its error."""
     pa = extra("pyarrow")
     positions, errors = [position for position, _ in bad], [error for _, error in bad]
-    columns = [*messages.take(pa.array(positions)).columns, *(pa.nulls(len(bad), kind) for kind in _schema().types)]
+    columns = [
+        *messages.take(pa.array(positions)).columns,
+        *(pa.nulls(len(bad), kind) for kind in joined_schema().types),
+    ]
     return next(_batches(columns, len(bad), errors, pa.nulls(len(bad), pa.int32()), job))
 
 
@@ -418,7 +220,7 @@ def _one_of_each_group(positions: Numbers, rows: Numbers, keys: pa.Array, held: 
     members: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
     chosen = []
     numbers = rows[order]
-    for start, subscriptions in _starts(_taken(held, numbers)):
+    for start, subscriptions in _starts(taken(held, numbers)):
         for offset, (filter, subscriber, group) in enumerate(_grouped(subscriptions, held.dialect)):
             match = int(order[start + offset])
             if group is None:
@@ -452,5 +254,5 @@ def _starts(taken: Iterator[tuple[Numbers, pa.RecordBatch]]) -> Iterator[tuple[i
 def _grouped(rows: pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:
     """Filter, subscriber and group of each row. An MQTT group belongs to its filter, so the filter names it."""
     prefix = None if dialect.share_prefix is None else dialect.share_prefix + dialect.separator
-    for filter, subscriber, queue in _names(rows, dialect):
+    for filter, subscriber, queue in names_of(rows, dialect):
         yield filter, subscriber, filter if prefix is not None and filter.startswith(prefix) else queue

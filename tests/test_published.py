@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot import columns
-from snapshot.published import composer, open_directory, retention
+from snapshot.published import composer, open_directory, retention, store
 from snapshot.published import publisher as publisher_module
 from snapshot.published.feed import feed_schema, write_feed
 from subtrie import MQTT, NATS, Dialect, SubscriptionTrie
@@ -459,6 +459,24 @@ class TestFencing:
             first.publish()
         assert [version.version for version in snapshot.versions(tmp_path)] == [1]
 
+    def test_also_holds_while_files_are_flushed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a", "alice")
+        first = snapshot.Publisher(trie, tmp_path)
+        first.publish()
+        flush = store.LocalStore._sync_with
+
+        def overtaken(self: store.LocalStore, name: str) -> None:
+            monkeypatch.setattr(store.LocalStore, "_sync_with", flush)
+            snapshot.Publisher(trie, tmp_path)  # removes the files, too
+            flush(self, name)
+
+        monkeypatch.setattr(store.LocalStore, "_sync_with", overtaken)
+        trie.subscribe("b", "bob")
+        with pytest.raises(snapshot.FencedError):
+            first.publish()
+        assert [version.version for version in snapshot.versions(tmp_path)] == [1]
+
     def test_leaves_files_of_later_publishers_alone(self, tmp_path: Path) -> None:
         with snapshot.Publisher(SubscriptionTrie(), tmp_path) as publisher:
             publisher.publish()
@@ -819,6 +837,32 @@ class TestBadDirectories:
         manifest.unlink()
         with pytest.raises(snapshot.DamagedError, match=f"{manifest.name} is missing"):
             snapshot.restore(tmp_path)
+
+    def test_lack_what_the_next_publisher_needs(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            publisher.publish()
+        (version,) = snapshot.versions(tmp_path)
+        assert version.full is not None
+        (tmp_path / version.full.path).unlink()
+        trie.subscribe("a", "alice")
+        with (
+            snapshot.Publisher(trie, tmp_path) as publisher,
+            pytest.raises(snapshot.DamagedError, match=f"{version.full.path} is missing"),
+        ):
+            publisher.publish()
+
+    @pytest.mark.parametrize(
+        "use", [snapshot.restore, snapshot.follow, lambda where: snapshot.Publisher(SubscriptionTrie(), where)]
+    )
+    def test_lack_the_manifest_before_a_claim(self, tmp_path: Path, use: Callable[[Path], object]) -> None:
+        with snapshot.Publisher(SubscriptionTrie(), tmp_path) as publisher:
+            publisher.publish()
+        snapshot.Publisher(SubscriptionTrie(), tmp_path)
+        manifest = tmp_path / "_versions" / f"{1:020}.json"
+        manifest.unlink()
+        with pytest.raises(snapshot.DamagedError, match=f"{manifest.name} is missing"):
+            use(tmp_path)
 
     def test_are_elsewhere(self, tmp_path: Path) -> None:
         with snapshot.Publisher(SubscriptionTrie(), f"file://{tmp_path}/a%20b") as publisher:

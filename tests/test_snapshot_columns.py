@@ -6,7 +6,7 @@ import gc
 import json
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import snapshot
 from snapshot import build as build_module
 from snapshot import columns
+from snapshot.collection import HAS_GENERATIONS
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie import columns as plain
 
@@ -248,8 +249,9 @@ class TestFromArrow:
 
     @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
     def test_takes_text_of_any_type(self, kind: pa.DataType) -> None:
-        table = pa.table({name: self.TABLE[name].cast(kind) for name in self.TABLE.column_names})
-        assert held_by(snapshot.from_arrow(table, AMQP)) == held_by(snapshot.from_arrow(self.TABLE, AMQP))
+        columns = {**self.TABLE.to_pydict(), "group": ["q", None], "dialect": ["NATS", "NATS"]}
+        table = pa.table({name: pa.array(values, pa.string()).cast(kind) for name, values in columns.items()})
+        assert held_by(snapshot.from_arrow(table)) == [("a.*", "alice", {"queue": "q"}), ("b", "bob", {})]
 
     @pytest.mark.parametrize(
         "kind",
@@ -421,6 +423,47 @@ class TestFromArrow:
         built, wanted = building.finished(), trie_of(dialect, rows)
         assert held_by(built) == held_by(wanted)
         assert built.stats() == wanted.stats() | {"retries": 0}
+
+
+@pytest.mark.skipif(not HAS_GENERATIONS, reason="the collector has no generations")
+class TestCollector:
+    @pytest.fixture(autouse=True)
+    def threshold(self) -> Iterator[None]:
+        before = gc.get_threshold()
+        gc.set_threshold(5_000, *before[1:])
+        yield
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+    def test_does_not_look_at_what_was_built(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe_many((f"a.{number}", f"s{number}") for number in range(10_000))
+        snapshot.write(trie, tmp_path / "set")
+        table = snapshot.to_arrow(trie)
+        started: list[str] = []
+
+        def note(phase: str, info: dict[str, int]) -> None:
+            started.append(phase)
+
+        builds: list[Callable[[], SubscriptionTrie]] = [
+            lambda: snapshot.load(tmp_path / "set"),
+            lambda: snapshot.from_arrow(table),
+        ]
+        for build in builds:
+            build()  # imports something
+            gc.collect()
+            gc.callbacks.append(note)
+            try:
+                built = build()
+                made = [[number] for number in range(10)]  # without the rest, the collector would start here
+            finally:
+                gc.callbacks.remove(note)
+            assert (len(built), len(made), started) == (10_000, 10, [])
+
+    def test_leaves_what_was_frozen(self) -> None:
+        gc.freeze()
+        snapshot.from_arrow(pa.table({"filter": ["a"], "subscriber": ["b"]}), AMQP)
+        assert gc.get_freeze_count() > 0
 
 
 class TestLoadOfWhatOthersMade:

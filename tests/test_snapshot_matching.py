@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import snapshot
-from snapshot import worker
+from snapshot import held_sets, worker
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -156,13 +156,13 @@ class TestMatchSpark:
         names = ["my.topic", "c0", "a b", "x`y", "ä.*", ""]
         messages = spark.createDataFrame([("a.b", *"12345"), ("c", *"12345")], names)
         joined = snapshot.match_spark(messages, trie_of(("a.*", "alice")), topic="my.topic")
-        assert joined.columns == [*names, *worker.JOINED]
+        assert joined.columns == [*names, *held_sets.JOINED]
         assert [tuple(row) for row in joined.collect()] == [("a.b", *"12345", "a.*", "alice", {})]
 
     def test_looks_for_the_topic_without_regard_to_case_as_spark_does(self, spark: SparkSession) -> None:
         messages = spark.createDataFrame([(1, "a")], "id int, topic string")
         joined = snapshot.match_spark(messages, trie_of(("a", "alice")), topic="Topic")
-        assert joined.columns == ["id", "topic", *worker.JOINED]
+        assert joined.columns == ["id", "topic", *held_sets.JOINED]
         assert joined.count() == 1
 
     @pytest.mark.parametrize("setting", ["true", "TRUE"])
@@ -187,18 +187,18 @@ class TestWorker:
     def test_keeps_a_set_and_builds_it_once(self) -> None:
         made = []
 
-        def make() -> worker.HeldSet:
+        def make() -> held_sets.HeldSet:
             made.append(held_of(trie_of(("a", "alice"), ("#", "bob"))))
             return made[-1]
 
-        worker.forget()
-        first = worker.held_set("one", make)
-        assert worker.held_set("one", make) is first
-        assert worker.held_set("two", make) is made[1]
-        assert worker.held_set("one", make) is first
-        worker.held_set("three", make)
-        assert worker.kept() == ["one", "three"]
-        worker.forget()
+        held_sets.forget()
+        first = held_sets.held_set("one", make)
+        assert held_sets.held_set("one", make) is first
+        assert held_sets.held_set("two", make) is made[1]
+        assert held_sets.held_set("one", make) is first
+        held_sets.held_set("three", make)
+        assert held_sets.kept() == ["one", "three"]
+        held_sets.forget()
         first.rows.check()
 
     def test_hands_out_rows_in_bounded_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +268,7 @@ class TestWorker:
             before = trie.snapshot()
             for _ in range(chance.randrange(30)):
                 change(trie, chance)
-            held = worker.advanced(held, [feed_of(trie.snapshot(), before)])
+            held = held_sets.advanced(held, [feed_of(trie.snapshot(), before)])
             versions.append((held, trie.snapshot()))
         topics = [dialect.join(chance.choices("abc", k=chance.randrange(1, 4))) for _ in range(50)]
         for then, snapshot_then in versions:
@@ -277,26 +277,26 @@ class TestWorker:
             wanted = sorted(repr(sorted(row.items())) for topic in topics for row in rows_of(snapshot_then, topic))
             assert found == wanted
             then.rows.check()
-        assert len(held.parts) <= worker.MOST_PARTS
+        assert len(held.parts) <= held_sets.MOST_PARTS
         trie.check()
 
     def test_refuses_a_change_that_takes_away_what_is_not_there(self) -> None:
         held = held_of(trie_of(("a", "alice")))
         feed = pa.Table.from_pylist(
             [{"filter": "a", "subscriber": "bob", "options": [], "_change_type": "delete"}],
-            worker._schema().append(pa.field("_change_type", pa.string())),
+            held_sets.joined_schema().append(pa.field("_change_type", pa.string())),
         )
         with pytest.raises(ValueError, match=r"takes away a subscription that is not there: .*'bob'"):
-            worker.advanced(held, [feed])
+            held_sets.advanced(held, [feed])
         held.rows.check()
 
 
-def held_of(trie: SubscriptionTrie) -> worker.HeldSet:
-    return worker.built(snapshot.to_arrow(trie).select(worker.JOINED).to_batches(), trie.dialect)
+def held_of(trie: SubscriptionTrie) -> held_sets.HeldSet:
+    return held_sets.built(snapshot.to_arrow(trie).select(held_sets.JOINED).to_batches(), trie.dialect)
 
 
-def joined(messages: pa.RecordBatch, held: worker.HeldSet) -> list[pa.RecordBatch]:
-    names = [*messages.schema.names, *worker.JOINED]
+def joined(messages: pa.RecordBatch, held: held_sets.HeldSet) -> list[pa.RecordBatch]:
+    names = [*messages.schema.names, *held_sets.JOINED]
     job = worker.Job(messages.schema.get_field_index("topic"), None, messages.num_columns, names, "FAILFAST")
     return list(worker.join(iter([messages]), job, held))
 
@@ -325,7 +325,7 @@ def feed_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> pa.Table:
     for name in now.keys() & before.keys():
         if dict(now[name].options) != dict(before[name].options):
             rows += [row(before[name], "update_preimage"), row(now[name], "update_postimage")]
-    return pa.Table.from_pylist(rows, worker._schema().append(pa.field("_change_type", pa.string())))
+    return pa.Table.from_pylist(rows, held_sets.joined_schema().append(pa.field("_change_type", pa.string())))
 
 
 def name_of(held: Subscription) -> tuple[str, str, str | None]:
@@ -339,7 +339,7 @@ def row(held: Subscription, kind: str) -> dict[str, Any]:
 
 def rows_of(trie: SubscriptionTrie, topic: str) -> list[dict[str, Any]]:
     found = [row(held, "") for held in trie.entries(topic)]
-    return [{"topic": topic, **{name: each[name] for name in worker.JOINED}} for each in found]
+    return [{"topic": topic, **{name: each[name] for name in held_sets.JOINED}} for each in found]
 
 
 def topics_of(messages: pa.RecordBatch) -> list[str]:

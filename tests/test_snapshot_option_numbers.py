@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 import snapshot
-from snapshot import option_numbers, worker
+from snapshot import held_sets, option_numbers, worker
 from snapshot.option_numbers import OptionMap, numbered, renumbered
 from subtrie import SubscriptionTrie
 
@@ -54,12 +54,12 @@ def test_a_worker_gives_back_a_number_or_the_options() -> None:
     trie = SubscriptionTrie()
     trie.subscribe("a", "alice", qos=1)
     trie.subscribe("a", "bob", qos=2)
-    held = worker.built(snapshot.to_arrow(trie).select(worker.JOINED).to_batches(), trie.dialect)
-    names = ["topic", *worker.JOINED, worker.NUMBER]
+    held = held_sets.built(snapshot.to_arrow(trie).select(held_sets.JOINED).to_batches(), trie.dialect)
+    names = ["topic", *held_sets.JOINED, held_sets.NUMBER]
     (batch,) = worker.join(
         [pa.record_batch({"topic": ["a"]})], worker.Job(0, None, 1, names, "FAILFAST", options=(QOS,)), held
     )
-    found = {row["subscriber"]: (row["options"], row[worker.NUMBER]) for row in batch.to_pylist()}
+    found = {row["subscriber"]: (row["options"], row[held_sets.NUMBER]) for row in batch.to_pylist()}
     assert found == {"alice": (None, 0), "bob": ([("qos", "2")], None)}
     held.rows.check()
     trie.check()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from snapshot import catalyst, matching, messages, sets, signatures, worker
+from snapshot import catalyst, held_sets, matching, messages, sets, signatures
 from snapshot.signatures import Signature
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 
@@ -176,7 +176,7 @@ class TestPlans:
         wanted = wanted_of(trie, rows, chosen)
         for plan in ("trie", "join"):
             joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)
-            assert joined.columns == ["id", "topic", *worker.JOINED, messages.TOPIC_ERROR]
+            assert joined.columns == ["id", "topic", *held_sets.JOINED, messages.TOPIC_ERROR]
             assert Counter(map(text_of, joined.collect())) == wanted, plan
         trie.check()
 
@@ -186,7 +186,7 @@ class TestPlans:
         frame = spark.createDataFrame([("a",), ("b.\0",), (None,)], "topic string")
         dropped = snapshot.match_spark(frame, trie, plan=plan, mode="DROPMALFORMED")
         assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
-        assert dropped.columns == ["topic", *worker.JOINED]
+        assert dropped.columns == ["topic", *held_sets.JOINED]
         with pytest.raises(Exception, match=r"TopicError: forbidden character '\\x00' at character 2 of 'b\.\\x00'"):
             snapshot.match_spark(frame, trie, plan=plan).collect()
         trie.check()
@@ -209,7 +209,7 @@ class TestPlans:
         frame = spark.createDataFrame([(1, "b"), (2, "b")], "n int, rest string")
         topic = F.concat_ws(".", F.col("n").cast("string"), "rest")
         joined = snapshot.match_spark(frame, trie, topic, plan=plan)
-        assert joined.columns == ["n", "rest", *worker.JOINED]
+        assert joined.columns == ["n", "rest", *held_sets.JOINED]
         assert [tuple(row)[:3] for row in joined.collect()] == [(1, "b", "1.b")]
         trie.check()
 
@@ -252,13 +252,14 @@ class TestExplain:
         trie.check()
 
     def test_takes_the_join_where_the_workers_lack_the_package(
-        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         monkeypatch.setattr(matching, "lack_of_workers", lambda spark: "they lack subtrie")
         frame = spark.createDataFrame([("a",)], "topic string")
         trie = trie_of("a")
         assert "plan: join, since the workers cannot run the other one: they lack" in snapshot.explain(frame, trie)
         assert snapshot.match_spark(frame, trie).count() == 1
+        assert "they lack subtrie. Until then, messages are matched by the join" in caplog.text
         trie.check()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +74,14 @@ class TestInstant:
         names = snapshot.to_spark(SubscriptionTrie(), spark).schema
         assert reader.load(str(where)).schema.simpleString() == names.simpleString()
 
+    def test_has_one_name_and_time_in_all_rows(
+        self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
+    ) -> None:
+        newest = snapshot.versions(where)[-1]
+        assert newest.full is None, "the rows come from several versions"
+        (row,) = reader.load(str(where)).select("snapshot_id", "taken_at").distinct().collect()
+        assert (row.snapshot_id, row.taken_at.astimezone(datetime.UTC)) == (newest.snapshot_id, newest.time)
+
     def test_is_used_from_sql(
         self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
     ) -> None:
@@ -93,6 +102,8 @@ class TestInstant:
             frame = held.where("filter in ('a.9.>', 'new.1', 'a.0.>') and depth <= 3 and filter like 'a.%'")
             assert found_in(frame) == [row for row in instants[4] if row[0] == "a.9.>"]
             assert found_in(held.where("subscriber = 'carol'")) == [row for row in instants[4] if row[1] == "carol"]
+            time = snapshot.versions(where)[-1].time
+            assert found_in(held.where(f"taken_at = timestamp'{time.isoformat()}'")) == instants[4]
         finally:
             spark.conf.unset(PUSHDOWN)
             snapshot.register(spark)
@@ -124,16 +135,47 @@ class TestChanges:
                     state[repr((row.filter, row.subscriber, sorted(row.options.items())))] += sign
             assert sorted(state.elements()) == sorted(map(repr, instants[version])), version
 
+    def test_are_none_where_a_publisher_took_over_or_nothing_is_new(
+        self, reader: DataFrameReader, tmp_path: Path
+    ) -> None:
+        snapshot.Publisher(SubscriptionTrie(), tmp_path).publish()
+        snapshot.Publisher(SubscriptionTrie(), tmp_path)  # takes number 2
+        for start in ("2", "3"):
+            changes = reader.options(readChangeFeed="true", startingVersion=start).load(str(tmp_path))
+            assert changes.collect() == []
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"startingVersion": "3", "endingVersion": "2"}, "startingVersion 3 comes after endingVersion 2"),
+            ({"startingVersion": "6"}, "there is no version 6"),
+            ({"startingVersion": "1", "endingVersion": "9"}, "there is no version 9"),
+        ],
+    )
+    def test_between_no_versions_are_refused(
+        self, where: Path, instants: dict[int, Rows], options: dict[str, str], message: str
+    ) -> None:
+        from pyspark.sql.types import StructType
+
+        from snapshot.source import Subscriptions
+
+        with pytest.raises((ValueError, snapshot.NotPublishedError), match=message):
+            Subscriptions({"path": str(where), "readChangeFeed": "true"} | options).reader(StructType()).partitions()
+
 
 class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
             ({}, "needs the path of a published directory"),
-            ({"path": "x", "versionAsof": "new"}, "versionasof must be the number of a version, not 'new'"),
-            ({"path": "x", "filter": "a"}, "has no option 'filter'; it has path, versionasof"),
+            ({"path": "x", "versionAsof": "new"}, "versionAsOf must be the number of a version, not 'new'"),
+            ({"path": "x", "filter": "a"}, "has no option 'filter'; it has path, versionAsOf"),
             ({"path": "x", "readChangeFeed": "yes"}, "readChangeFeed must be true or false, not 'yes'"),
             ({"path": "x", "readChangeFeed": "true"}, "needs startingVersion"),
+            (
+                {"path": "x", "timestampAsOf": "now"},
+                "timestampAsOf must be a time in ISO's format, such as .*, not 'now'",
+            ),
             ({"path": "x", "versionAsOf": "1", "timestampAsOf": "2026-01-01"}, "exclude each other"),
         ],
     )

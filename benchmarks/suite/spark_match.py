@@ -9,11 +9,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import snapshot
 from benchmarks.model import Benchmark, Contender, Group, check, timed
-from snapshot import sets, worker
+from snapshot import held_sets, sets
 from snapshot.matching import Plan
 from subtrie import SubscriptionTrie
 
@@ -26,6 +27,10 @@ WORDS = (20, 50, 50, 40, 20)
 
 MANY_WORDS = (*WORDS[:-1], 10 * WORDS[-1])
 """With these, ten times as many subscriptions give a message as many matches: no filter is wild at the last place."""
+
+SHORT_WORDS = (5, 5, 5, 5, 5, 5, 5, 5)
+SIGNATURES = 300
+"""How many different ways to have wildcards there are among filters of as many words as these."""
 
 CHANGES = 1_000
 
@@ -53,24 +58,42 @@ def session() -> SparkSession:
     )
 
 
-def _filter(chance: random.Random, signatures: int, places: tuple[int, ...]) -> str:
-    """One in five has wildcards, in one of so many ways; of 300 ways 112 differ, for wildcards may fall together."""
+Way = tuple[tuple[int, ...], int | None]
+"""The places of the one-word wildcards in a filter, and that of a many-words wildcard."""
+
+TEN_WAYS: list[Way] = [(tuple(place for place in range(4) if wild >> place & 1), None) for wild in range(1, 11)]
+
+
+def _ways(count: int, places: int) -> list[Way]:
+    """So many ways to have wildcards, those with the fewest first. Each one is a signature of its own."""
+    ways = [
+        (ones, many)
+        for wildcards in range(1, places)
+        for many in (None, *range(places))
+        for ones in combinations([place for place in range(places) if place != many], wildcards - (many is not None))
+    ]
+    return ways[:count]
+
+
+def _filter(chance: random.Random, ways: list[Way], places: tuple[int, ...]) -> str:
+    """One in five has wildcards."""
     words = [f"w{chance.randrange(count)}" for count in places]
     if chance.random() < 0.2:
-        wild = chance.randrange(signatures) + 1
-        for place in range(len(words)):
-            if wild >> place & 1:
-                words[place] = "*"
-        if wild >= 2 ** len(words):
-            words[(wild >> len(words)) % len(words)] = "#"
+        ones, many = ways[chance.randrange(len(ways))]
+        for place in ones:
+            words[place] = "*"
+        if many is not None:
+            words[many] = "#"
     return ".".join(words)
 
 
-def _trie(subscriptions: int, signatures: int = 10, hot: int = 0, places: tuple[int, ...] = WORDS) -> SubscriptionTrie:
+def _trie(
+    subscriptions: int, ways: list[Way] = TEN_WAYS, hot: int = 0, places: tuple[int, ...] = WORDS
+) -> SubscriptionTrie:
     chance = random.Random(1)
     trie = SubscriptionTrie()
     trie.subscribe_many(
-        (_filter(chance, signatures, places), f"s{chance.randrange(5_000)}", {"qos": 1}) for _ in range(subscriptions)
+        (_filter(chance, ways, places), f"s{chance.randrange(5_000)}", {"qos": 1}) for _ in range(subscriptions)
     )
     trie.subscribe_many((HOT, f"hot{number}") for number in range(hot))
     return trie
@@ -94,7 +117,11 @@ def _groups(quick: bool) -> Iterator[Group]:
     messages, small = (2_000, 200) if quick else (1_000_000, 100_000)
     yield _group("uniform", _trie(small), _messages(spark, messages), small)
     yield _group("skewed topics", _trie(small), _messages(spark, messages // 10, skewed=True), small)
-    yield _group("112 signatures", _trie(small, 300), _messages(spark, messages // 200), small)
+    varied = _trie(small, _ways(SIGNATURES - 1, len(SHORT_WORDS)), places=SHORT_WORDS)  # one is without wildcards
+    _, found = sets.source_of(varied, None, None).keyed(spark)
+    check(quick or len(found) == SIGNATURES, f"{len(found)} signatures")
+    topics = _messages(spark, messages // 10, places=SHORT_WORDS)
+    yield _group(f"{SIGNATURES} signatures", varied, topics, small)
     hot = _trie(small // 10, hot=small)
     many = _messages(spark, messages // 10, hot=HOT_MESSAGES)
     yield _group(f"one filter with as many subscribers, {HOT_MESSAGES} messages", hot, many, small)
@@ -122,7 +149,7 @@ def _group(what: str, trie: SubscriptionTrie, messages: DataFrame, subscriptions
         )
     rows = by_plan["trie"]
     sample = _as_given_back(rows.limit(SAMPLE).toArrow())
-    schema = StructType([*rows.schema.fields, StructField(worker.NUMBER, IntegerType())])
+    schema = StructType([*rows.schema.fields, StructField(held_sets.NUMBER, IntegerType())])
     alone = messages.mapInArrow(partial(_same_rows, sample=sample, times=matches / messages.count()), schema)
     summed = alone.selectExpr("count(*)", "sum(hash(id, filter, subscriber))")
     floor = partial(_run, summed, matches, tolerance=2 + matches // 1_000)
@@ -136,7 +163,7 @@ def _as_given_back(rows: pa.Table) -> pa.RecordBatch:
     place = rows.schema.get_field_index("options")
     rows = rows.set_column(place, "options", pa.nulls(len(rows), rows.schema.field(place).type))
     numbers = pa.array([0] * len(rows), pa.int32())
-    (batch,) = rows.append_column(worker.NUMBER, numbers).combine_chunks().to_batches()
+    (batch,) = rows.append_column(held_sets.NUMBER, numbers).combine_chunks().to_batches()
     return batch
 
 
@@ -179,14 +206,14 @@ def _update(quick: bool) -> Iterator[Group]:
 
 
 def _rebuilt(where: str, version: int, size: int) -> float:
-    worker.forget()
+    held_sets.forget()
     seconds = timed(sets.PublishedVersion(where, version).held)
     check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
     return seconds
 
 
 def _updated(where: str, first: int, second: int, size: int) -> float:
-    worker.forget()
+    held_sets.forget()
     sets.PublishedVersion(where, first).held()
     return _timed_update(where, second, size)
 

@@ -15,7 +15,7 @@ from snapshot.published.directory import Directory
 from snapshot.published.feed import Written, write_feed
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_name
-from snapshot.published.restoring import rebuild
+from snapshot.published.restoring import lost, rebuild
 from snapshot.published.store import Store
 from snapshot.published.textual import Texts, texts_in
 from subtrie import SubscriptionTrie
@@ -139,7 +139,10 @@ class Composer:
         self, cut: Cut, version: Version, ledger: Ledger | None
     ) -> tuple[Callable[[], Iterator[Changed]], Trial | None]:
         """The same if another process published the last version, so that there are only its files. O(n)."""
-        older = rebuild(self._directory, version)
+        try:
+            older = rebuild(self._directory, version)
+        except FileNotFoundError as missing:
+            raise lost(version, missing, self._directory) from missing
         trial = None if ledger is None else ledger.trial(all_added(cut.trie))
         if ledger is None or trial is None:
             with contextlib.suppress(ValueError):  # the trie was made with exact=True

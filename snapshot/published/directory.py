@@ -78,8 +78,10 @@ class Directory:
         The number of a claim means the last version published before it.
 
         :raises NotPublishedError: there is none
+        :raises DamagedError: the newest manifest is a claim, and that of the version before it is missing
         :raises ValueError: the time has no zone
         """
+        before: Version | None = None
         # Progress: a round that does not return found that the version that was the newest at its start was removed.
         while True:
             newest = self.newest()
@@ -93,6 +95,16 @@ class Directory:
                 return found
             if at is not None:
                 raise self._missing(at)
+            if newest == before and newest.content is not None:
+                raise self.lost(newest.content)
+            before = newest
+
+    def lost(self, number: int) -> DamagedError:
+        """The error for a manifest that should be there."""
+        return DamagedError(
+            f"{self._manifest(number)} is missing, and no later version has been published: restore it from a copy, or "
+            "publish to a new directory"
+        )
 
     def parts(self, version: Version) -> Parts:
         """The parts that `version` is rebuilt from.

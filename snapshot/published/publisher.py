@@ -132,6 +132,7 @@ class Publisher:
             one subscription and something else in another, or a subscriber is neither string nor integer and there is
             no ``key``
         :raises ValueError: two subscribers have the same key; or the publisher is closed
+        :raises DamagedError: a file of the last version, which another publisher wrote, is damaged or missing
 
         If it raises, the version is visible as a whole or not at all. The next call finds out which, so nothing is
         published twice. O(changes since the last version), and O(n) for the first version, for the first one of this

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 from snapshot.cut import Cut, cut_of
 from snapshot.published.composer import Composer, Published, all_added
 from snapshot.published.directory import Directory
-from snapshot.published.errors import FencedError
+from snapshot.published.errors import DamagedError, FencedError
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import (
     CHANGES,
@@ -74,8 +74,8 @@ class Writer:
         self._key = key
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
-        self._published = self._found(present)
         self._attempt: _Attempt | None = None
+        self._published = self._found(present)
 
     @property
     def instant(self) -> SubscriptionTrie | None:
@@ -92,7 +92,7 @@ class Writer:
         cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + _TICK))
         try:
             attempt = self._composed(cut)
-        except OSError:
+        except (OSError, DamagedError):
             self._settle()  # the files of a publisher that has been fenced may have been removed
             raise
         if attempt is not None:
@@ -164,7 +164,10 @@ class Writer:
         claim = self._claim
         if claim.content is None or claim.base is None:
             return None
-        version = next(each for each in present if each.version == claim.content)
+        version = next((each for each in present if each.version == claim.content), None)
+        if version is None:
+            self._settle()  # raises an error if another publisher has taken over, and may have removed it
+            raise self._directory.lost(claim.content)
         changes = [each.changes for each in present if each.feed is not None and each.version > claim.base]
         return Published(version, None, len(changes), sum(changes))
 
@@ -199,7 +202,7 @@ class Writer:
         scratch = scratch_name(version.version, version.epoch, version.writer)
         try:
             self._store.create(manifest_name(version.version), version.to_json(), scratch)
-        except FileExistsError:
+        except (FileExistsError, FileNotFoundError):  # its number may be taken, and its files removed
             self._settle()
             raise
         self._committed(attempt)

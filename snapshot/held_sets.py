@@ -1,0 +1,222 @@
+"""The set as a Python worker of Spark holds it.
+
+A worker keeps a set between tasks, queries and micro-batches, under the name of its content. The subscribers of its
+trie are row numbers, so a match returns row numbers. This trie has no groups, since workers could not agree on whose
+turn it is.
+
+A new version of a set is made from the changes: new rows are appended, and a fork of the trie refers to them. The
+earlier set stays as it was, for tasks that still use it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snapshot._extras import extra
+from snapshot.collection import staying_objects
+from snapshot.columns import sums
+from snapshot.option_numbers import OptionMap, numbered
+from subtrie import Dialect, SubscriptionTrie
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    Numbers = np.ndarray[Any, Any]
+
+JOINED = ("filter", "subscriber", "options")
+"""The columns of the set that a matched message gets."""
+
+NUMBER = "_option"
+"""The column of numbers of options."""
+
+MOST_SETS = 2
+"""How many sets a worker keeps: those used last. Two versions of one set share nearly all their memory."""
+
+MOST_PARTS = 16
+"""How many parts a set has, one for each update, before all but the first are merged."""
+
+
+class Part(NamedTuple):
+    """Rows of a set, numbered from ``start``: the columns `JOINED`, and the numbers that options have."""
+
+    start: int
+    rows: pa.RecordBatch
+
+
+class HeldSet(NamedTuple):
+    """A set: its rows, of which some may have been removed; the bytes in the texts of each row; what the numbers of
+    options mean; and a trie whose subscribers are the numbers of the rows that remain."""
+
+    dialect: Dialect
+    parts: tuple[Part, ...]
+    sizes: Numbers
+    options: tuple[OptionMap, ...]
+    rows: SubscriptionTrie
+
+    @property
+    def end(self) -> int:
+        """The number of the next row."""
+        return len(self.sizes)
+
+
+# What is kept ---------------------------------------------------------------------------------------------------------
+
+_held: OrderedDict[Any, HeldSet] = OrderedDict()
+
+
+def held_set(name: Any, make: Callable[[], HeldSet]) -> HeldSet:
+    """The set of this name. If none is kept, it is made by ``make`` and kept."""
+    found = _held.pop(name, None)
+    if found is None:
+        while len(_held) >= MOST_SETS:  # now, since memory must not hold one more while the new one is made
+            _held.popitem(last=False)
+        found = make()
+    _held[name] = found
+    return found
+
+
+def kept() -> list[Any]:
+    """The names of the sets that are kept, the one used last at the end."""
+    return list(_held)
+
+
+def forget() -> None:
+    """Drop all sets."""
+    _held.clear()
+
+
+# How a set is made ----------------------------------------------------------------------------------------------------
+
+
+def built(batches: Iterable[pa.RecordBatch], dialect: Dialect) -> HeldSet:
+    """The set with these rows, whose columns are `JOINED`."""
+    pa, np = extra("pyarrow"), extra("numpy")
+    table = pa.Table.from_batches(batches, joined_schema()).combine_chunks()
+    rows = SubscriptionTrie(replace(dialect, share_prefix=None, queue_groups=False))
+    empty = HeldSet(dialect, (), np.zeros(0, np.int64), (), rows)
+    return _appended(empty, table.to_batches())
+
+
+def advanced(held: HeldSet, feeds: Iterable[pa.Table]) -> HeldSet:
+    """The set after these changes, each a table of `JOINED` and ``_change_type``; ``held`` stays as it is.
+
+    The time is proportional to the changes, except that the sizes of all rows are copied.
+    """
+    pc = extra("pyarrow.compute")
+    held = held._replace(rows=held.rows.fork())
+    for feed in feeds:
+        kind = feed.column("_change_type")
+        gone = feed.filter(pc.is_in(kind, value_set=_strings(["delete", "update_preimage"])))
+        came = feed.filter(pc.is_in(kind, value_set=_strings(["insert", "update_postimage"])))
+        _take_away(held, gone)
+        held = _appended(held, came.select(JOINED).combine_chunks().to_batches())
+    return held
+
+
+def joined_schema() -> pa.Schema:
+    """The schema of the columns `JOINED`."""
+    pa = extra("pyarrow")
+    texts = pa.string()
+    return pa.schema([("filter", texts), ("subscriber", texts), ("options", pa.map_(texts, texts))])
+
+
+def _strings(values: Sequence[str]) -> pa.Array:
+    return extra("pyarrow").array(values, extra("pyarrow").string())
+
+
+def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
+    np = extra("numpy")
+    parts, sizes, options, end = list(held.parts), [held.sizes], held.options, held.end
+    for batch in batches:
+        if batch.num_rows:
+            filters = (behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
+            with staying_objects():
+                held.rows.subscribe_many(zip(filters, range(end, end + batch.num_rows), strict=False))
+            numbers, options = numbered(batch.column("options"), options)
+            parts.append(Part(end, batch.append_column(NUMBER, numbers)))
+            sizes.append(_sizes(batch).to_numpy())
+            end += batch.num_rows
+    return held._replace(parts=_merged(parts), sizes=np.concatenate(sizes), options=options)
+
+
+def _merged(parts: list[Part]) -> tuple[Part, ...]:
+    """The parts. If there are too many, all but the first are merged into one."""
+    if len(parts) <= MOST_PARTS:
+        return tuple(parts)
+    pa = extra("pyarrow")
+    others = pa.Table.from_batches([part.rows for part in parts[1:]]).combine_chunks().to_batches()
+    merged, start = parts[:1], parts[1].start
+    for batch in others:
+        merged.append(Part(start, batch))
+        start += batch.num_rows
+    return tuple(merged)
+
+
+def _take_away(held: HeldSet, gone: pa.Table) -> None:
+    """Remove the subscriptions of these rows from the trie.
+
+    :raises ValueError: one of them is not there
+    """
+    names = list(names_of(gone, held.dialect))
+    filters = {behind_group(filter, held.dialect) for filter, _, _ in names}
+    candidates = [(filter, found.subscriber) for filter in filters for found in held.rows.subscriptions(filter=filter)]
+    numbers = extra("numpy").array([number for _, number in candidates], extra("numpy").int64)
+    numbers.sort()
+    by_name: dict[Any, int] = {}
+    for rows, texts in taken(held, numbers):
+        by_name.update(zip(names_of(texts, held.dialect), rows.tolist(), strict=True))
+    try:
+        held.rows.unsubscribe_many([(behind_group(name[0], held.dialect), by_name[name]) for name in names])
+    except KeyError as missing:
+        raise ValueError(f"the change feed takes away a subscription that is not there: {missing}") from None
+
+
+def names_of(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:
+    """The filter, subscriber and queue group of each row, which together name its subscription."""
+    filters, subscribers = rows.column("filter").to_pylist(), rows.column("subscriber").to_pylist()
+    return zip(filters, subscribers, _queues(rows, dialect), strict=True)
+
+
+def _queues(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> list[str | None]:
+    if not dialect.queue_groups:
+        return [None] * rows.num_rows
+    queues: list[str | None] = extra("pyarrow.compute").map_lookup(rows.column("options"), "queue", "first").to_pylist()
+    return queues
+
+
+def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:
+    """The bytes in the texts of each subscription."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    filters, subscribers, options = (subscriptions.column(name) for name in JOINED)
+    names, texts = (pc.binary_length(part).cast(pa.int64()) for part in (options.keys, options.items))
+    of_options = sums(pc.add(names, pc.fill_null(texts, 0)), options.offsets)
+    return pc.add(of_options, pc.add(pc.binary_length(filters), pc.binary_length(subscribers)))
+
+
+def behind_group(filter: str, dialect: Dialect) -> str:
+    """The filter without the prefix and group of a shared subscription."""
+    if dialect.share_prefix is None or not filter.startswith(dialect.share_prefix):
+        return filter
+    return dialect.join(dialect.unshare(dialect.split_filter(filter))[1])
+
+
+def taken(held: HeldSet, rows: Numbers) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
+    """The rows with these numbers, which ascend by part: for each part, the numbers in it and their rows."""
+    pa = extra("pyarrow")
+    for part, numbers in by_part(held, rows):
+        yield numbers, part.rows.take(pa.array(numbers - part.start))
+
+
+def by_part(held: HeldSet, rows: Numbers) -> Iterator[tuple[Part, Numbers]]:
+    """The parts that have rows of these ascending numbers, with the numbers. A single part has all, in any order."""
+    if len(held.parts) == 1:
+        yield held.parts[0], rows
+        return
+    for part in held.parts:
+        first, end = rows.searchsorted([part.start, part.start + part.rows.num_rows])
+        if end > first:
+            yield part, rows[first:end]

@@ -1,0 +1,201 @@
+"""An instant of a published directory for Spark: a full instant with its feeds applied, in parallel parts."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+    StringStartsWith,
+)
+
+from snapshot._extras import extra
+from snapshot.columns import BATCH_ROWS, schema
+from snapshot.published import Version
+from snapshot.published.store import Files
+from snapshot.source.files import parquet_file, shaped
+from snapshot.source.options import Options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARTITION_ROWS = 250_000
+"""About how many rows of a full instant one task reads."""
+
+NOT_PUSHED = ("words", "options", "snapshot_id", "taken_at")
+"""Columns by which files are not filtered. Arrow cannot compare the first two; the others may be those of another
+version in the files."""
+
+
+class _Rows(InputPartition):
+    """Row groups of a full instant, without the rows that the feeds remove; or the rows that the feeds add."""
+
+    def __init__(self, version: Version, full: str | None, groups: list[int], feeds: list[str]) -> None:
+        super().__init__(None)
+        self.snapshot_id, self.taken_at = version.snapshot_id, version.time.isoformat()
+        self.queues = version.dialect.queue_groups
+        self.full, self.groups, self.feeds = full, groups, feeds
+
+    def stamped(self, rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
+        """The rows with the version's name and time. Its files may have those of earlier versions."""
+        if not self.feeds:
+            return rows
+        pa = extra("pyarrow")
+        taken_at = pa.scalar(datetime.datetime.fromisoformat(self.taken_at), pa.timestamp("us", tz="UTC"))
+        for name, value in (("snapshot_id", self.snapshot_id), ("taken_at", taken_at)):
+            rows = rows.set_column(rows.schema.get_field_index(name), name, pa.repeat(value, rows.num_rows))
+        return rows
+
+
+class Instant(DataSourceReader):
+    """The set at a version or a time.
+
+    :param names: the columns that Spark wants
+    :param at: the version; None for that of the options
+    """
+
+    def __init__(self, options: Options, names: list[str], at: int | None = None) -> None:
+        self._options = options
+        self._names = names
+        self._at = options.at if at is None else at
+        self._wanted: list[tuple[str, str, Any]] = []
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The row groups of the full instant, in parts that tasks read, and a part for the rows of feeds."""
+        directory = self._options.directory()
+        version = directory.version_at(self._at)
+        full, later = directory.parts(version)
+        assert full.full is not None
+        name = full.full.path
+        feeds = [each.feed.path for each in later if each.feed is not None]
+        groups = _groups_of(directory.store, name)
+        parts: list[InputPartition] = [_Rows(version, name, some, feeds) for some in groups]
+        return [*parts, _Rows(version, None, [], feeds)] if feeds else parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a part."""
+        assert isinstance(partition, _Rows)
+        ds, store = extra("pyarrow.dataset"), self._options.directory().store
+        changed = [parquet_file(store, name).read() for name in partition.feeds]
+        if partition.full is None:
+            rows = _brought(changed, partition.queues, _expression(self._wanted))
+            yield from shaped(partition.stamped(rows), self._names)
+            return
+        gone = _changed_names(changed, partition.queues)
+        fragment = ds.ParquetFileFormat().make_fragment(store.open(partition.full), row_groups=partition.groups or None)
+        for batch in fragment.to_batches(filter=_expression(self._wanted), batch_size=BATCH_ROWS):
+            kept = batch if gone is None else batch.filter(_not_in(_row_names(batch, partition.queues), gone))
+            yield from shaped(partition.stamped(kept), self._names)
+
+
+class FilteredInstant(Instant):
+    """The same, reading only the rows that the query needs."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Take the filters that Parquet's statistics help with; Spark applies all of them again."""
+        for filter in filters:
+            operator = _OPERATORS.get(type(filter))
+            attribute = getattr(filter, "attribute", None)
+            if operator is not None and attribute is not None and len(attribute) == 1:
+                name = attribute[0]
+                if name in schema().names and name not in NOT_PUSHED:
+                    self._wanted.append((name, operator, getattr(filter, "value", None)))
+            yield filter
+
+
+_OPERATORS: dict[type[Filter], str] = {
+    EqualTo: "=",
+    In: "in",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    StringStartsWith: "starts",
+}
+
+
+def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
+    pc = extra("pyarrow.compute")
+    found = None
+    for name, operator, value in wanted:
+        field = pc.field(name)
+        one = {
+            "=": lambda f, v: f == v,
+            "in": lambda f, v: f.isin(list(v)),
+            "<": lambda f, v: f < v,
+            "<=": lambda f, v: f <= v,
+            ">": lambda f, v: f > v,
+            ">=": lambda f, v: f >= v,
+            "starts": lambda f, v: pc.starts_with(f, v),
+        }[operator](field, value)
+        found = one if found is None else found & one
+    return found
+
+
+def _groups_of(store: Files, name: str) -> list[list[int]]:
+    """The row groups of a file, in one list for each task that is to read it."""
+    metadata = parquet_file(store, name).metadata
+    groups: list[list[int]] = []
+    rows = PARTITION_ROWS
+    for number in range(metadata.num_row_groups):
+        if rows >= PARTITION_ROWS:
+            groups.append([])
+            rows = 0
+        groups[-1].append(number)
+        rows += metadata.row_group(number).num_rows
+    return groups
+
+
+def _row_names(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
+    """One text for each row, which names its subscription: filter, subscriber and, in a dialect with queues, queue."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    filters, subscribers = rows.column("filter"), rows.column("subscriber")
+    texts = [pc.binary_length(filters).cast(pa.string()), filters]
+    if queues:
+        queue = pc.fill_null(pc.map_lookup(rows.column("options"), "queue", "first"), "")
+        texts += [pc.binary_length(queue).cast(pa.string()), queue]
+    return pc.binary_join_element_wise(*texts, subscribers, ":")
+
+
+def _changed_names(changed: list[pa.Table], queues: bool) -> Any:
+    pa = extra("pyarrow")
+    if not changed:
+        return None
+    return pa.concat_arrays([chunk for table in changed for chunk in _row_names(table, queues).chunks])
+
+
+def _not_in(names: Any, gone: Any) -> Any:
+    pc = extra("pyarrow.compute")
+    return pc.invert(pc.is_in(names, value_set=gone))
+
+
+def _brought(changed: list[pa.Table], queues: bool, expression: Any) -> pa.Table:
+    """The rows of the feeds that exist after all feeds: the last row of each name, unless it is a delete."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    last: dict[str, tuple[int, int]] = {}
+    for number, table in enumerate(changed):
+        kinds = table.column("_change_type").to_pylist()
+        names = _row_names(table, queues).to_pylist()
+        for kinds_now in (("delete",), ("insert", "update_postimage")):  # deletes come first
+            for row, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+                if kind in kinds_now:
+                    last[name] = (number, row)
+    rows: list[list[int]] = [[] for _ in changed]
+    for number, row in last.values():
+        rows[number].append(row)
+    tables = []
+    for table, its_rows in zip(changed, rows, strict=True):
+        kept = table.take(pa.array(sorted(its_rows), pa.int64()))
+        kept = kept.filter(pc.not_equal(kept.column("_change_type"), "delete"))
+        tables.append(kept if expression is None else kept.filter(expression))
+    return pa.concat_tables(tables)
