@@ -18,6 +18,7 @@ from typing import Any, Final
 from stress.checker.check import Budget, check
 from stress.explorer.explore import explore
 from stress.explorer.scenario import Program
+from stress.frozen_states import frozen_state, judged
 from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck, record
@@ -42,7 +43,7 @@ def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> O
     history, judgement = outcome.history, outcome.judgement
     if history is None or judgement is None or judgement.failure is None or outcome.trouble:
         return outcome
-    diagnosis = diagnose(judgement, outcome.spec, history.operations)
+    diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history.operations))
     if diagnosis is None:
         return outcome
     window = diagnosis.window
@@ -81,7 +82,7 @@ def _after(spec: Spec, calls: Sequence[Call]) -> State:
             state = spec.step(state, op, args)[0]
     except Exception:  # noqa: BLE001 - a specification that has only `successors` has no step
         return UNSEEN
-    return state
+    return frozen_state(spec, state, "a state")
 
 
 def _fewest_to(spec: Spec, state: State, calls: Sequence[Call]) -> list[Call]:

@@ -38,7 +38,8 @@ __all__ = [
     "without_order",
 ]
 
-State = Hashable
+State = Any
+"""A state of the object. The checker deals with hashable ones only (`frozen_states`)."""
 Element = Hashable
 
 
@@ -67,7 +68,8 @@ class SpecError(ValueError):
 
 
 class Spec:
-    """A sequential object. Subclass it, give `initial` and `step`; states must be immutable and hashable.
+    """A sequential object. Subclass it, give `initial` and `step`. States that are immutable and hashable are quickest.
+    Lists, dictionaries, sets and dataclasses may be used, too, and `step` may change them: it gets copies.
 
     >>> class Counter(Spec):
     ...     initial = 0
@@ -150,7 +152,7 @@ class Spec:
 
     def restrict(self, state: Any, elements: Collection[Element]) -> State:
         """`state` without everything outside `elements`; it may also be returned whole."""
-        return state  # type: ignore[no-any-return]
+        return state
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         """What `operation` says about `element` alone, as an operation of this same spec; None: nothing.

@@ -42,6 +42,7 @@ from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode
 from stress.explorer.trace import execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
+from stress.frozen_states import class_of
 from stress.history import UNSEEN, Call, Operation
 from stress.recorder.campaign import draw_seed
 from stress.recorder.workload import as_calls
@@ -174,6 +175,7 @@ def explore(
     scenarios = _scenarios(threads)
     if scenarios is not None and (replay or preemptions is not None or samples is not None or around != Around()):
         raise ValueError("at_start, at_end, preemptions, samples and replay go with the calls of each thread")
+    spec = as_instance(spec)
     with explored_references() as machine, subject_of(machine, factory, spec, around, check) as subject:
         name = type(factory()).__name__
         with Watch(machine, duration):
@@ -201,7 +203,7 @@ def _is_name(each: Any) -> bool:
 
 def _check_program(spec: Spec, program: Program, around: Around) -> None:
     calls = [call for calls in (around.at_start, *program, around.at_end) for call in calls]
-    check_spec(as_instance(spec), [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(calls)])
+    check_spec(spec, [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(calls)])
     if not program or not all(program):
         raise ValueError("there must be a thread, and a call in every thread")
 
@@ -374,7 +376,7 @@ class _Exploration:
         subject, threads = self._subject, self._scenario.threads
         calls = (subject.around.at_start, *threads, subject.around.at_end)
         origin = origin_of(subject.factory, subject.spec, self._target, subject.check, calls)
-        token = encode(threads, finding, digests(subject.factory, type(subject.spec)), origin)
+        token = encode(threads, finding, digests(subject.factory, class_of(subject.spec)), origin)
         again = f"stress.explore({self._given()}, replay={token!r})"
         if origin is not None:
             again = f"python -m stress replay {token}"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from stress.frozen_states import Frozen
 from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, refuse_two_at_once, renumbered
 
 __all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
@@ -28,6 +29,8 @@ def encode(value: Any) -> Any:
     """`value` in JSON terms. Values of unknown classes become their `repr`."""
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if type(value) is Frozen:
+        return encode(value.thaw())
     if isinstance(value, (tuple, list)):
         return [encode(item) for item in value]
     if isinstance(value, (set, frozenset)):

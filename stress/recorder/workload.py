@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final
 
 from stress.checker.waiting import after, may_wait
+from stress.frozen_states import class_of
 from stress.history import Call
 from stress.source import digests
 from stress.spec import Spec
@@ -94,7 +95,7 @@ class Workload:
 
     def code(self) -> tuple[tuple[str, str], ...]:
         """The source files of the object and its specification, with a digest of each."""
-        return digests(self.factory, type(self.spec))
+        return digests(self.factory, class_of(self.spec))
 
     def broken(self, subject: Any) -> str:
         """The broken invariant of an object on which no call is running; empty if none is broken."""
@@ -107,7 +108,9 @@ class Workload:
         return "the check answered False" if answer is False else ""
 
     def __post_init__(self) -> None:
-        as_instance(self.spec)
+        object.__setattr__(self, "spec", as_instance(self.spec))
+        if not callable(self.factory):
+            raise ValueError(f"a factory makes a fresh object at each call, and {self.factory!r} cannot be called")
         for operations in (self.operations, *self.roles):
             as_calls(operations)
         if not all(self.roles):
