@@ -27,8 +27,10 @@ from typing import Any, Final, NamedTuple
 from stress.source import is_ours
 from stress.verdicts import end_of_process
 
-__all__ = ["Died", "Patience", "Tally", "Team", "WorkFailed", "Worker", "default_processes", "gil_enabled"]
+__all__ = ["PATIENCE", "Died", "Patience", "Tally", "Team", "WorkFailed", "Worker", "default_processes", "gil_enabled"]
 
+PATIENCE: Final = 30.0
+"""Seconds without any progress after which a call is taken to hang."""
 _BEAT: Final = 0.1
 """Seconds between two checks of the team."""
 _NOTE: Final = 1_000
@@ -82,10 +84,12 @@ class Worker:
 
     def __init__(self, number: int, pipe: Connection, note: Any) -> None:
         self.number, self._pipe, self._note = number, pipe, note
-        self._parent = os.getppid()
+        self._parent, self._process = os.getppid(), os.getpid()
 
     def send(self, found: Any) -> None:
         """Send something to the first process."""
+        if os.getpid() != self._process:
+            os._exit(0)  # a call of the object has forked, and the child has come back from it
         self._pipe.send(("sent", found))
 
     def note(self, text: str) -> None:
@@ -201,7 +205,7 @@ def _run(
             faulthandler.enable(last_words)
         try:
             work(Worker(number, pipe, note), *arguments)
-        except Exception as error:  # noqa: BLE001 - the first process reports any exception
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the first process reports any exception
             pipe.send(("failed", _told(error)))
         else:
             pipe.send(("done", None))
@@ -218,7 +222,7 @@ def _theirs(stacks: str) -> str:
     return "\n".join(told)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """The exception, and the line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""

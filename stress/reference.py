@@ -60,7 +60,7 @@ def found_at(reference: str) -> Any:
             found = getattr(found, name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"{reference}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may end itself when it is imported
         raise ValueError(f"{reference}: {type(error).__name__}: {error}") from error
     return found
 

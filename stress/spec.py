@@ -122,11 +122,12 @@ class Spec:
             if found is WAITS:
                 return ()
             raise SpecError(f"{_step(self, state, op, args)} is a state and an answer, not {found!r}") from None
-        if result is UNSEEN or result == answer:
+        if result is UNSEEN or result == answer or result is answer:
             return (after,)
-        return (
-            (after,) if type(answer) not in _FROZEN and result == _frozen_answer(self, state, op, args, answer) else ()
-        )
+        if type(answer) in _FROZEN:
+            return ()
+        frozen = _frozen_answer(self, state, op, args, answer)
+        return (after,) if result == frozen or result is frozen else ()
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """Whether `op(*args)`, if it answers `result`, can change *no* state at all.
@@ -281,7 +282,7 @@ class Spec:
         return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
 
 
-_FROZEN: Final = frozenset({NoneType, bool, int, float, str, bytes, Raised, frozenset})
+_FROZEN: Final = frozenset({NoneType, bool, int, str, bytes, Raised, frozenset})
 """Types of answers that are compared directly."""
 
 

@@ -47,10 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return undelivered.status
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 2
+        return output.status_now()
     except (WorkFailed, SpecError, HistoryError, OSError) as error:
         print(error, file=sys.stderr)
-        return 2
+        return output.status_now()
     except Exception:  # noqa: BLE001 - status 1 would mean that the object is wrong
         traceback.print_exc()
         print("The command failed. This says nothing about the object.", file=sys.stderr)
@@ -69,5 +69,11 @@ def _run(argv: list[str]) -> int:
         if name == chosen:
             import_module(f"stress.cli.{name}").add_arguments(subparser)
     arguments = parser.parse_args(argv)
-    status: int = import_module(f"stress.cli.{arguments.command}").main(arguments)
+    try:
+        status: int = import_module(f"stress.cli.{arguments.command}").main(arguments)
+    except SystemExit as told:  # its status would be taken for a verdict
+        print(
+            f"sys.exit({told.code!r}) was called before the end. This says nothing about the object.", file=sys.stderr
+        )
+        return output.status_now()
     return status

@@ -9,17 +9,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from stress.arguments import positive
 from stress.cli import explore_object
-from stress.cli.output import say, written
+from stress.cli.output import found_wrong, say, written
 from stress.cli.progress import following
 from stress.explorer.minimise import minimise
 from stress.explorer.token import OBJECT_PREFIX, TokenError
 from stress.explorer.trace import Drift, trace
-from stress.processes import Tally, default_processes
+from stress.processes import PATIENCE, Tally, default_processes
 from stress.recorder.campaign import draw_seed
 from stress.reports import html, text
 from stress.reports.report import Report
@@ -58,6 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ideal", action="store_true", help="with --compiled: release replaced values as soon as pins allow"
     )
     parser.add_argument("--part", action="append", choices=tuple(MATRIX), help="explore only this part of the matrix")
+    parser.add_argument(
+        "--patience", type=positive(float), default=PATIENCE, metavar="SECONDS",
+        help="how long one execution of an object of your own may take before a call counts as hung (%(default)s)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
 
@@ -106,7 +111,10 @@ def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
     report = None
     if exploration.finding is not None:
         twin = load_twin(plan.compiled, plan.ideal)
-        small = minimise(exploration.finding, partial(experiment_on, twin))
+        small = exploration.finding
+        found_wrong()
+        with suppress(KeyboardInterrupt):
+            small = minimise(small, partial(experiment_on, twin))
         report = report_on_trie(twin, small)
         _save_page(report, arguments)
     status = EXIT_STATUS[exploration.verdict]

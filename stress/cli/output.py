@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["Undelivered", "be_quiet", "flush", "say", "written"]
+__all__ = ["Undelivered", "be_quiet", "flush", "found_wrong", "say", "status_now", "written"]
 
 
 class Undelivered(Exception):
@@ -28,14 +28,19 @@ class Undelivered(Exception):
 _wrong = False
 
 
+def found_wrong(is_wrong: bool = True) -> None:
+    """Something is wrong, which is said later. The exit status is 1, whatever happens until then."""
+    global _wrong
+    _wrong = _wrong or is_wrong
+
+
 def say(text: str, status: int = 0) -> None:
     """Print `text`, whose meaning is that of the exit status `status`.
 
     Raises:
         Undelivered: it cannot be written.
     """
-    global _wrong
-    _wrong = _wrong or status == 1
+    found_wrong(status == 1)
     _delivered(lambda: print(text, flush=True))
 
 
@@ -58,12 +63,13 @@ def _delivered(deliver: Callable[[], object]) -> None:
     try:
         deliver()
     except BrokenPipeError:
-        raise Undelivered(_status(), "") from None
+        raise Undelivered(status_now(), "") from None
     except OSError as error:
-        raise Undelivered(_status(), f"the output could not be written: {error.strerror or error}") from None
+        raise Undelivered(status_now(), f"the output could not be written: {error.strerror or error}") from None
 
 
-def _status() -> int:
+def status_now() -> int:
+    """The exit status if the command ends here."""
     return 1 if _wrong else 2
 
 

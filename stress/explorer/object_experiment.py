@@ -27,7 +27,7 @@ from stress.explorer.slots import Seam, slot_module
 from stress.explorer.substitution import exchanged, substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import Explored, explored_threading
-from stress.history import Call, Operation, freeze
+from stress.history import ANSWERS, Call, Operation, freeze
 from stress.spec import Spec
 
 __all__ = ["Around", "ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
@@ -223,7 +223,7 @@ class ObjectExperiment(Experiment):
     def _call(self, op: str, args: tuple[Any, ...]) -> Any:
         try:
             answer = getattr(self._object, op)(*args)
-        except Exception as error:  # noqa: BLE001 - an exception is an answer
+        except ANSWERS as error:
             return freeze(error)
         return self.spec.normalise(op, answer)
 
@@ -231,7 +231,7 @@ class ObjectExperiment(Experiment):
         if self._subject.check is None:
             return ""
         try:
-            self._subject.check(self._object)
-        except Exception as error:  # noqa: BLE001 - a check of a broken object may raise anything
+            answer = self._subject.check(self._object)
+        except ANSWERS as error:  # a check of a broken object may raise anything
             return f"an invariant is broken: {type(error).__name__}: {error}".rstrip(": ")
-        return ""
+        return "an invariant is broken: the check answered False" if answer is False else ""

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from stress.checker.waiting import after, may_wait
 from stress.frozen_states import class_of
-from stress.history import Call
+from stress.history import ANSWERS, Call, steady
 from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance
@@ -55,7 +55,7 @@ def as_calls(operations: Any) -> tuple[Call, ...]:
                 "an operation is a tuple of a method's name and its arguments, such as ('increment',) or "
                 f"('put', 'a', 1), not {operation!r}"
             )
-        calls.append((operation[0], tuple(operation[1:])))
+        calls.append((operation[0], tuple(map(steady, operation[1:]))))
     return tuple(calls)
 
 
@@ -103,7 +103,7 @@ class Workload:
             return ""
         try:
             answer = self.check(subject)
-        except Exception as error:  # noqa: BLE001 - a check of a broken object may raise anything
+        except ANSWERS as error:  # a check of a broken object may raise anything
             return f"{type(error).__name__}: {error}".rstrip(": ")
         return "the check answered False" if answer is False else ""
 
