@@ -6,13 +6,14 @@ factory. References that the factory makes are named in the order in which it ma
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import count
-from threading import Lock
 from typing import Any, Final
 
 from stress.checker.waiting import may_wait
@@ -71,7 +72,7 @@ class Subject:
 
 
 _MOST_OF_A_VALUE: Final = 10_000
-_one_at_a_time: Final = Lock()
+_one_at_a_time: Final = threading.Lock()
 
 
 @cache
@@ -98,7 +99,13 @@ def explored_references() -> Iterator[ObjectMachine]:
     seam = Seam(takes_back=False)
     native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
     primitives = explored_threading(seam)
-    with _one_at_a_time, substituted({native: explored}, primitives.everything), switching(seam):
+    late = [(sys.modules, "threading", primitives.everything[threading])]  # for functions that import it when called
+    with (
+        _one_at_a_time,
+        substituted({native: explored}, primitives.everything),
+        exchanged(late),
+        switching(seam),
+    ):
         yield ObjectMachine(seam, primitives, (native, *primitives.instances))
 
 
