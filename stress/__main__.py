@@ -4,6 +4,7 @@ import atexit
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 _pressed = _over = False
@@ -30,9 +31,9 @@ if __name__ == "__main__":
         _over = True  # from here on, nothing changes the verdict
     except KeyboardInterrupt:
         _over = True
-        print("interrupted", file=sys.stderr)
+        with suppress(OSError):
+            print("interrupted", file=sys.stderr, flush=True)
     if _pressed:  # the interpreter would end by the signal if it came within an `exec`, whatever happened since
         atexit._run_exitfuncs()
-        sys.stderr.flush()
         os._exit(status)
     sys.exit(status)

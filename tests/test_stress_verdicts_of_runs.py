@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -439,6 +440,23 @@ class TestOutput:
             ran = command(*words, stdout=nobody)
         assert ran.returncode == (1 if words[1] == "bad.jsonl" else 2)
         assert ran.stderr == ""
+
+    @pytest.mark.parametrize(("files", "status"), [(["good.jsonl"], 0), (["missing.jsonl"], 2), (["bad.jsonl"], 1)])
+    def test_remarks_that_cannot_be_written_change_nothing(
+        self, histories: Path, files: list[str], status: int
+    ) -> None:
+        with open("/dev/full", "w") as full:
+            ran = subprocess.run(
+                [sys.executable, "-m", "stress", "check", *files], stderr=full, timeout=100, check=False
+            )
+        assert ran.returncode == status
+
+    @pytest.mark.parametrize(("name", "status"), [("good", 2), ("bad", 1)])
+    def test_no_output_at_all(self, histories: Path, name: str, status: int) -> None:
+        words = f"exec {shlex.quote(sys.executable)} -m stress check {name}.jsonl >&-"
+        ran = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=100, check=False)
+        assert ran.returncode == status
+        assert "it is closed" in ran.stderr
 
     def test_a_history_that_cannot_be_saved_is_told_all_the_same(self, folder: Path) -> None:
         ran = command("run", "objects:lossy", "--duration", "20", "--save", "/dev/full", "--report", "/dev/full")

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from stress.arguments import positive
 from stress.cli import explore_object
-from stress.cli.output import found_wrong, say, written
+from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
 from stress.explorer.minimise import minimise
 from stress.explorer.token import OBJECT_PREFIX, TokenError
@@ -73,10 +72,10 @@ def main(arguments: argparse.Namespace) -> int:
     unknown = [target for target in arguments.targets if target not in STARTS and target not in own]
     if unknown:
         there_are = f"there are {', '.join(STARTS)}, and module:attribute for your own"
-        print(f"nothing is called {unknown[0]!r}: {there_are}", file=sys.stderr)
+        aside(f"nothing is called {unknown[0]!r}: {there_are}")
         return 2
     if arguments.spec and len(own) < len(arguments.targets):
-        print("--spec is for an object of your own, as module:attribute", file=sys.stderr)
+        aside("--spec is for an object of your own, as module:attribute")
         return 2
     tries = [target for target in arguments.targets if target in STARTS]
     statuses = []
@@ -88,7 +87,7 @@ def main(arguments: argparse.Namespace) -> int:
         try:
             statuses.append(_explore_tries(tries, arguments))
         except NotBuilt as error:
-            print(error, file=sys.stderr)
+            aside(error)
             return 2
     return status_of(statuses)
 
@@ -158,11 +157,11 @@ def replay(arguments: argparse.Namespace) -> int:
         twin = load_twin(token.compiled, changes=_changes(token.mutant))
         _, finding = trace(experiment_on(twin, token.scenario), token.order)
     except (TokenError, StaleChange, Drift, NotBuilt) as error:
-        print(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error, file=sys.stderr)
+        aside(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error)
         return 2
     is_changed = token.digest != source_digest()
     if is_changed:
-        print("The source has changed since, so the steps may have another meaning.", file=sys.stderr)
+        aside("The source has changed since, so the steps may have another meaning.")
     if finding is None:
         say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
         return 2 if is_changed else 0

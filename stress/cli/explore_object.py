@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from stress.cli.output import say, written
+from stress.cli.output import aside, say, written
 from stress.cli.progress import following
 from stress.cli.targets import alone, found
 from stress.explorer.explore import Explored, explore
@@ -34,7 +33,7 @@ def main(target: str, arguments: argparse.Namespace) -> int:
     try:
         workloads = found(target, arguments.spec)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        aside(error)
         return 2
     seed = draw_seed() if arguments.seed is None else arguments.seed
     return _supervised(target, arguments, partial(_all, workloads, arguments, seed))
@@ -44,19 +43,18 @@ def replay(arguments: argparse.Namespace) -> int:
     """Execute the schedule of a token again; return the exit status."""
     origin = origin_in(arguments.what)
     if origin is None:
-        print(
+        aside(
             "The token is damaged, or does not name its object: give it to stress.explore(..., replay=...), with the "
-            "original arguments.",
-            file=sys.stderr,
+            "original arguments."
         )
         return 2
     try:
         calls, workloads, (name, since) = origin.read(), alone(origin.target, origin.spec), object_in(arguments.what)
     except ValueError as error:
-        print(f"{arguments.what[:40]}: {error}", file=sys.stderr)
+        aside(f"{arguments.what[:40]}: {error}")
         return 2
     for told in since:
-        print(f"{told}: the token is for the earlier version.", file=sys.stderr)
+        aside(f"{told}: the token is for the earlier version.")
     arguments.json, arguments.duration, arguments.patience = False, None, PATIENCE
     return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["Undelivered", "be_quiet", "flush", "found_wrong", "say", "status_now", "written"]
+__all__ = ["Undelivered", "aside", "be_quiet", "flush", "found_wrong", "say", "status_now", "written"]
 
 
 class Undelivered(Exception):
@@ -50,7 +50,18 @@ def flush() -> None:
     Raises:
         Undelivered: that fails.
     """
-    _delivered(sys.stdout.flush)
+    _delivered(lambda: sys.stdout.flush())
+
+
+def aside(text: object) -> None:
+    """Print a remark on standard error. If that cannot be written, nothing is lost, and the exit status is the same."""
+    if sys.stderr is None:  # it was closed before the start
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        with open(os.devnull, "w") as nowhere:  # what is left in the buffer must not fail once more in the end
+            os.dup2(nowhere.fileno(), 2)
 
 
 def begin() -> None:
@@ -60,6 +71,8 @@ def begin() -> None:
 
 
 def _delivered(deliver: Callable[[], object]) -> None:
+    if sys.stdout is None:
+        raise Undelivered(status_now(), "the output could not be written: it is closed")
     try:
         deliver()
     except BrokenPipeError:
@@ -76,7 +89,7 @@ def status_now() -> int:
 def be_quiet() -> None:
     """Discard all output that is left, so that the interpreter does not fail on it when it ends."""
     with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        os.dup2(nowhere.fileno(), 1)
 
 
 def written(write: Callable[[str], object], path: str) -> bool:
@@ -85,6 +98,6 @@ def written(write: Callable[[str], object], path: str) -> bool:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(path)
     except OSError as error:
-        print(f"{path} could not be written: {error.strerror or error}", file=sys.stderr)
+        aside(f"{path} could not be written: {error.strerror or error}")
         return False
     return True

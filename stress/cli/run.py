@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from stress.arguments import positive
-from stress.cli.output import found_wrong, say, written
+from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
 from stress.cli.targets import found, named
 from stress.processes import Tally, default_processes
@@ -72,7 +71,7 @@ def main(arguments: argparse.Namespace) -> int:
         workloads = [(name, found(name, arguments.spec)) for name in arguments.targets]
         settings = _settings(arguments)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        aside(error)
         return 2
     statuses = []
     for name, each in workloads:
