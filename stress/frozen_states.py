@@ -278,12 +278,13 @@ def with_frozen_states(spec: Spec) -> Spec:
     Raises:
         SpecError: the start state can neither be hashed nor frozen.
     """
-    initial, ordered = spec.initial, getattr(spec, "_order_of_items_counts", False)
-    if type(initial) is Frozen and initial.ordered is ordered:
+    initial = spec.initial
+    if type(initial) is Frozen:
+        if initial.ordered is getattr(spec, "_order_of_items_counts", False):
+            return spec
+    elif is_hashable(initial):
         return spec
     frozen = frozen_state(spec, thawed(initial), "its start state")
-    if frozen is initial:
-        return spec
     if not isinstance(spec, _FrozenStates):
         spec = _unpickled(type(spec), vars(spec))
     vars(spec)["initial"] = frozen

@@ -27,7 +27,18 @@ from typing import Any, Final, NamedTuple
 from stress.source import is_ours
 from stress.verdicts import end_of_process
 
-__all__ = ["PATIENCE", "Died", "Patience", "Tally", "Team", "WorkFailed", "Worker", "default_processes", "gil_enabled"]
+__all__ = [
+    "PATIENCE",
+    "Died",
+    "Patience",
+    "Tally",
+    "Team",
+    "WorkFailed",
+    "Worker",
+    "default_processes",
+    "forks",
+    "gil_enabled",
+]
 
 PATIENCE: Final = 30.0
 """Seconds without any progress after which a call is taken to hang."""
@@ -40,6 +51,25 @@ _GRACE: Final = 2.0
 
 class WorkFailed(RuntimeError):
     """A process of a team raised an exception that is not a finding: its input was wrong."""
+
+
+class _Forks:
+    """Counts the forks that led to this process, without a system call for each look."""
+
+    number = 0
+
+
+def forks() -> int:
+    """The number of forks that led to this process, as far as they were made by this interpreter."""
+    return _Forks.number
+
+
+def _forked() -> None:
+    _Forks.number += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 class Died(NamedTuple):

@@ -19,6 +19,7 @@ from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutin
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
 from stress.history import ANSWERS
+from stress.processes import forks
 
 __all__ = ["LIVELOCK", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
 
@@ -183,7 +184,7 @@ class Machine:
         Raises:
             Drift: the strategy chose a thread that cannot make the step.
         """
-        size, process = len(plans), os.getpid()
+        size, before = len(plans), forks()
         self.execution = execution = Execution(logs=[[] for _ in plans])
         self._begun = execution.begun = [-1] * size
         self._made_by, self._made_on = execution.order.append, execution.slots.append
@@ -219,7 +220,7 @@ class Machine:
         finally:
             self.seam.before = self.seam.scheduler = None
             self.coroutines.abandon()
-        if os.getpid() != process:
+        if forks() != before:
             os._exit(0)  # a call has forked, and the child has come back from it
         if self._escaped is not None:
             raise self._escaped

@@ -42,7 +42,7 @@ from typing import Any, Final
 
 from stress.checker.waiting import wait_as_they_should
 from stress.history import ANSWERS, UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show, steady
-from stress.processes import gil_enabled
+from stress.processes import forks, gil_enabled
 from stress.recorder.call_log import CallLog, Keep
 from stress.reference import name_of
 from stress.source import is_ours
@@ -125,7 +125,7 @@ class _Recording:
     over: bool = False
 
     def __post_init__(self) -> None:
-        self.process = os.getpid()
+        self.forks = forks()
         self.logs = [[] for _ in self.plans]
         self.seen = [0 for _ in self.plans]
         self.awake = [0 for _ in self.plans]
@@ -161,7 +161,7 @@ class _Recording:
                 else:
                     _perform_and_keep(calls, self.now, log, self.stop, keep)
                 sys.settrace(None)
-                if os.getpid() != self.process:
+                if forks() != self.forks:
                     os._exit(0)  # a call has forked, and the child has come back from it
             self.barrier.wait()
         except threading.BrokenBarrierError:
