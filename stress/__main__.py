@@ -1,8 +1,39 @@
-"""`python -m stress`: see `stress.cli`."""
+"""`python -m stress`. However often, and whenever, Ctrl-C is pressed, the exit status is that of a command."""
 
+import atexit
+import os
+import signal
 import sys
+from contextlib import suppress
+from typing import Any
 
-from stress.cli import main
+_pressed = _over = False
+
+
+def _ctrl_c(number: int, frame: Any) -> None:
+    global _pressed
+    _pressed = True
+    if not _over:
+        signal.default_int_handler(number, frame)
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = 2
+    try:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _ctrl_c)
+        from stress.cli import main, output
+
+        try:
+            status = main()
+        except KeyboardInterrupt:  # once more, while the first one was dealt with
+            status = output.status_now()
+        _over = True  # from here on, nothing changes the verdict
+    except KeyboardInterrupt:
+        _over = True
+        with suppress(OSError):
+            print("interrupted", file=sys.stderr, flush=True)
+    if _pressed:  # the interpreter would end by the signal if it came within an `exec`, whatever happened since
+        atexit._run_exitfuncs()
+        os._exit(status)
+    sys.exit(status)

@@ -14,14 +14,17 @@ Three kinds of operation:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 __all__ = [
+    "ANSWERS",
+    "NAN",
     "UNSEEN",
     "Call",
+    "ChangingAnswer",
     "History",
     "HistoryError",
     "Opaque",
@@ -34,6 +37,7 @@ __all__ = [
     "refuse_two_at_once",
     "renumbered",
     "show",
+    "steady",
     "until",
 ]
 
@@ -53,10 +57,25 @@ UNSEEN: Final = _Unseen.UNSEEN
 """The result of an operation whose answer was not recorded: every answer is possible."""
 
 
+ANSWERS: Final = (Exception, SystemExit, GeneratorExit)
+"""The exceptions that count as an answer of the object. KeyboardInterrupt does not: it may be the user's Ctrl-C."""
+NAN: Final = float("nan")
+"""The one NaN in arguments and answers. So a NaN that was read is the one that was written, although it is not equal to
+itself."""
+_LONGEST: Final = 2_000
+
+
+class ChangingAnswer(TypeError):
+    """An answer that may change after the operation, so that it cannot be compared. The object, as it is called, cannot
+    be judged."""
+
+
 class HistoryError(ValueError):
     """A history that cannot be read; the message names the file, the line and what is wrong there."""
 
     def __init__(self, reason: str, *, source: str = "<history>", line: int = 0) -> None:
+        if len(reason) > _LONGEST:  # what it quotes may be all of a large file
+            reason = f"{reason[: _LONGEST // 2]} ... {reason[-_LONGEST // 4 :]}"
         self.reason, self.source, self.line = reason, source, line
         super().__init__(f"{source}:{line}: {reason}" if line else f"{source}: {reason}")
 
@@ -75,7 +94,11 @@ class Raised:
     @classmethod
     def of(cls, error: BaseException) -> Raised:
         """The result that represents `error`."""
-        return cls(type(error).__name__, str(error))
+        try:
+            told = str(error)
+        except Exception:  # noqa: BLE001 - it is the `__str__` of a user's class
+            told = ""
+        return cls(type(error).__name__, told)
 
     def __repr__(self) -> str:
         return f"raised {self.type}({self.message})" if self.message else f"raised {self.type}"
@@ -125,7 +148,10 @@ def show(value: Any) -> str:
         return "{" + ", ".join(sorted(map(show, value))) + "}"
     if isinstance(value, tuple) and type(value) is tuple:
         return f"({', '.join(map(show, value))}{',' * (len(value) == 1)})"
-    return repr(value)
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001 - it is the repr of a user's class
+        return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,14 +245,14 @@ def freeze(value: Any) -> Hashable:
     frozen sets of pairs.
 
     Raises:
-        TypeError: `value` is, or contains, a live view, an iterator or another object that may change after
+        ChangingAnswer: `value` is, or contains, a live view, an iterator or another object that may change after
         the operation.
 
     >>> freeze([1, {"a": 2}])
     (1, frozenset({('a', 2)}))
     """
     if type(value) in _ATOMS:
-        return value  # type: ignore[no-any-return]
+        return steady(value)  # type: ignore[no-any-return]
     if isinstance(value, BaseException):
         return Raised.of(value)
     if isinstance(value, (list, tuple)):
@@ -238,16 +264,23 @@ def freeze(value: Any) -> Hashable:
     return _unchanging(value)
 
 
+def steady(value: Any) -> Any:
+    """`NAN` for a NaN; everything else as it is."""
+    return NAN if type(value) is float and value != value else value
+
+
 def _unchanging(value: Any) -> Hashable:
+    if isinstance(value, Awaitable):
+        raise ChangingAnswer(f"a result of type {type(value).__name__} is no answer yet: let the operation wait for it")
     if isinstance(value, Iterator) or type(value).__name__ in {"dict_keys", "dict_values", "dict_items"}:
-        raise TypeError(
+        raise ChangingAnswer(
             f"a result of type {type(value).__name__} is read when the round is over, and may have changed "
             "by then: let the operation answer with a list, tuple or frozenset made from it"
         )
     try:
         hash(value)
     except TypeError:
-        raise TypeError(
+        raise ChangingAnswer(
             f"a result of type {type(value).__name__} may change after the operation: let it answer with "
             "an immutable copy"
         ) from None

@@ -27,8 +27,21 @@ from typing import Any, Final, NamedTuple
 from stress.source import is_ours
 from stress.verdicts import end_of_process
 
-__all__ = ["Died", "Patience", "Tally", "Team", "WorkFailed", "Worker", "default_processes", "gil_enabled"]
+__all__ = [
+    "PATIENCE",
+    "Died",
+    "Patience",
+    "Tally",
+    "Team",
+    "WorkFailed",
+    "Worker",
+    "default_processes",
+    "forks",
+    "gil_enabled",
+]
 
+PATIENCE: Final = 30.0
+"""Seconds without any progress after which a call is taken to hang."""
 _BEAT: Final = 0.1
 """Seconds between two checks of the team."""
 _NOTE: Final = 1_000
@@ -38,6 +51,25 @@ _GRACE: Final = 2.0
 
 class WorkFailed(RuntimeError):
     """A process of a team raised an exception that is not a finding: its input was wrong."""
+
+
+class _Forks:
+    """Counts the forks that led to this process, without a system call for each look."""
+
+    number = 0
+
+
+def forks() -> int:
+    """The number of forks that led to this process, as far as they were made by this interpreter."""
+    return _Forks.number
+
+
+def _forked() -> None:
+    _Forks.number += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 class Died(NamedTuple):
@@ -82,10 +114,12 @@ class Worker:
 
     def __init__(self, number: int, pipe: Connection, note: Any) -> None:
         self.number, self._pipe, self._note = number, pipe, note
-        self._parent = os.getppid()
+        self._parent, self._process = os.getppid(), os.getpid()
 
     def send(self, found: Any) -> None:
         """Send something to the first process."""
+        if os.getpid() != self._process:
+            os._exit(0)  # a call of the object has forked, and the child has come back from it
         self._pipe.send(("sent", found))
 
     def note(self, text: str) -> None:
@@ -201,7 +235,7 @@ def _run(
             faulthandler.enable(last_words)
         try:
             work(Worker(number, pipe, note), *arguments)
-        except Exception as error:  # noqa: BLE001 - the first process reports any exception
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the first process reports any exception
             pipe.send(("failed", _told(error)))
         else:
             pipe.send(("done", None))
@@ -218,7 +252,7 @@ def _theirs(stacks: str) -> str:
     return "\n".join(told)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """The exception, and the line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""

@@ -7,6 +7,7 @@ schedule step by step, if it can explore the object. Every result has been execu
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -18,7 +19,9 @@ from typing import Any, Final
 from stress.checker.check import Budget, check
 from stress.explorer.explore import explore
 from stress.explorer.scenario import Program
+from stress.frozen_states import frozen_state, judged
 from stress.history import UNSEEN, Call, History, Operation
+from stress.processes import Team, Worker, WorkFailed
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck, record
 from stress.recorder.workload import Workload, as_arguments
@@ -35,31 +38,63 @@ _TRIES: Final = 300
 _YIELDS: Final = (0.3, 0.1, 0.03)
 _BUDGET: Final = Budget(steps=100_000, seconds=1.0)
 _PATIENCE: Final = 1.0
+_GRACE: Final = 3.0
+"""Seconds after which the process that searches is given up: the object hangs where nothing can interrupt it."""
 
 
-def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> Outcome:
-    """The outcome, with the same fault in fewer calls if that is found within about `seconds`."""
-    history, judgement = outcome.history, outcome.judgement
-    if history is None or judgement is None or judgement.failure is None or outcome.trouble:
+def pursue(outcome: Outcome, workloads: Sequence[Workload], seconds: float, *, apart: bool) -> Outcome:
+    """The outcome, with the same fault in fewer calls if that is found within about `seconds`. Ctrl-C ends the search.
+    `apart`: in a process of its own, which the object may bring down.
+    """
+    if outcome.judgement is None or outcome.judgement.failure is None or outcome.trouble:
         return outcome
-    diagnosis = diagnose(judgement, outcome.spec, history.operations)
+    try:
+        smaller = (_pursued_apart if apart else _pursued)(outcome, workloads, seconds)
+    except KeyboardInterrupt:
+        return outcome
+    return replace(outcome, smaller=smaller)
+
+
+def _pursued_apart(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> Report | None:
+    deadline = time.monotonic() + seconds + _GRACE
+    with suppress(WorkFailed), Team(1, _send, outcome, workloads, seconds) as team:
+        for message in team.messages():
+            if isinstance(message, bytes):
+                report: Report = pickle.loads(message)
+                return replace(report, spec=outcome.spec)
+            if time.monotonic() > deadline:
+                break
+    return None
+
+
+def _send(worker: Worker, outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> None:
+    report = _pursued(outcome, workloads, seconds)
+    if report is not None:
+        worker.send(pickle.dumps(replace(report, spec=Spec())))  # the other process has the specification
+
+
+def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) -> Report | None:
+    deadline = time.monotonic() + seconds
+    judgement, history = outcome.judgement, outcome.history
+    assert judgement is not None
+    assert history is not None
+    diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history.operations))
     if diagnosis is None:
-        return outcome
+        return None
     window = diagnosis.window
     ids = {each.id for each in window.operations}
     operations = sorted((each for each in history if each.id in ids), key=lambda each: each.call)
     if len(operations) > _MOST_CALLS:
-        return outcome
+        return None
     threads = dict.fromkeys(each.thread for each in operations)
     program = tuple(tuple((each.op, each.args) for each in operations if each.thread == thread) for thread in threads)
-    deadline = time.monotonic() + seconds
     before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
     for workload in workloads:
         calls = _calls_to(workload.spec, before, window.starts)
-        smaller = None if calls is None else _pursued(workload, calls, program, deadline)
+        smaller = None if calls is None else _made_smaller(workload, calls, program, deadline)
         if smaller is not None:
-            return replace(outcome, smaller=smaller)
-    return outcome
+            return smaller
+    return None
 
 
 def _calls_to(spec: Spec, before: Sequence[Operation], states: Sequence[State]) -> list[Call] | None:
@@ -81,7 +116,7 @@ def _after(spec: Spec, calls: Sequence[Call]) -> State:
             state = spec.step(state, op, args)[0]
     except Exception:  # noqa: BLE001 - a specification that has only `successors` has no step
         return UNSEEN
-    return state
+    return frozen_state(spec, state, "a state")
 
 
 def _fewest_to(spec: Spec, state: State, calls: Sequence[Call]) -> list[Call]:
@@ -114,7 +149,7 @@ def _started(workload: Workload, calls: Sequence[Call]) -> Workload:
     return replace(workload, factory=partial(_made, workload.factory, calls), spec=spec)
 
 
-def _pursued(workload: Workload, calls: Sequence[Call], program: Program, deadline: float) -> Report | None:
+def _made_smaller(workload: Workload, calls: Sequence[Call], program: Program, deadline: float) -> Report | None:
     started = _started(workload, calls) if calls else workload
     again = _fewest(started, program, deadline)
     left = max(1.0, deadline - time.monotonic())

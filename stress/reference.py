@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from stress.formats.jsonl import encode
+from stress.frozen_states import class_of, thawed, with_frozen_states
 from stress.source import short_path
 from stress.spec import Spec
 
-__all__ = ["found_at", "name_of", "spec_at"]
+__all__ = ["found_at", "is_as_made", "name_of", "spec_at"]
 
 
 def name_of(thing: Any) -> str:
@@ -34,6 +37,14 @@ def name_of(thing: Any) -> str:
     return f"{module}:{name}"
 
 
+def is_as_made(spec: Spec) -> bool:
+    """Whether the class of a specification makes an equal one without arguments."""
+    try:
+        return vars(with_frozen_states(class_of(spec)())) == vars(spec)
+    except Exception:  # noqa: BLE001 - it needs arguments
+        return False
+
+
 def found_at(reference: str) -> Any:
     """The object that `module:attribute` or `file.py:attribute` refers to; the module is imported, the file is run.
 
@@ -49,7 +60,7 @@ def found_at(reference: str) -> Any:
             found = getattr(found, name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"{reference}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may end itself when it is imported
         raise ValueError(f"{reference}: {type(error).__name__}: {error}") from error
     return found
 
@@ -87,6 +98,14 @@ def spec_at(reference: str, options: Mapping[str, Any]) -> Spec:
             ) from None
     if not isinstance(found, Spec):
         raise ValueError(f"{reference} is no specification, but a {type(found).__name__}")
-    if "initial" in options and options["initial"] != found.initial:
-        found.initial = options["initial"]
-    return found
+    if "initial" in options and encode(options["initial"]) != encode(found.initial):
+        found.initial = _like(thawed(found.initial), options["initial"])
+    return with_frozen_states(found)
+
+
+def _like(known: Any, given: Any) -> Any:
+    """A start state from a file or the command line, where a list is a tuple and a dictionary a set of pairs: of the
+    type of the one that is known.
+    """
+    kind = type(known)
+    return kind(given) if kind in (list, dict, set, deque) and isinstance(given, Iterable) else given

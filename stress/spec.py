@@ -38,7 +38,8 @@ __all__ = [
     "without_order",
 ]
 
-State = Hashable
+State = Any
+"""A state of the object. The checker deals with hashable ones only (`frozen_states`)."""
 Element = Hashable
 
 
@@ -67,7 +68,8 @@ class SpecError(ValueError):
 
 
 class Spec:
-    """A sequential object. Subclass it, give `initial` and `step`; states must be immutable and hashable.
+    """A sequential object. Subclass it, give `initial` and `step`. States that are immutable and hashable are quickest.
+    Lists, dictionaries, sets and dataclasses may be used, too, and `step` may change them: it gets copies.
 
     >>> class Counter(Spec):
     ...     initial = 0
@@ -120,11 +122,12 @@ class Spec:
             if found is WAITS:
                 return ()
             raise SpecError(f"{_step(self, state, op, args)} is a state and an answer, not {found!r}") from None
-        if result is UNSEEN or result == answer:
+        if result is UNSEEN or result == answer or result is answer:
             return (after,)
-        return (
-            (after,) if type(answer) not in _FROZEN and result == _frozen_answer(self, state, op, args, answer) else ()
-        )
+        if type(answer) in _FROZEN:
+            return ()
+        frozen = _frozen_answer(self, state, op, args, answer)
+        return (after,) if result == frozen or result is frozen else ()
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """Whether `op(*args)`, if it answers `result`, can change *no* state at all.
@@ -150,7 +153,7 @@ class Spec:
 
     def restrict(self, state: Any, elements: Collection[Element]) -> State:
         """`state` without everything outside `elements`; it may also be returned whole."""
-        return state  # type: ignore[no-any-return]
+        return state
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         """What `operation` says about `element` alone, as an operation of this same spec; None: nothing.
@@ -279,7 +282,7 @@ class Spec:
         return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
 
 
-_FROZEN: Final = frozenset({NoneType, bool, int, float, str, bytes, Raised, frozenset})
+_FROZEN: Final = frozenset({NoneType, bool, int, str, bytes, Raised, frozenset})
 """Types of answers that are compared directly."""
 
 

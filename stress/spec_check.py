@@ -5,7 +5,8 @@ A checker relies on what a specification declares: that an operation is `read_on
 correct objects, or accepts wrong ones. So some states are visited first, along the history and at random, and the
 declarations for the operations of the history are compared with what the operations do there:
 
-* states are immutable and hashable, and a step neither changes its state nor gives a different result the next time;
+* a step neither changes its state nor gives a different result the next
+  time (it gets copies of states that are not hashable: `frozen_states`);
 * a read-only operation changes no state;
 * operations with disjoint footprints do not affect each other, and depend only on the part of the state in their
   footprint;
@@ -24,6 +25,7 @@ from itertools import combinations, islice
 from random import Random
 from typing import Any, Final, NoReturn
 
+from stress.frozen_states import OrderCounts, is_hashable, thawed, with_frozen_states
 from stress.history import UNSEEN, Operation, show
 from stress.spec import EVERYTHING, Element, Spec, SpecError, State
 
@@ -42,13 +44,13 @@ _tested: dict[Any, Spec] = {}
 
 
 def as_instance(spec: Any) -> Spec:
-    """`spec`, after a check that it is a specification.
+    """`spec`, after a check that it is a specification; if its states are not hashable, one like it that freezes them.
 
     Raises:
         SpecError: it is something else, such as the class of one.
     """
     if isinstance(spec, Spec):
-        return spec
+        return with_frozen_states(spec)
     if isinstance(spec, type) and issubclass(spec, Spec):
         raise SpecError(f"{spec.__name__} is the class of a specification: give an instance, {spec.__name__}()")
     raise SpecError(f"a specification is an instance of a subclass of stress.Spec, not {spec!r}")
@@ -61,15 +63,15 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
     Raises:
         SpecError: it contradicts itself.
     """
-    as_instance(spec)
-    for state in [spec.initial] if starts is None else starts:
+    begins = [spec.initial] if starts is None else starts
+    for state in begins:
         _hashable(spec, state, "its start state")
     if type(spec).__module__.startswith("stress."):
         return
     key = (_identity(spec), frozenset(operation.op for operation in operations))
     if key in _tested:
         return
-    _SelfTest(spec, operations, [spec.initial] if starts is None else starts).run()
+    _SelfTest(spec, operations, begins).run()
     _tested[key] = spec
 
 
@@ -84,13 +86,30 @@ def _identity(spec: Spec) -> Hashable:
 
 
 def _hashable(spec: Spec, state: Any, what: str) -> None:
-    try:
-        hash(state)
-    except TypeError:
+    """Refuse a state that is not hashable although the start state is."""
+    if not is_hashable(state):
         raise SpecError(
-            f"the states of {type(spec).__name__} must be immutable and hashable (tuples, frozen sets, FrozenMap), and "
-            f"{what} is {show(state)}"
-        ) from None
+            f"{type(spec).__name__} starts in a state that is hashable, {show(spec.initial)}, and {what} is not, "
+            f"{show(state)}: let `initial` be of type {type(state).__name__}, too"
+        )
+
+
+def _is_only_itself(state: Any) -> bool:
+    """Whether a state is equal to no other object, whatever that holds."""
+    hashed_by: Any = type(state).__hash__
+    return hashed_by is object.__hash__ and hasattr(state, "__dict__")
+
+
+def _seen(state: Any) -> str:
+    """What can be seen of a state, also inside of objects in it that do not show it."""
+    return " ".join([show(state), *(str(vars(each)) for each in _parts(thawed(state)) if _is_only_itself(each))])
+
+
+def _parts(state: Any) -> Iterator[Any]:
+    yield state
+    if isinstance(state, (list, tuple, set, frozenset, dict)):
+        for each in (*state, *(state.values() if isinstance(state, dict) else ())):
+            yield from _parts(each)
 
 
 class _Spent(Exception):
@@ -130,6 +149,8 @@ class _SelfTest:
         spec = self._spec
         try:
             found = list(spec.successors(state, operation.op, operation.args, operation.result))
+        except OrderCounts:
+            raise
         except SpecError as error:
             if error.__cause__ is None:
                 raise
@@ -183,14 +204,17 @@ class _SelfTest:
 
     def _repeats(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
         for state in states:
-            was = show(state)
+            was = _seen(state)
             for call, _ in calls:
                 asked = call._replace(result=UNSEEN)
-                first = [show(each) for each in self._after(state, asked)]
-                if show(state) != was:
+                first = self._after(state, asked)
+                if _seen(state) != was:
                     self._refuse(call, f"changes the state that it is given, {was}: it must return a changed copy")
-                if first != [show(each) for each in self._after(state, asked)]:
-                    self._refuse(call, f"does not have the same effect twice in state {was}")
+                if [*map(show, first)] != [*map(show, self._after(state, asked))]:
+                    reason = f"does not have the same effect twice in state {was}"
+                    if any(map(_is_only_itself, first)):
+                        reason += ": the states must be equal if they hold the same, as those of a dataclass are"
+                    self._refuse(call, reason)
 
     def _read_only(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
         spec = self._spec

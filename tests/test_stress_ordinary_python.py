@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from random import Random
 from threading import Condition, Lock
@@ -104,6 +106,34 @@ class OfBoundedSemaphore(UnderLock):
     make = staticmethod(lambda: threading.BoundedSemaphore(1))
 
 
+def lately() -> Any:
+    import threading as late
+
+    return late.Lock()
+
+
+def lately_by_name() -> Any:
+    from threading import RLock
+
+    return RLock()
+
+
+BY_NAME: dict[str, Any] = {"lock": threading.Lock}
+IN_ORDER: list[Any] = [threading.Lock]
+FIXED: tuple[Any, ...] = (threading.Lock,)
+
+
+class OfTables(UnderLock):
+    lists: ClassVar[list[Any]] = [threading.Lock]
+    ready = staticmethod(partial(threading.Lock))
+
+
+ELSEWHERE = [
+    lately, lately_by_name, lambda: BY_NAME["lock"](), lambda: IN_ORDER[0](), lambda: FIXED[0](),
+    lambda: OfTables.lists[0](), lambda: OfTables.ready(),
+]  # fmt: skip
+
+
 class Spinning(Plain):
     """A correct spin lock."""
 
@@ -129,6 +159,22 @@ class TestLocks:
             outcome = explore(factory, Counter(), threads[:2])
             assert outcome, outcome.report()
             assert 2 <= outcome.executions < 20
+
+    @pytest.mark.parametrize("make", ELSEWHERE)
+    def test_that_are_made_by_other_names(self, make: Callable[[], Any]) -> None:
+        class Made(UnderLock):
+            def __init__(self) -> None:
+                super().__init__()
+                self.lock = make()
+
+        tables = BY_NAME, IN_ORDER, FIXED, OfTables.lists, OfTables.ready
+        before = repr(tables)
+
+        outcome = explore(Made, Counter(), TWICE)
+        assert outcome, outcome.report()
+        assert outcome.executions == 4
+        assert repr(tables) == before
+        assert sys.modules["threading"] is threading
 
     def test_three_threads(self) -> None:
         outcome = explore(UnderLock, Counter(), [INCREMENT, INCREMENT, [("value",)]])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -75,10 +76,27 @@ class Spec(stress.Counter):
     name = ""
     operations = COUNTING
 
+class Exits(LockedCounter):
+    "What it raises says 'success' if it gets through."
+    def increment(self): raise SystemExit(0)
+class Sleeps(LockedCounter):
+    def increment(self): time.sleep(1000)
+class Faults(LockedCounter):
+    def increment(self): return super().increment() if self.n < 1 else ctypes.string_at(0)
+class WrongAndMortal(LossyCounter):
+    "Wrong, and ends the process that looks for a smaller history."
+    def __init__(self):
+        super().__init__()
+        self.again = next(made) > 0
+    def increment(self):
+        if self.again: os._exit(0)
+        return super().increment()
+
 def workload(factory): return stress.Workload(factory, stress.Counter(), COUNTING)
 segfault, killed, aborted, left, unmakeable, slow, stuck, locked, lossy = map(
     workload, (Segfault, Killed, Aborted, Left, Unmakeable, Slow, Stuck, LockedCounter, LossyCounter)
 )
+exits, sleeps, faults, mortal = map(workload, (Exits, Sleeps, Faults, WrongAndMortal))
 """
 
 
@@ -349,6 +367,8 @@ class TestDamagedFiles:
             ('{"stress": 1, "spec": "os:system"}\n[0,0,1,2,"increment",[],1]\n', "say --spec os:system"),
             ('{"stress": 1, "spec": ["x"], "code": [["/dev/zero", "1"]]}\n', "names no specification"),
             ('{"stress": 1, "spec": "counter", "initial": "x"}\n[0,0,1,2,"increment",[],1]\n', ""),
+            (f'{HEADER}[0,0,1,2,"write",[NaN],null]\n[1,0,3,4,"read",[],NaN]\n', None),
+            ('{"stress": 1, "spec": "counter", "trouble": [1]}\n[0,0,1,2,"increment",[],1]\n', "must be a string"),
         ],
     )
     def test_end_with_a_sentence(self, tmp_path: Path, text: str, told: str | None) -> None:
@@ -362,6 +382,17 @@ class TestDamagedFiles:
                 assert ran.returncode == 2, ran.stdout + ran.stderr
                 assert told in ran.stdout + ran.stderr or name == "replay"
             assert "Traceback" not in ran.stderr
+
+    def test_nothing_is_quoted_at_length(self, tmp_path: Path) -> None:
+        (tmp_path / "it.jsonl").write_text(f'{HEADER}[0,0,1,2,"write",[{"1," * 100_000}1],null]\n')
+        with pytest.raises(stress.HistoryError) as refused:
+            stress.read_history(tmp_path / "it.jsonl")
+        assert len(str(refused.value)) < 3_000
+
+    def test_edn_with_a_key_twice(self, tmp_path: Path) -> None:
+        (tmp_path / "it.edn").write_text("{:process 0, :process 1, :type :invoke, :f :read}\n")
+        with pytest.raises(stress.HistoryError, match="a map has a key twice"):
+            stress.read_history(tmp_path / "it.edn", "register")
 
     def test_nested_edn(self, tmp_path: Path) -> None:
         (tmp_path / "it.edn").write_text(f"{{:process 0, :type :invoke, :f :write, :value {DEEP}}}\n")
@@ -409,6 +440,23 @@ class TestOutput:
             ran = command(*words, stdout=nobody)
         assert ran.returncode == (1 if words[1] == "bad.jsonl" else 2)
         assert ran.stderr == ""
+
+    @pytest.mark.parametrize(("files", "status"), [(["good.jsonl"], 0), (["missing.jsonl"], 2), (["bad.jsonl"], 1)])
+    def test_remarks_that_cannot_be_written_change_nothing(
+        self, histories: Path, files: list[str], status: int
+    ) -> None:
+        with open("/dev/full", "w") as full:
+            ran = subprocess.run(
+                [sys.executable, "-m", "stress", "check", *files], stderr=full, timeout=100, check=False
+            )
+        assert ran.returncode == status
+
+    @pytest.mark.parametrize(("name", "status"), [("good", 2), ("bad", 1)])
+    def test_no_output_at_all(self, histories: Path, name: str, status: int) -> None:
+        words = f"exec {shlex.quote(sys.executable)} -m stress check {name}.jsonl >&-"
+        ran = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=100, check=False)
+        assert ran.returncode == status
+        assert "it is closed" in ran.stderr
 
     def test_a_history_that_cannot_be_saved_is_told_all_the_same(self, folder: Path) -> None:
         ran = command("run", "objects:lossy", "--duration", "20", "--save", "/dev/full", "--report", "/dev/full")
@@ -467,7 +515,97 @@ class TestOnesOwn:
         assert command("check", "--spec", "objects.py:Spec", "it.jsonl").returncode == 0
 
 
+class TestExceptions:
+    """Exceptions that end an interpreter had ended the command, with the status of their own."""
+
+    def test_are_answers(self, folder: Path) -> None:
+        ran = command("run", "objects:exits", "--rounds", "20", "--seed", "1")
+        assert ran.returncode == 1, ran.stdout + ran.stderr
+        assert "NOT linearizable" in ran.stdout
+        assert "Traceback" not in ran.stderr
+
+    @pytest.mark.parametrize("error", [SystemExit, GeneratorExit])
+    def test_in_the_library_too(self, error: type[BaseException]) -> None:
+        class Raises(LockedCounter):
+            def increment(self) -> int:
+                raise error
+
+        for outcome in (
+            stress.run(Raises, Counter(), [("increment",)], rounds=2, duration=None, seed=1),
+            stress.explore(Raises, Counter(), [("increment",)], seed=1),
+        ):
+            assert outcome.verdict is Verdict.ILLEGAL
+            assert f"raised {error.__name__}" in outcome.report()
+
+    def test_an_answer_that_cannot_be_shown(self) -> None:
+        class Odd:
+            def __repr__(self) -> str:
+                raise RuntimeError("no repr")
+
+        class Unshown(LockedCounter):
+            def increment(self) -> Any:
+                return Odd()
+
+        outcome = stress.run(Unshown, Counter(), [("increment",)], rounds=2, duration=None, seed=1)
+        assert "<Odd, whose repr raises RuntimeError>" in outcome.report()
+
+    def test_of_a_script_that_ends_itself(self, folder: Path) -> None:
+        (folder / "script.py").write_text("import sys\nsys.exit(0)\n")
+        ran = command("run", "script.py:it")
+        assert ran.returncode == 2
+        assert "script.py:it: SystemExit: 0" in ran.stderr
+
+    def test_an_answer_that_may_change_is_no_finding_of_the_explorer(self) -> None:
+        class Views(LockedCounter):
+            def increment(self) -> Any:
+                return {}.keys()
+
+        with pytest.raises(TypeError, match="a result of type dict_keys is read when the round is over"):
+            stress.explore(Views, Counter(), [("increment",)], seed=1)
+
+    def test_a_check_that_answers_false_is_a_finding_of_the_explorer(self) -> None:
+        found = stress.explore(LockedCounter, Counter(), [[("increment",)]] * 2, check=lambda counter: False)
+        assert found.verdict is Verdict.ILLEGAL
+
+
+class TestExplorerInAProcess:
+    """A process that explored, and died or hung, told neither where, nor how to see it again."""
+
+    def test_that_dies_leaves_its_schedule(self, folder: Path) -> None:
+        ran = command("explore", "objects:faults", "--seed", "1")
+        assert ran.returncode == 1
+        assert "SIGSEGV (a segmentation fault), in a schedule of Faults: " in ran.stdout
+        assert "objects.py" in ran.stdout
+        line = next(line for line in ran.stdout.splitlines() if line.startswith("To see it again: "))
+        again = command(*line.removeprefix("To see it again: python -m stress ").split())
+        assert again.returncode == 1
+        assert "SIGSEGV" in again.stdout
+
+    def test_that_hangs_is_ended(self, folder: Path) -> None:
+        ran = command("explore", "objects:sleeps", "--seed", "1", "--duration", "1", "--patience", "1")
+        assert ran.returncode == 1
+        assert "a call has not returned for 1 s, in a schedule of Sleeps: " in ran.stdout
+        assert "in increment" in ran.stdout
+
+    def test_a_page_that_cannot_be_written_loses_no_finding(self, folder: Path) -> None:
+        ran = command("explore", "objects:lossy", "--seed", "1", "--report", str(folder))
+        assert ran.returncode == 1
+        assert "could not be written" in ran.stderr
+
+
 class TestFewerCalls:
+    def test_an_object_that_ends_the_process_loses_no_finding(self, folder: Path) -> None:
+        ran = command("run", "objects:mortal", "--seed", "1", "--processes", "1", "--duration", "20")
+        assert ran.returncode == 1
+        assert "NOT linearizable" in ran.stdout
+
+    def test_ctrl_c_loses_no_finding(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("stress.pursuit._pursued", interrupted)
+        assert stress.run(LossyCounter, Counter(), COUNTING, duration=20, seed=1).verdict is Verdict.ILLEGAL
+
     def test_a_finding_is_told_in_as_few_calls_as_it_takes(self) -> None:
         outcome = stress.run(LossyCounter, Counter(), COUNTING, duration=20, seed=1)
         assert outcome.verdict is Verdict.ILLEGAL

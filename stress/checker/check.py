@@ -29,9 +29,10 @@ from sortedcontainers import SortedKeyList
 from stress.checker.components import Component, components
 from stress.checker.search import Ending, Search, segments
 from stress.checker.unwritten_values import first_without_origin
+from stress.frozen_states import frozen_state, judged
 from stress.history import History, Operation, refuse_other_things, refuse_two_at_once, until
 from stress.spec import Element, Excerpt, Spec, State
-from stress.spec_check import check_spec
+from stress.spec_check import as_instance, check_spec
 from stress.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -135,16 +136,23 @@ def check(
     >>> check(lost, Counter()).verdict
     <Verdict.ILLEGAL: 'NOT linearizable'>
     """
-    began = time.monotonic()
     operations = list(history)
     given = None if starts is None else list(starts)
     refuse_other_things(operations)
-    check_spec(spec, operations, given)
     refuse_two_at_once(operations)
-    parts = components(operations, spec, [spec.initial] if given is None else given)
-    judged = _Judged(spec, parts, budget or Budget(), began)
+    return judged(as_instance(spec), lambda its: _check(operations, its, given, budget or Budget(), processes))
+
+
+def _check(
+    operations: Sequence[Operation], spec: Spec, given: Sequence[State] | None, budget: Budget, processes: int
+) -> Judgement:
+    began = time.monotonic()
+    starts = [spec.initial] if given is None else [frozen_state(spec, each, "a start state") for each in given]
+    check_spec(spec, operations, starts)
+    parts = components(operations, spec, starts)
+    turns = _Judged(spec, parts, budget, began)
     fits = min(processes, len(parts)) if len(operations) >= _LARGE else 1
-    verdict, failure, steps, spent = (judged.in_processes(fits) if fits > 1 else None) or judged.alone()
+    verdict, failure, steps, spent = (turns.in_processes(fits) if fits > 1 else None) or turns.alone()
     return Judgement(verdict, len(operations), len(parts), steps, time.monotonic() - began, failure, spent)
 
 
@@ -190,10 +198,15 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
     """Whether a small history is linearizable: without components, without a budget. For an explorer, which judges many
     tiny histories.
     """
-    search = Search(operations, spec, [spec.initial] if starts is None else starts)
-    while (ending := search.advance()) is None:
-        pass
-    return ending.linearizable
+
+    def judge(its: Spec) -> bool:
+        begins = [its.initial] if starts is None else [frozen_state(its, each, "a start state") for each in starts]
+        search = Search(operations, its, begins)
+        while (ending := search.advance()) is None:
+            pass
+        return ending.linearizable
+
+    return judged(as_instance(spec), judge)
 
 
 def megabytes_in_use() -> float:

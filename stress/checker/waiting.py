@@ -7,9 +7,11 @@ specification (`WAITS`, or no successor at all).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from stress.checker.search import Search
+from stress.frozen_states import OrderCounts, judged
 from stress.history import UNSEEN, Call, Operation
 from stress.spec import Spec, State
 
@@ -47,6 +49,10 @@ def wait_as_they_should(operations: Iterable[Operation], spec: Spec) -> bool:
     waiting = [each for each in everything if each.returned is None]
     if not waiting:
         return False
+    return judged(spec, partial(_all_wait, completed, waiting))
+
+
+def _all_wait(completed: Sequence[Operation], waiting: Sequence[Operation], spec: Spec) -> bool:
     last = max((each.returned or 0 for each in completed), default=0)
     end = Operation(-1, "(nobody)", last + 1, last + 2, _ALL_WAIT, (), None)
     search = Search([*completed, end], _WithWaiters(spec, waiting), [spec.initial])
@@ -54,6 +60,8 @@ def wait_as_they_should(operations: Iterable[Operation], spec: Spec) -> bool:
     try:
         while finding is None and search.steps < _STEPS:
             finding = search.advance()
+    except OrderCounts:
+        raise
     except Exception:  # noqa: BLE001 - a specification that does not know the calls says nothing about them
         return False
     return finding is not None and finding.linearizable
@@ -64,7 +72,7 @@ def after(spec: Spec, state: State, call: Call) -> list[State]:
     the judgement reports the failure.
     """
     try:
-        return list(spec.successors(state, call[0], call[1], UNSEEN))
+        return judged(spec, lambda its: list(its.successors(state, call[0], call[1], UNSEEN)))
     except Exception:  # noqa: BLE001 - the object may never have this state, so the specification need not handle it
         return [state]
 

@@ -43,17 +43,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except output.Undelivered as undelivered:
         output.be_quiet()
         if undelivered.why:
-            print(undelivered.why, file=sys.stderr)
+            output.aside(undelivered.why)
         return undelivered.status
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 2
+        output.aside("interrupted")
+        return output.status_now()
     except (WorkFailed, SpecError, HistoryError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+        output.aside(error)
+        return output.status_now()
     except Exception:  # noqa: BLE001 - status 1 would mean that the object is wrong
-        traceback.print_exc()
-        print("The command failed. This says nothing about the object.", file=sys.stderr)
+        output.aside(f"{traceback.format_exc()}The command failed. This says nothing about the object.")
         return 2
     return status
 
@@ -69,5 +68,9 @@ def _run(argv: list[str]) -> int:
         if name == chosen:
             import_module(f"stress.cli.{name}").add_arguments(subparser)
     arguments = parser.parse_args(argv)
-    status: int = import_module(f"stress.cli.{arguments.command}").main(arguments)
+    try:
+        status: int = import_module(f"stress.cli.{arguments.command}").main(arguments)
+    except SystemExit as told:  # its status would be taken for a verdict
+        output.aside(f"sys.exit({told.code!r}) was called before the end. This says nothing about the object.")
+        return output.status_now()
     return status

@@ -13,7 +13,7 @@ from typing import Any
 
 from stress.arguments import positive
 from stress.checker.check import Budget, Judgement, check
-from stress.cli.output import say
+from stress.cli.output import aside, say
 from stress.cli.progress import following
 from stress.formats.read import parse_initial, read_history
 from stress.history import UNSEEN, History, HistoryError
@@ -73,7 +73,7 @@ def main(arguments: argparse.Namespace) -> int:
                 statuses.append(_judge(file, arguments))
                 tell(f"{len(statuses)} of {len(files)} files", len(statuses))
     except KeyboardInterrupt:
-        print(f"interrupted after {len(statuses)} of {len(files)} files", file=sys.stderr)
+        aside(f"interrupted after {len(statuses)} of {len(files)} files")
         statuses.append(2)
     return status_of(statuses)
 
@@ -98,7 +98,7 @@ def _judge(file: str, arguments: argparse.Namespace) -> int:
     try:
         history, _, judgement = judged(file, arguments)
     except HistoryError as error:
-        print(error, file=sys.stderr)
+        aside(error)
         return 2
     verdict, reason = verdict_on(history, judgement)
     status = EXIT_STATUS[verdict]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from stress.arguments import positive
 from stress.cli import explore_object
-from stress.cli.output import say, written
+from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
 from stress.explorer.minimise import minimise
 from stress.explorer.token import OBJECT_PREFIX, TokenError
 from stress.explorer.trace import Drift, trace
-from stress.processes import Tally, default_processes
+from stress.processes import PATIENCE, Tally, default_processes
 from stress.recorder.campaign import draw_seed
 from stress.reports import html, text
 from stress.reports.report import Report
@@ -61,6 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bounded", action="store_true", help="explore pairs with at most two preemptions, and not to their ends"
     )
     parser.add_argument("--part", action="append", choices=tuple(MATRIX), help="explore only this part of the matrix")
+    parser.add_argument(
+        "--patience", type=positive(float), default=PATIENCE, metavar="SECONDS",
+        help="how long one execution of an object of your own may take before a call counts as hung (%(default)s)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
 
@@ -71,10 +75,10 @@ def main(arguments: argparse.Namespace) -> int:
     unknown = [target for target in arguments.targets if target not in STARTS and target not in own]
     if unknown:
         there_are = f"there are {', '.join(STARTS)}, and module:attribute for your own"
-        print(f"nothing is called {unknown[0]!r}: {there_are}", file=sys.stderr)
+        aside(f"nothing is called {unknown[0]!r}: {there_are}")
         return 2
     if arguments.spec and len(own) < len(arguments.targets):
-        print("--spec is for an object of your own, as module:attribute", file=sys.stderr)
+        aside("--spec is for an object of your own, as module:attribute")
         return 2
     tries = [target for target in arguments.targets if target in STARTS]
     statuses = []
@@ -86,7 +90,7 @@ def main(arguments: argparse.Namespace) -> int:
         try:
             statuses.append(_explore_tries(tries, arguments))
         except NotBuilt as error:
-            print(error, file=sys.stderr)
+            aside(error)
             return 2
     return status_of(statuses)
 
@@ -118,7 +122,10 @@ def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
     report = None
     if exploration.finding is not None:
         twin = load_twin(plan.compiled, plan.ideal)
-        small = minimise(exploration.finding, partial(experiment_on, twin))
+        small = exploration.finding
+        found_wrong()
+        with suppress(KeyboardInterrupt):
+            small = minimise(small, partial(experiment_on, twin))
         report = report_on_trie(twin, small)
         _save_page(report, arguments)
     status = EXIT_STATUS[exploration.verdict]
@@ -162,11 +169,11 @@ def replay(arguments: argparse.Namespace) -> int:
         twin = load_twin(token.compiled, changes=_changes(token.mutant))
         _, finding = trace(experiment_on(twin, token.scenario), token.order)
     except (TokenError, StaleChange, Drift, NotBuilt) as error:
-        print(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error, file=sys.stderr)
+        aside(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error)
         return 2
     is_changed = token.digest != source_digest()
     if is_changed:
-        print("The source has changed since, so the steps may have another meaning.", file=sys.stderr)
+        aside("The source has changed since, so the steps may have another meaning.")
     if finding is None:
         say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
         return 2 if is_changed else 0

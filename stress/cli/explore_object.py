@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import count
 from typing import Any
 
-from stress.cli.output import say
+from stress.cli.output import aside, say, written
 from stress.cli.progress import following
 from stress.cli.targets import alone, found
 from stress.explorer.explore import Explored, explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.origin import Calls
-from stress.explorer.token import TokenError, object_in, origin_in
-from stress.processes import Died, Team, Worker
+from stress.explorer.progress import Progress
+from stress.explorer.token import TokenError, object_in, origin_in, with_order
+from stress.processes import PATIENCE, Died, Patience, Team, Worker
 from stress.recorder.campaign import draw_seed
 from stress.recorder.workload import Workload, as_arguments
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
@@ -33,7 +33,7 @@ def main(target: str, arguments: argparse.Namespace) -> int:
     try:
         workloads = found(target, arguments.spec)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        aside(error)
         return 2
     seed = draw_seed() if arguments.seed is None else arguments.seed
     return _supervised(target, arguments, partial(_all, workloads, arguments, seed))
@@ -43,20 +43,19 @@ def replay(arguments: argparse.Namespace) -> int:
     """Execute the schedule of a token again; return the exit status."""
     origin = origin_in(arguments.what)
     if origin is None:
-        print(
+        aside(
             "The token is damaged, or does not name its object: give it to stress.explore(..., replay=...), with the "
-            "original arguments.",
-            file=sys.stderr,
+            "original arguments."
         )
         return 2
     try:
         calls, workloads, (name, since) = origin.read(), alone(origin.target, origin.spec), object_in(arguments.what)
     except ValueError as error:
-        print(f"{arguments.what[:40]}: {error}", file=sys.stderr)
+        aside(f"{arguments.what[:40]}: {error}")
         return 2
     for told in since:
-        print(f"{told}: the token is for the earlier version.", file=sys.stderr)
-    arguments.json, arguments.duration = False, None
+        aside(f"{told}: the token is for the earlier version.")
+    arguments.json, arguments.duration, arguments.patience = False, None, PATIENCE
     return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
 
 
@@ -66,7 +65,7 @@ def _again(
     calls: Calls,
     arguments: argparse.Namespace,
     is_changed: bool,
-    worker: Worker,
+    progress: Progress,
 ) -> tuple[int, dict[str, Any]]:
     """The result of a token's schedule, on the first object of that name that it fits."""
     at_start, *threads, at_end = map(as_arguments, calls)
@@ -74,11 +73,10 @@ def _again(
     for each in workloads:
         if len(workloads) > 1 and type(each.factory()).__name__ != name:
             continue
-        worker.note(f"the schedule of a token, on {each.target}")
         try:
             outcome = explore(
                 each.factory, each.spec, threads, at_start=at_start, at_end=at_end, check=each.check,
-                replay=arguments.what, target=each.target,
+                replay=arguments.what, target=each.target, progress=progress,
             )  # fmt: skip
         except TokenError as error:
             misfit = str(error)
@@ -90,24 +88,27 @@ def _again(
 
 
 def _supervised(
-    target: str, arguments: argparse.Namespace, work: Callable[[Worker], tuple[int, dict[str, Any]]]
+    target: str, arguments: argparse.Namespace, work: Callable[[Progress], tuple[int, dict[str, Any]]]
 ) -> int:
     """Do some work in a separate process, and print the result; return the exit status."""
     told: dict[str, Any] = {"verdict": "unknown", "report": "undecided (it was interrupted)"}
-    status = 2
+    status, began, hangs = 2, time.monotonic(), False
+    progress, patience = Progress(), Patience()
     try:
         with (
             following(target, arguments.duration) as tell,
-            Team(1, _send, work) as team,
+            Team(1, _send, work, progress) as team,
         ):
-            beats = count()
             for message in team.messages():
                 if isinstance(message, Died):
-                    status = 1
-                    told = {"verdict": "illegal", "report": f"NOT all right: {message}\n{message.stacks}".rstrip()}
+                    trouble = f"a call has not returned for {arguments.patience:g} s" if hangs else str(message)
+                    status, told = 1, _ended(trouble, message.stacks, progress)
                 elif message is not None:
                     status, told = message
-                tell("exploring", next(beats) / 10)
+                tell(f"{progress.executions:,} executions, now of {progress.scenario}", time.monotonic() - began)
+                if patience.is_over(progress.executions, arguments.patience) and not hangs:
+                    hangs = True
+                    team.interrupt(0)
     except KeyboardInterrupt:
         pass
     text = told.pop("report")
@@ -115,24 +116,36 @@ def _supervised(
     return status
 
 
-def _send(worker: Worker, work: Callable[[Worker], tuple[int, dict[str, Any]]]) -> None:
-    worker.send(work(worker))
+def _ended(trouble: str, stacks: str, progress: Progress) -> dict[str, Any]:
+    """What is told of a process that died, or was ended because it hung."""
+    at = f", in a schedule of {progress.scenario}" if progress.scenario else ""
+    token = with_order(progress.token, progress.order) if progress.token else ""
+    lines = [f"NOT all right: {trouble}{at}", *([f"\nWhere the threads were\n{stacks}"] if stacks else [])]
+    if token:
+        lines.append(f"\nTo see it again: python -m stress replay {token}")
+    return {
+        "verdict": "illegal", "executions": progress.executions, "token": token or None, "found": trouble,
+        "report": "\n".join(lines),
+    }  # fmt: skip
+
+
+def _send(worker: Worker, work: Callable[[Progress], tuple[int, dict[str, Any]]], progress: Progress) -> None:
+    worker.send(work(progress))
 
 
 def _all(
-    workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int, worker: Worker
+    workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int, progress: Progress
 ) -> tuple[int, dict[str, Any]]:
-    return _told(list(_explored(worker, workloads, arguments, seed)), arguments)
+    return _told(list(_explored(progress, workloads, arguments, seed)), arguments)
 
 
 def _explored(
-    worker: Worker, workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int
+    progress: Progress, workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int
 ) -> Iterator[Explored]:
     for workload in workloads:
-        worker.note(f"scenarios of {workload.target}, seed {seed}")
         outcome = explore(
             workload.factory, workload.spec, Scenarios(workload.operations, workload.roles), check=workload.check,
-            duration=arguments.duration, seed=seed, target=workload.target,
+            duration=arguments.duration, seed=seed, target=workload.target, progress=progress,
         )  # fmt: skip
         yield outcome
         if outcome.verdict is Verdict.ILLEGAL:
@@ -144,7 +157,7 @@ def _told(outcomes: Sequence[Explored], arguments: argparse.Namespace) -> tuple[
     unknown = [each.schedules for each in outcomes if each.verdict is Verdict.UNKNOWN]
     verdict = verdict_of(found=last.verdict is Verdict.ILLEGAL, missing=unknown or ([] if outcomes else ["nothing"]))
     if arguments.report and last.found is not None:
-        last.save_html(arguments.report)
+        written(last.save_html, arguments.report)
     executions = sum(each.executions for each in outcomes)
     said = [last] if verdict is Verdict.ILLEGAL else outcomes
     report = "\n".join(each.report().rstrip() for each in said)

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from stress.arguments import positive
-from stress.cli.output import say
+from stress.cli.output import aside, say
 from stress.cli.progress import following
 from stress.processes import default_processes
 from stress.recorder.campaign import draw_seed
@@ -52,7 +52,7 @@ def main(arguments: argparse.Namespace) -> int:
     known: Sequence[Mutant | Rebuilt] = REBUILT if arguments.compiled else (*CONTROLS, *MUTANTS)
     unknown = [word for word in words if not any(word in mutant.name for mutant in known)]
     if unknown:
-        print(f"no mutant has {unknown[0]!r} in its name; --list tells which there are", file=sys.stderr)
+        aside(f"no mutant has {unknown[0]!r} in its name; --list tells which there are")
         return 2
     wanted = [mutant for mutant in known if not words or any(word in mutant.name for word in words)]
     if arguments.list:
@@ -87,7 +87,7 @@ def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
     summary = _summary(trials, seed, time.monotonic() - began, missing)
     status = status_of([*map(_status_of, trials), 2 if missing else 0])
     if arguments.json:
-        print(summary, file=sys.stderr)
+        aside(summary)
     else:
         say(summary, status)
     return status

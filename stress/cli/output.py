@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["Undelivered", "be_quiet", "flush", "say", "written"]
+__all__ = ["Undelivered", "aside", "be_quiet", "flush", "found_wrong", "say", "status_now", "written"]
 
 
 class Undelivered(Exception):
@@ -28,14 +28,19 @@ class Undelivered(Exception):
 _wrong = False
 
 
+def found_wrong(is_wrong: bool = True) -> None:
+    """Something is wrong, which is said later. The exit status is 1, whatever happens until then."""
+    global _wrong
+    _wrong = _wrong or is_wrong
+
+
 def say(text: str, status: int = 0) -> None:
     """Print `text`, whose meaning is that of the exit status `status`.
 
     Raises:
         Undelivered: it cannot be written.
     """
-    global _wrong
-    _wrong = _wrong or status == 1
+    found_wrong(status == 1)
     _delivered(lambda: print(text, flush=True))
 
 
@@ -45,7 +50,18 @@ def flush() -> None:
     Raises:
         Undelivered: that fails.
     """
-    _delivered(sys.stdout.flush)
+    _delivered(lambda: sys.stdout.flush())
+
+
+def aside(text: object) -> None:
+    """Print a remark on standard error. If that cannot be written, nothing is lost, and the exit status is the same."""
+    if sys.stderr is None:  # it was closed before the start
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        with open(os.devnull, "w") as nowhere:  # what is left in the buffer must not fail once more in the end
+            os.dup2(nowhere.fileno(), 2)
 
 
 def begin() -> None:
@@ -55,22 +71,25 @@ def begin() -> None:
 
 
 def _delivered(deliver: Callable[[], object]) -> None:
+    if sys.stdout is None:
+        raise Undelivered(status_now(), "the output could not be written: it is closed")
     try:
         deliver()
     except BrokenPipeError:
-        raise Undelivered(_status(), "") from None
+        raise Undelivered(status_now(), "") from None
     except OSError as error:
-        raise Undelivered(_status(), f"the output could not be written: {error.strerror or error}") from None
+        raise Undelivered(status_now(), f"the output could not be written: {error.strerror or error}") from None
 
 
-def _status() -> int:
+def status_now() -> int:
+    """The exit status if the command ends here."""
     return 1 if _wrong else 2
 
 
 def be_quiet() -> None:
     """Discard all output that is left, so that the interpreter does not fail on it when it ends."""
     with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        os.dup2(nowhere.fileno(), 1)
 
 
 def written(write: Callable[[str], object], path: str) -> bool:
@@ -79,6 +98,6 @@ def written(write: Callable[[str], object], path: str) -> bool:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(path)
     except OSError as error:
-        print(f"{path} could not be written: {error.strerror or error}", file=sys.stderr)
+        aside(f"{path} could not be written: {error.strerror or error}")
         return False
     return True

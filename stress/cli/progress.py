@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Final
 
+from stress.cli.output import aside
+
 __all__ = ["Tell", "following"]
 
 Tell = Callable[[str, float], None]
@@ -24,7 +26,7 @@ def following(what: str, whole: float | None, live: bool = True) -> Iterator[Tel
     """Within the block, show progress under the name `what`. `whole` is the amount of work, if known. `live`: also on a
     terminal; False if the command prints its own progress there.
     """
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         if live and find_spec("rich") is not None:
             with _bar(what, whole) as tell:
                 yield tell
@@ -61,4 +63,4 @@ class _Lines:
         self._pause = min(2 * self._pause, _LONGEST)
         self._next = seconds + self._pause
         share = f", {done / self._whole:.0%}" if self._whole else ""
-        print(f"{self._what}: {seconds:.0f} s{share}, {text}", file=sys.stderr, flush=True)
+        aside(f"{self._what}: {seconds:.0f} s{share}, {text}")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from stress.cli import explore
 from stress.cli.check import add_judging, judged
-from stress.cli.output import say, written
+from stress.cli.output import aside, say, written
 from stress.history import HistoryError
 from stress.reports import html, text
 from stress.reports.report import report_on, verdict_on
@@ -37,13 +36,13 @@ def main(arguments: argparse.Namespace) -> int:
     try:
         history, spec, judgement = judged(arguments.what, arguments)
     except HistoryError as error:
-        print(error, file=sys.stderr)
+        aside(error)
         return 2
     report = report_on(history, spec, judgement)
     if arguments.report:
         written(lambda path: html.save(report, path), arguments.report)
     for told in changed(history.header.get("code")):
-        print(f"{told}: the history is of the earlier version.", file=sys.stderr)
+        aside(f"{told}: the history is of the earlier version.")
     status = EXIT_STATUS[verdict_on(history, judgement)[0]]
     say(text.render(report).rstrip(), status)
     return status

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from stress.arguments import positive
-from stress.cli.output import say, written
+from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
 from stress.cli.targets import found, named
 from stress.processes import Tally, default_processes
@@ -72,12 +71,13 @@ def main(arguments: argparse.Namespace) -> int:
         workloads = [(name, found(name, arguments.spec)) for name in arguments.targets]
         settings = _settings(arguments)
     except ValueError as error:
-        print(error, file=sys.stderr)
+        aside(error)
         return 2
     statuses = []
     for name, each in workloads:
         most_roles = max(len(workload.roles) for workload in each)
         outcome = _run(name, each, replace(settings, threads=max(settings.threads, most_roles)))
+        found_wrong(outcome.verdict is Verdict.ILLEGAL)
         if outcome.history is not None:
             outcome = _saved(outcome, arguments.save)
         statuses.append(EXIT_STATUS[outcome.verdict])
@@ -119,7 +119,7 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
         from stress.pursuit import pursue  # imported here because it needs the whole explorer
 
         tell("looking for the same in fewer calls", whole)
-        return pursue(outcome, workloads, _SECONDS_OF_PURSUIT)
+        return pursue(outcome, workloads, _SECONDS_OF_PURSUIT, apart=True)
 
 
 def _saved(outcome: Outcome, path: str) -> Outcome:
@@ -134,7 +134,11 @@ def _tell(name: str, outcome: Outcome, arguments: argparse.Namespace) -> None:
     if arguments.json:
         say(json.dumps(_as_json(name, outcome, page)), status)
         return
-    say(f"{name}: {outcome.report()}".rstrip(), status)
+    try:
+        told = outcome.report()
+    except KeyboardInterrupt:
+        told = f"{outcome.summary}\n(the report was interrupted)"
+    say(f"{name}: {told}".rstrip(), status)
     if outcome.saved_as:
         say(f"The history is in {outcome.saved_as}" + (f", a page about it in {page}" if page else "") + ".", status)
 

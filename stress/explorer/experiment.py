@@ -21,7 +21,7 @@ from stress.checker.waiting import wait_as_they_should
 from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
 from stress.explorer.patience import Endless, patience
 from stress.explorer.scenario import Scenario, describe
-from stress.history import UNSEEN, History, Operation, Raised, renumbered
+from stress.history import UNSEEN, ChangingAnswer, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
 from stress.reference import name_of
 from stress.spec import Spec
@@ -120,6 +120,8 @@ class Experiment:
         look = self._look(execution)
         try:
             answers = execution.answers = self._answers(execution)
+        except ChangingAnswer:
+            raise
         except Exception as error:  # noqa: BLE001 - a snapshot of a broken trie may raise anything
             trouble = f"what was answered cannot be read: {type(error).__name__}: {error}"
             return self._finding(execution, "structure", trouble, ())

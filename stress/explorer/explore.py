@@ -34,7 +34,8 @@ from stress.explorer.object_experiment import (
     explored_references,
     subject_of,
 )
-from stress.explorer.origin import origin_of
+from stress.explorer.origin import Origin, origin_of
+from stress.explorer.progress import Progress
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Program, Scenario
@@ -42,7 +43,8 @@ from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode
 from stress.explorer.trace import execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
-from stress.history import UNSEEN, Call, Operation
+from stress.frozen_states import class_of
+from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.campaign import draw_seed
 from stress.recorder.workload import as_calls
 from stress.reports.html import save as save_page
@@ -116,6 +118,7 @@ def explore(
     duration: float | None = None,
     replay: str = "",
     target: str = "",
+    progress: Progress | None = None,
 ) -> Explored:
     """Let a few threads call an object under every schedule, and judge all histories.
 
@@ -128,7 +131,7 @@ def explore(
             size.
         at_start: calls to make before any thread runs.
         at_end: calls to make when no thread runs any more. Their answers count like any other.
-        check: raises if an invariant of the object does not hold; called after every execution.
+        check: raises, or answers False, if an invariant of the object does not hold; called after every execution.
         preemptions: how many preemptions a schedule may have: switches away from a thread that could continue. None:
         any number, and one schedule is executed of each class with the same visible result.
         samples: execute this number of schedules drawn at random instead, uniformly and by priorities (PCT).
@@ -139,6 +142,7 @@ def explore(
         replay: the token of an earlier call with the same arguments: execute that schedule alone. If it shows no fault,
             the verdict is `UNKNOWN`, since one schedule is not all.
         target: the reference of the object, as `module:attribute`, for the token.
+        progress: tells another process what is being explored, also if this one dies or hangs.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it. An execution takes some
@@ -174,8 +178,10 @@ def explore(
     scenarios = _scenarios(threads)
     if scenarios is not None and (replay or preemptions is not None or samples is not None or around != Around()):
         raise ValueError("at_start, at_end, preemptions, samples and replay go with the calls of each thread")
+    spec = as_instance(spec)
     with explored_references() as machine, subject_of(machine, factory, spec, around, check) as subject:
         name = type(factory()).__name__
+        machine.progress = progress
         with Watch(machine, duration):
             if scenarios is not None:
                 return _generated(machine, subject, target, name, scenarios, plan)
@@ -201,7 +207,7 @@ def _is_name(each: Any) -> bool:
 
 def _check_program(spec: Spec, program: Program, around: Around) -> None:
     calls = [call for calls in (around.at_start, *program, around.at_end) for call in calls]
-    check_spec(as_instance(spec), [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(calls)])
+    check_spec(spec, [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(calls)])
     if not program or not all(program):
         raise ValueError("there must be a thread, and a call in every thread")
 
@@ -268,6 +274,9 @@ class _Exploration:
         self._began = time.monotonic() if began is None else began
 
     def _on(self, scenario: Scenario) -> ObjectExperiment:
+        if self._machine.progress is not None:
+            origin, token = self._token(Finding(scenario, (), "", "", History(())))
+            self._machine.progress.explores(str(scenario), token if origin is not None else "")
         return ObjectExperiment(self._machine, self._subject, scenario)
 
     def run(self, plan: _Plan) -> Explored:
@@ -370,11 +379,15 @@ class _Exploration:
     def _outcome(self, schedules: str, executions: int, verdict: Verdict = Verdict.LINEARIZABLE) -> Explored:
         return Explored(verdict, schedules, executions, time.monotonic() - self._began)
 
-    def _explained(self, outcome: Explored, finding: Finding) -> Explored:
+    def _token(self, finding: Finding) -> tuple[Origin | None, str]:
+        """A token for a finding, and the origin in it."""
         subject, threads = self._subject, self._scenario.threads
         calls = (subject.around.at_start, *threads, subject.around.at_end)
         origin = origin_of(subject.factory, subject.spec, self._target, subject.check, calls)
-        token = encode(threads, finding, digests(subject.factory, type(subject.spec)), origin)
+        return origin, encode(threads, finding, digests(subject.factory, class_of(subject.spec)), origin)
+
+    def _explained(self, outcome: Explored, finding: Finding) -> Explored:
+        origin, token = self._token(finding)
         again = f"stress.explore({self._given()}, replay={token!r})"
         if origin is not None:
             again = f"python -m stress replay {token}"

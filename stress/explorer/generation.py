@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from stress.checker.waiting import after, may_wait
-from stress.history import Call
+from stress.history import Call, steady
 from stress.recorder.workload import Draw, as_calls
 from stress.spec import Spec
 
@@ -76,7 +76,7 @@ class Scenarios:
 
         def call(operations: Sequence[tuple[Any, ...]]) -> Call:
             op, *args = random.choice(operations)
-            return op, tuple(arg.draw(random, fresh) if isinstance(arg, Draw) else arg for arg in args)
+            return op, tuple(steady(arg.draw(random, fresh)) if isinstance(arg, Draw) else steady(arg) for arg in args)
 
         def size(most: int) -> int:
             return random.randint(0, round(most * share))

@@ -8,6 +8,7 @@ schedule can give it a shorter interval, and a longer one would only allow more 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,10 @@ from types import FrameType
 from typing import Any, Final, Protocol
 
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
+from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
+from stress.history import ANSWERS
+from stress.processes import forks
 
 __all__ = ["LIVELOCK", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
 
@@ -135,7 +139,8 @@ def lowest(bits: int) -> int:
 class Machine:
     """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
     make it. If it reaches step `limit` without the return of any call, that is a livelock. `observe` is called before
-    every step, `namer` names new slots; both may be None.
+    every step, `namer` names new slots, and `progress` keeps the order of steps where another process sees it. Each may
+    be None.
 
     A `fair` machine handles a thread that goes in a circle: the thread reads what it has read, in the same state as
     then, and nothing has been changed since. Such a thread makes no more steps until a place that it reads there is
@@ -151,6 +156,7 @@ class Machine:
         self.execution = Execution()
         self.observe: Callable[..., None] | None = None
         self.namer: Callable[[], int] | None = None
+        self.progress: Progress | None = None
         self._made_by: Callable[[int], None] = self.execution.order.append
         self._made_on: Callable[[Any], None] = self.execution.slots.append
         self._could_be: Callable[[int], None] = self.execution.enabled.append
@@ -178,10 +184,12 @@ class Machine:
         Raises:
             Drift: the strategy chose a thread that cannot make the step.
         """
-        size = len(plans)
+        size, before = len(plans), forks()
         self.execution = execution = Execution(logs=[[] for _ in plans])
         self._begun = execution.begun = [-1] * size
         self._made_by, self._made_on = execution.order.append, execution.slots.append
+        if self.progress is not None:
+            self._made_by = self.progress.begins(self._made_by)
         self._could_be = execution.enabled.append
         self._plans = plans
         self.step, self.enabled, self._started, self._granted = 0, (1 << size) - 1, 0, False
@@ -212,6 +220,8 @@ class Machine:
         finally:
             self.seam.before = self.seam.scheduler = None
             self.coroutines.abandon()
+        if forks() != before:
+            os._exit(0)  # a call has forked, and the child has come back from it
         if self._escaped is not None:
             raise self._escaped
         execution.cut = self.enabled != 0 and not execution.trouble
@@ -255,7 +265,7 @@ class Machine:
                 begun[me] = -2
                 try:
                     answer = method(*args)
-                except Exception as error:  # noqa: BLE001 - an exception is an answer
+                except ANSWERS as error:
                     answer = error
                 if self.seam.before is None:
                     raise Abandoned  # the call has caught the exception that was to end it

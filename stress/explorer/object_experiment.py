@@ -6,13 +6,14 @@ factory. References that the factory makes are named in the order in which it ma
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import count
-from threading import Lock
 from typing import Any, Final
 
 from stress.checker.waiting import may_wait
@@ -27,7 +28,7 @@ from stress.explorer.slots import Seam, slot_module
 from stress.explorer.substitution import exchanged, substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import Explored, explored_threading
-from stress.history import Call, Operation, freeze
+from stress.history import ANSWERS, Call, Operation, freeze
 from stress.spec import Spec
 
 __all__ = ["Around", "ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
@@ -71,7 +72,7 @@ class Subject:
 
 
 _MOST_OF_A_VALUE: Final = 10_000
-_one_at_a_time: Final = Lock()
+_one_at_a_time: Final = threading.Lock()
 
 
 @cache
@@ -98,7 +99,13 @@ def explored_references() -> Iterator[ObjectMachine]:
     seam = Seam(takes_back=False)
     native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
     primitives = explored_threading(seam)
-    with _one_at_a_time, substituted({native: explored}, primitives.everything), switching(seam):
+    late = [(sys.modules, "threading", primitives.everything[threading])]  # for functions that import it when called
+    with (
+        _one_at_a_time,
+        substituted({native: explored}, primitives.everything),
+        exchanged(late),
+        switching(seam),
+    ):
         yield ObjectMachine(seam, primitives, (native, *primitives.instances))
 
 
@@ -223,7 +230,7 @@ class ObjectExperiment(Experiment):
     def _call(self, op: str, args: tuple[Any, ...]) -> Any:
         try:
             answer = getattr(self._object, op)(*args)
-        except Exception as error:  # noqa: BLE001 - an exception is an answer
+        except ANSWERS as error:
             return freeze(error)
         return self.spec.normalise(op, answer)
 
@@ -231,7 +238,7 @@ class ObjectExperiment(Experiment):
         if self._subject.check is None:
             return ""
         try:
-            self._subject.check(self._object)
-        except Exception as error:  # noqa: BLE001 - a check of a broken object may raise anything
+            answer = self._subject.check(self._object)
+        except ANSWERS as error:  # a check of a broken object may raise anything
             return f"an invariant is broken: {type(error).__name__}: {error}".rstrip(": ")
-        return ""
+        return "an invariant is broken: the check answered False" if answer is False else ""

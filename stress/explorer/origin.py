@@ -15,7 +15,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stress.frozen_states import class_of
 from stress.history import Call
+from stress.reference import is_as_made
 from stress.source import short_path
 from stress.spec import Spec
 from stress.specs import SPECS
@@ -83,9 +85,6 @@ def _places() -> tuple[str, ...]:
 
 def _reference_of(spec: Spec) -> str:
     """The same for a class or factory that makes an equal specification."""
-    kind = type(spec)
+    kind = class_of(spec)
     name = spec.name if SPECS.get(spec.name) is kind else _reference(kind)
-    try:
-        return name if vars(kind()) == vars(spec) else ""
-    except TypeError:
-        return ""
+    return name if is_as_made(spec) else ""

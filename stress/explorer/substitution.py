@@ -73,6 +73,8 @@ def _exchange(
     for names in _modules():
         if not is_left_out(names.get("__name__", "")):
             _exchange_in(names, by_id, undo)
+            if not is_foreign(names.get("__name__", "")):
+                _exchange_inside(names, by_id, undo)
     for holder in gc.get_referrers(*table):
         if type(holder) is CellType:
             old = holder.cell_contents
@@ -107,15 +109,53 @@ def _knows(owner: Any, by_id: Mapping[int, Any]) -> bool:
     if type(owner) is FunctionType:
         return any(id(each) in by_id for each in (*(owner.__defaults__ or ()), *(owner.__kwdefaults__ or {}).values()))
     return any(
-        id(each) in by_id or (type(each) is staticmethod and id(each.__func__) in by_id)
+        id(each) in by_id
+        or (type(each) in _HOLDERS and _in_place_of(each, by_id) is not each)
+        or (type(each) in (dict, list) and len(each) <= _MOST_ITEMS and any(id(item) in by_id for item in _items(each)))
         for each in list(vars(owner).values())
     )
 
 
-def _exchange_in(names: dict[str, Any], by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
-    for name in [name for name, value in list(names.items()) if id(value) in by_id]:
-        undo.append(partial(names.__setitem__, name, names[name]))
-        names[name] = by_id[id(names[name])]
+_HOLDERS: Final = frozenset({tuple, partial, staticmethod})
+
+
+def _items(container: Any) -> Iterable[Any]:
+    return list(container.values()) if isinstance(container, dict) else list(container)
+
+
+def _exchange_in(names: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
+    """The same for the values of a dictionary, or the items of a list."""
+    for name, value in list(names.items() if isinstance(names, dict) else enumerate(names)):
+        new = _in_place_of(value, by_id) if id(value) in by_id or type(value) in _HOLDERS else value
+        if new is not value:
+            undo.append(partial(names.__setitem__, name, value))
+            names[name] = new
+
+
+def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
+    """What replaces a value: a key of the table, a tuple that holds one, a `partial` of one, or a static method."""
+    if id(value) in by_id:
+        return by_id[id(value)]
+    kind = type(value)
+    if kind is tuple and any(id(each) in by_id for each in value):
+        return tuple(by_id.get(id(each), each) for each in value)
+    if kind is partial and id(value.func) in by_id:
+        return partial(by_id[id(value.func)], *value.args, **value.keywords)
+    if kind is staticmethod:
+        inner = _in_place_of(value.__func__, by_id)
+        return value if inner is value.__func__ else staticmethod(inner)
+    return value
+
+
+def _exchange_inside(names: Mapping[str, Any], by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
+    """Replace the keys of the table in dictionaries and lists that are variables of a module, or attributes of a
+    class."""
+    for value in list(names.values()):
+        if type(value) in (dict, list) and len(value) <= _MOST_ITEMS:
+            _exchange_in(value, by_id, undo)
+
+
+_MOST_ITEMS: Final = 100
 
 
 def _exchange_of(owner: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
@@ -128,11 +168,11 @@ def _exchange_of(owner: Any, by_id: Mapping[int, Any], undo: list[Callable[[], N
             undo.append(partial(setattr, owner, "__defaults__", old))
         return
     for name, value in list(vars(owner).items()):
-        inner = value.__func__ if isinstance(value, staticmethod) else value
-        if id(inner) in by_id:
-            new = by_id[id(inner)]
-            setattr(owner, name, staticmethod(new) if isinstance(value, staticmethod) else new)
+        new = _in_place_of(value, by_id)
+        if new is not value:
+            setattr(owner, name, new)
             undo.append(partial(setattr, owner, name, value))
+    _exchange_inside(vars(owner), by_id, undo)
 
 
 @contextmanager

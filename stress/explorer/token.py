@@ -32,6 +32,7 @@ __all__ = [
     "pack",
     "runs_of",
     "unpack",
+    "with_order",
 ]
 
 OBJECT_PREFIX: Final = "o1."
@@ -74,6 +75,16 @@ def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, 
     if not left:
         raise TokenError(f"the token is of {size} calls, and these are {len(calls)}: give the threads it was made with")
     return left, order, [f"the token is of {of}"] * (of != name) + changed(code)
+
+
+def with_order(text: str, order: Sequence[int]) -> str:
+    """The token `text` with another order of steps.
+
+    Raises:
+        ValueError: it is not a token.
+    """
+    size, kept, _, *about = unpack(OBJECT_PREFIX, text)
+    return pack(OBJECT_PREFIX, [size, kept, runs_of(order), *about])
 
 
 def origin_in(text: str) -> Origin | None:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 from stress.formats.jsonl import DEEPEST
-from stress.history import HistoryError
+from stress.history import NAN, HistoryError
 
 __all__ = ["EdnMap", "KeyedPair", "Keyword", "Symbol", "Unreadable", "read_edn", "read_edn_value"]
 
@@ -92,7 +92,7 @@ _HEXADECIMAL: Final = re.compile(r"[+-]?0[xX][0-9A-Fa-f]+N?\Z")
 _FLOAT: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?\Z")
 _RATIO: Final = re.compile(r"([+-]?\d+)/(\d+)\Z")
 _WORDS: Final = {"nil": None, "true": True, "false": False}
-_SPECIAL: Final = {"Inf": float("inf"), "-Inf": float("-inf"), "NaN": float("nan")}
+_SPECIAL: Final = {"Inf": float("inf"), "-Inf": float("-inf"), "NaN": NAN}
 _CHARACTERS: Final = {
     "newline": "\n",
     "space": " ",
@@ -214,6 +214,8 @@ def _closed(closed: _Open, closer: str, position: int, place: _Place) -> Any:
         return _COLLECTIONS[opener](items)
     if len(items) % 2:
         raise place.error("a map has a key without a value", closed.position)
+    if len({(type(key), key) for key in items[::2]}) < len(items) // 2:
+        raise place.error("a map has a key twice", closed.position)
     read = EdnMap(zip(items[::2], items[1::2], strict=True))
     read.line = place.line(closed.position)
     return read

@@ -15,7 +15,19 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, refuse_two_at_once, renumbered
+from stress.frozen_states import Frozen
+from stress.history import (
+    NAN,
+    UNSEEN,
+    History,
+    HistoryError,
+    Opaque,
+    Operation,
+    Raised,
+    refuse_two_at_once,
+    renumbered,
+    show,
+)
 
 __all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
 
@@ -28,6 +40,8 @@ def encode(value: Any) -> Any:
     """`value` in JSON terms. Values of unknown classes become their `repr`."""
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if type(value) is Frozen:
+        return encode(value.thaw())
     if isinstance(value, (tuple, list)):
         return [encode(item) for item in value]
     if isinstance(value, (set, frozenset)):
@@ -40,7 +54,7 @@ def encode(value: Any) -> Any:
         return {"unseen": True}
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
-    return {"repr": value.text if isinstance(value, Opaque) else repr(value)}
+    return {"repr": value.text if isinstance(value, Opaque) else show(value)}
 
 
 _DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
@@ -116,18 +130,29 @@ def parse(text: str, source: str = "<text>") -> History:
 
 def _decoded(header: dict[str, Any], source: str, line: int) -> dict[str, Any]:
     try:
-        return {key: decode(value) for key, value in header.items() if key != "stress"}
-    except (ValueError, TypeError) as error:
+        found = {key: decode(value) for key, value in header.items() if key != "stress"}
+    except (ValueError, TypeError, RecursionError) as error:
         raise HistoryError(f"no header: {error}", source=source, line=line) from None
+    for key in _TEXTS:
+        if not isinstance(found.get(key, ""), str):
+            raise HistoryError(f"no header: {key!r} must be a string", source=source, line=line)
+    return found
+
+
+_TEXTS: Final = ("trouble", "kind", "stacks")
+"""What is told in the header of a fault that the history does not show."""
 
 
 def _lines(text: str, source: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                yield number, json.loads(line)
+                yield number, json.loads(line, parse_constant=lambda word: _CONSTANTS[word])
             except (ValueError, RecursionError) as error:
                 raise HistoryError(f"not JSON: {error}", source=source, line=number) from None
+
+
+_CONSTANTS: Final = {"NaN": NAN, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def _operation(row: Any) -> Operation:

@@ -101,7 +101,7 @@ def run(
         return outcome
     from stress.pursuit import pursue  # imported here because the explorer uses this module
 
-    return pursue(outcome, workloads, pursuit)
+    return pursue(outcome, workloads, pursuit, apart=processes > 1)
 
 
 def draw_seed() -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from stress.checker.check import Judgement
 from stress.formats import jsonl
 from stress.history import History
+from stress.reference import is_as_made
 from stress.reports.html import save as save_page
 from stress.reports.report import Report, report_on
 from stress.reports.text import render_outcome
@@ -71,7 +72,7 @@ class Outcome:
             return ""
         header = self.history.header
         known = header.get("spec", "")
-        if ":" in known and not _is_as_made(self.spec):
+        if ":" in known and not is_as_made(self.spec):
             known = header.get("target", known)
         named = f" --spec {known}" if ":" in known else ""
         return f"python -m stress replay {self.saved_as}{named}"
@@ -95,11 +96,3 @@ class Outcome:
         if explained is None:
             raise ValueError("no history was refuted, so there is nothing to show")
         save_page(explained, path)
-
-
-def _is_as_made(spec: Spec) -> bool:
-    """Whether the class of a specification makes an equal one without arguments."""
-    try:
-        return vars(type(spec)()) == vars(spec)
-    except Exception:  # noqa: BLE001 - it needs arguments
-        return False

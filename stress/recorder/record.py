@@ -41,8 +41,8 @@ from types import FrameType
 from typing import Any, Final
 
 from stress.checker.waiting import wait_as_they_should
-from stress.history import UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show
-from stress.processes import gil_enabled
+from stress.history import ANSWERS, UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show, steady
+from stress.processes import forks, gil_enabled
 from stress.recorder.call_log import CallLog, Keep
 from stress.reference import name_of
 from stress.source import is_ours
@@ -82,7 +82,7 @@ class Deferred:
         """The present content, or the exception that reading it raised."""
         try:
             return freeze(self._read())
-        except Exception as error:  # noqa: BLE001 - an exception is an answer
+        except ANSWERS as error:
             return Raised.of(error)
 
     def answer(self) -> Any:
@@ -125,6 +125,7 @@ class _Recording:
     over: bool = False
 
     def __post_init__(self) -> None:
+        self.forks = forks()
         self.logs = [[] for _ in self.plans]
         self.seen = [0 for _ in self.plans]
         self.awake = [0 for _ in self.plans]
@@ -160,6 +161,8 @@ class _Recording:
                 else:
                     _perform_and_keep(calls, self.now, log, self.stop, keep)
                 sys.settrace(None)
+                if forks() != self.forks:
+                    os._exit(0)  # a call has forked, and the child has come back from it
             self.barrier.wait()
         except threading.BrokenBarrierError:
             return  # the batch was given up: only what is in the log counts
@@ -350,7 +353,9 @@ def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple
         calls = [call for calls in plan for call in calls]
         for (op, args), (called, returned, result) in zip(calls, log, strict=False):
             answer = result.answer() if type(result) is Deferred else result
-            operations.append(Operation(0, thread, called, returned, op, args, spec.normalise(op, answer)))
+            operations.append(
+                Operation(0, thread, called, returned, op, tuple(map(steady, args)), spec.normalise(op, answer))
+            )
         if thread in inside and len(log) < len(calls):
             op, args = calls[len(log)]
             operations.append(Operation(0, thread, log[-1][1] if log else -1, None, op, args, UNSEEN))

@@ -15,7 +15,8 @@ from random import Random
 from typing import Any, Final
 
 from stress.checker.waiting import after, may_wait
-from stress.history import Call
+from stress.frozen_states import class_of
+from stress.history import ANSWERS, Call, steady
 from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance
@@ -54,7 +55,7 @@ def as_calls(operations: Any) -> tuple[Call, ...]:
                 "an operation is a tuple of a method's name and its arguments, such as ('increment',) or "
                 f"('put', 'a', 1), not {operation!r}"
             )
-        calls.append((operation[0], tuple(operation[1:])))
+        calls.append((operation[0], tuple(map(steady, operation[1:]))))
     return tuple(calls)
 
 
@@ -94,7 +95,7 @@ class Workload:
 
     def code(self) -> tuple[tuple[str, str], ...]:
         """The source files of the object and its specification, with a digest of each."""
-        return digests(self.factory, type(self.spec))
+        return digests(self.factory, class_of(self.spec))
 
     def broken(self, subject: Any) -> str:
         """The broken invariant of an object on which no call is running; empty if none is broken."""
@@ -102,12 +103,14 @@ class Workload:
             return ""
         try:
             answer = self.check(subject)
-        except Exception as error:  # noqa: BLE001 - a check of a broken object may raise anything
+        except ANSWERS as error:  # a check of a broken object may raise anything
             return f"{type(error).__name__}: {error}".rstrip(": ")
         return "the check answered False" if answer is False else ""
 
     def __post_init__(self) -> None:
-        as_instance(self.spec)
+        object.__setattr__(self, "spec", as_instance(self.spec))
+        if not callable(self.factory):
+            raise ValueError(f"a factory makes a fresh object at each call, and {self.factory!r} cannot be called")
         for operations in (self.operations, *self.roles):
             as_calls(operations)
         if not all(self.roles):

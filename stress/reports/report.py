@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from stress.checker.check import Judgement, Verdict
+from stress.frozen_states import judged
 from stress.history import History
 from stress.reports.diagnosis import Diagnosis, diagnose
 from stress.spec import Spec
+from stress.spec_check import as_instance
 from stress.verdicts import verdict_of
 
 __all__ = ["Report", "Steps", "report_on", "trouble_of", "verdict_on"]
@@ -92,6 +94,7 @@ def report_on(
     replay: str = "",
 ) -> Report:
     """The report on a judged history. It takes some seconds if a fault has to be explained."""
+    spec = as_instance(spec)
     told = {
         "operations": f"{judgement.operations:,}",
         "overlapping": f"{history.overlap:.0%}",
@@ -102,7 +105,7 @@ def report_on(
     }
     trouble = trouble_of(history)
     stacks = str(history.header.get("stacks", "")) if trouble else ""
-    diagnosis = diagnose(judgement, spec, history.operations)
+    diagnosis = judged(spec, lambda its: diagnose(judgement, its, history.operations))
     return Report(history, spec, judgement, diagnosis, told, replay, trouble, stacks=stacks)
 
 

@@ -874,7 +874,7 @@ _CHECKER: Final = (
     _of_checker(
         "answers do not count",
         "spec",
-        "if result is UNSEEN or result == answer:",
+        "if result is UNSEEN or result == answer or result is answer:",
         "if True:",
     ),
     _of_checker(

@@ -1,0 +1,318 @@
+"""Specifications whose states are lists, dictionaries, sets or dataclasses, which `step` may change in place."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections import Counter as Counts
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, ClassVar
+
+import pytest
+
+import stress
+from stress import UNSEEN, History, Operation, PerKey, Spec, SpecError, Verdict, check, is_linearizable
+from stress.frozen_states import Frozen, class_of, with_frozen_states
+from stress.reports.report import report_on
+from stress.tries.mutants.brute_force import linearizable
+
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
+
+class Pushed(Spec):
+    """A stack whose steps make new states."""
+
+    initial: Any = ()
+    read_only = frozenset({"all"})
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        if op == "push":
+            return (*state, args[0]), None
+        if op == "pop":
+            return (state[:-1], state[-1]) if state else (state, None)
+        return state, state
+
+
+class Appended(Spec):
+    """The same, in place."""
+
+    initial: ClassVar[Any] = []
+    read_only = frozenset({"all"})
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        if op == "push":
+            state.append(args[0])
+            return state, None
+        if op == "pop":
+            return state, state.pop() if state else None
+        return state, state
+
+
+def histories(number: int) -> list[list[Operation]]:
+    """Small histories of a stack, of which about half are right."""
+    random, found = Random(1), []
+    for _ in range(number):
+        operations, state = [], ()
+        times = sorted(random.uniform(0, 8) for _ in range(5))
+        for thread, at in enumerate(times):
+            op, args = random.choice([("push", (1,)), ("push", (2,)), ("pop", ()), ("all", ())])
+            state, answer = Pushed().step(state, op, args)
+            if random.random() < 0.6 and op == "pop":
+                answer = random.choice([1, 2, None])
+            called, returned = at - random.uniform(0, 2), at + random.uniform(0, 2)
+            is_pending = random.random() < 0.15
+            operations.append(
+                Operation(
+                    thread, thread, called, None if is_pending else returned, op, args, UNSEEN if is_pending else answer
+                )
+            )
+        found.append(operations)
+    return found
+
+
+class Map(Spec):
+    """A map, in place."""
+
+    initial: ClassVar[Any] = {}
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        if op == "put":
+            state[args[0]] = args[1]
+            return state, None
+        return state, state.get(args[0])
+
+
+class Recent(Spec):
+    """A cache whose order is that of a dictionary."""
+
+    initial: ClassVar[Any] = {}
+    capacity = 2
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        if op == "get":
+            if args[0] in state:
+                state[args[0]] = state.pop(args[0])
+            return state, state.get(args[0])
+        state.pop(args[0], None)
+        state[args[0]] = args[1]
+        if len(state) > self.capacity:
+            del state[next(iter(state))]
+        return state, None
+
+
+class LRU:
+    """A right cache."""
+
+    capacity = 2
+
+    def __init__(self) -> None:
+        self.lock, self.kept = threading.Lock(), OrderedDict[str, int]()
+
+    def get(self, key: str) -> int | None:
+        with self.lock:
+            if key in self.kept:
+                self.kept.move_to_end(key)
+            return self.kept.get(key)
+
+    def put(self, key: str, value: int) -> None:
+        with self.lock:
+            self.kept[key] = value
+            self.kept.move_to_end(key)
+            if len(self.kept) > self.capacity:
+                self.kept.popitem(last=False)
+
+
+class Stack:
+    """A right stack."""
+
+    def __init__(self) -> None:
+        self.lock, self.items = threading.Lock(), list[int]()
+
+    def push(self, item: int) -> None:
+        with self.lock:
+            self.items.append(item)
+
+    def pop(self) -> int | None:
+        with self.lock:
+            return self.items.pop() if self.items else None
+
+
+class Hasty(Stack):
+    """A wrong one."""
+
+    def pop(self) -> int | None:
+        return self.items.pop() if self.items else None
+
+
+OPERATIONS = [("push", stress.unique), ("pop",)]
+
+
+class TestVerdicts:
+    def test_as_with_states_that_are_hashable(self) -> None:
+        verdicts = Counts[Verdict]()
+        for each in histories(400):
+            verdict = check(each, Pushed()).verdict
+            assert check(each, Appended()).verdict is verdict
+            assert is_linearizable(each, Appended()) is (verdict is Verdict.LINEARIZABLE)
+            assert linearizable(each, Pushed()) is (verdict is Verdict.LINEARIZABLE)
+            verdicts[verdict] += 1
+        assert min(verdicts[Verdict.LINEARIZABLE], verdicts[Verdict.ILLEGAL]) > 50
+
+    def test_nothing_is_left_of_a_judgement(self) -> None:
+        spec = Appended()
+        for each in histories(10):
+            check(each, spec)
+        assert spec.initial == Appended.initial == []
+        assert type(spec) is Appended
+
+    def test_other_starts(self) -> None:
+        popped = [Operation(0, 0, 1, 2, "pop", (), 7)]
+
+        assert check(popped, Appended(), starts=[[], [7]])
+        assert check(popped, Appended(), starts=[[], [8]]).verdict is Verdict.ILLEGAL
+
+    def test_an_inner_one(self) -> None:
+        history = [
+            Operation(0, 0, 1, 2, "push", ("a", 1), None),
+            Operation(1, 0, 3, 4, "pop", ("b",), None),
+            Operation(2, 0, 5, 6, "pop", ("a",), 1),
+        ]
+
+        assert check(history, PerKey(Appended()))
+        assert check(history[1:], PerKey(Appended())).verdict is Verdict.ILLEGAL
+
+    def test_a_report_names_states(self) -> None:
+        history = [Operation(0, 0, 1, 2, "push", (1,), None), Operation(1, 1, 3, 4, "pop", (), 2)]
+        report = report_on(History(tuple(history)), Appended(), check(history, Appended()))
+
+        assert report.diagnosis is not None
+        assert report.diagnosis.partials[0].refused[0][1] == "would answer 1 in state [1], and answered 2"
+
+
+class TestTheOrderOfItems:
+    def test_does_not_count_in_a_map(self) -> None:
+        spec = with_frozen_states(Map())
+        history = [Operation(key, key, 0, 100 + key, "put", (key, key), None) for key in range(9)]
+        judgement = check(history, spec)
+
+        assert judgement
+        assert judgement.steps < 20_000  # of 986,410 orders
+        one, other = (Frozen(dict.fromkeys(keys), ordered=False) for keys in ([1, 2], [2, 1]))
+        assert one == other
+        assert hash(one) == hash(other)
+
+    def test_counts_if_steps_depend_on_it(self) -> None:
+        operations = [("get", stress.one_of("a", "b", "c")), ("put", stress.one_of("a", "b", "c"), stress.unique)]
+        outcome = stress.explore(LRU, Recent(), stress.Scenarios(operations, scenarios=30, executions=50), seed=1)
+
+        assert outcome, outcome.report()
+
+    def test_and_also_if_that_shows_late(self) -> None:
+        class Large(Recent):
+            capacity = 300
+
+        puts = [Operation(key, 0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(299)]
+        ends = [
+            Operation(300, 0, 1000, 1003, "put", ("a", 1), None),
+            Operation(301, 1, 1001, 1002, "put", ("b", 2), None),
+            Operation(302, 0, 1004, 1005, "get", (0,), None),
+        ]
+
+        assert check([*puts, *ends], Large())
+        assert check([*puts, *ends[:2], ends[2]._replace(result=0)], Large()).verdict is Verdict.ILLEGAL
+
+    def test_counts_in_an_ordered_dict(self) -> None:
+        one, other = (Frozen(OrderedDict(pairs), ordered=False) for pairs in ([(1, 2), (3, 4)], [(3, 4), (1, 2)]))
+
+        assert one != other
+
+
+Pair = namedtuple("Pair", "left right")  # noqa: PYI024 - its fields are of any type
+
+
+@dataclass
+class Account:
+    """A state with parts."""
+
+    money: int = 0
+    log: list[int] = field(default_factory=list)
+
+
+class TestFrozen:
+    @pytest.mark.parametrize(
+        "state",
+        [
+            [1, [2, {3}]], {"a": [1], "b": {"c": {4}}}, {1, 2}, deque([1, [2]], maxlen=5), bytearray(b"ab"),
+            defaultdict(list, a=[1]), OrderedDict(a=[1], b=[2]), Counts("aab"), Account(3, [1]), Pair([1], 2), (1, [2]),
+        ],
+        ids=lambda state: type(state).__name__,
+    )  # fmt: skip
+    def test_a_copy_is_equal_and_shares_nothing(self, state: Any) -> None:
+        frozen = Frozen(state, ordered=False)
+        copies = frozen.thaw(), frozen.thaw(turned=True), pickle.loads(pickle.dumps(frozen)).thaw()
+
+        for each in copies:
+            assert each == state
+            assert type(each) is type(state)
+            assert Frozen(each, ordered=False) == frozen
+        assert repr(frozen) == repr(state)
+        assert all(id(each) != id(state) for each in (*copies, frozen.kept))
+
+    def test_types_are_told_apart(self) -> None:
+        states = [1, [2]], (1, [2]), deque([1, [2]]), Pair(1, [2])
+
+        assert len({Frozen(each, ordered=False) for each in states}) == len(states)
+
+    def test_what_cannot_be_copied_is_named(self) -> None:
+        class Odd(Spec):
+            initial: ClassVar[Any] = [memoryview(bytearray(b"x"))]
+
+        cycle: list[Any] = []
+        cycle.append(cycle)
+
+        class Endless(Spec):
+            initial: ClassVar[Any] = cycle
+
+        with pytest.raises(
+            SpecError, match=r"^the states of Odd can neither .* holds an object of type memoryview, which"
+        ):
+            check([], Odd())
+        with pytest.raises(SpecError, match=r"^the states of Endless can neither .* is nested too deep"):
+            check([], Endless())
+
+    def test_a_specification_goes_to_another_process(self) -> None:
+        spec = with_frozen_states(Appended())
+        again = pickle.loads(pickle.dumps(spec))
+
+        assert isinstance(again, Appended)
+        assert class_of(again) is Appended
+        assert check([Operation(0, 0, 1, 2, "pop", (), None)], again)
+
+
+class TestObjects:
+    def test_a_right_one(self) -> None:
+        assert stress.explore(Stack, Appended(), [[("push", 1), ("pop",)], [("push", 2), ("pop",)]])
+
+    def test_a_wrong_one(self) -> None:
+        outcome = stress.explore(Hasty, Appended(), [[("pop",)], [("pop",)]], at_start=[("push", 1)])
+
+        assert outcome.verdict is Verdict.ILLEGAL
+        assert "python -m stress replay" in outcome.report()
+
+    def test_real_threads(self, tmp_path: Any) -> None:
+        class Wrong(Stack):
+            def pop(self) -> int | None:
+                found = super().pop()
+                return None if found == 40 else found
+
+        assert (
+            stress.run(Stack, Appended(), OPERATIONS, rounds=20, duration=None, seed=1).verdict is not Verdict.ILLEGAL
+        )
+        outcome = stress.run(Wrong, Appended(), OPERATIONS, rounds=50, duration=None, seed=1)
+        assert outcome.verdict is Verdict.ILLEGAL
+        saved = outcome.save(str(tmp_path / "history.jsonl"))
+        assert saved.replay.endswith(f"--spec {Appended.__module__}:Appended")
+        history, spec = stress.read_history(saved.saved_as, f"{Appended.__module__}:Appended")
+        assert check(history, spec).verdict is Verdict.ILLEGAL
