@@ -125,7 +125,7 @@ STRESSED := $(if $(wildcard .venv-t/built),.venv-t,.venv)
 stress: $(STRESSED)/built .venv/built build/explored/built
 	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
-	.venv/bin/python -m stress explore
+	.venv/bin/python -m stress explore --bounded
 	.venv/bin/python -m pytest -m cluster tests/test_snapshot_cluster.py tests/test_examples.py
 	STRESS_PUBLISHING=1 .venv/bin/python -m pytest --timeout 600 tests/test_published_crashes.py
 	$(EXPLORING) -m stress explore --compiled

@@ -445,11 +445,12 @@ class TestThreads:
             trie[number] = None
 
         run_together([lambda number=number: leave_garbage(number) for number in range(8)])
-        with meanwhile(
-            lambda: trie.update(other=Thing())
-        ):  # a single thread would not look for values that others left
-            for number in range(10_000):
+        # A single thread would not look for what others left, and on a busy machine the other one may not run for a while.
+        with meanwhile(lambda: trie.update(other=Thing())):
+            for number in range(3_000_000):
                 trie["busy"] = [number]
+                if number % 1_000 == 0 and not any(ref() for ref in weak):
+                    break
         assert [ref() for ref in weak] == [None] * 8
 
     def test_threads_that_come_and_go_leave_nothing(self) -> None:
