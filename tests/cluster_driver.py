@@ -1,7 +1,7 @@
-"""Drivers of Spark sessions apart from the tests' own. Each scenario is a process that prints what it found.
+"""Spark sessions in processes of their own, apart from the session of the tests. Each scenario prints what it found.
 
 `python -m tests.cluster_driver connect`                     a session of Spark Connect, with a server of its own
-`python -m tests.cluster_driver lost (worker|executor) DIR`  a cluster of two executors, one part of which is killed
+`python -m tests.cluster_driver lost (worker|executor) DIR`  a cluster of two executors; a part of it is killed
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def topic_of(number: int) -> str:
 
 
 def killed_once(spark: SparkSession, what: str, mark: Path) -> DataFrame:
-    """Messages, of which a task that produces them kills something in its middle: the first time, not when it is run
-    again."""
+    """Messages. One of the tasks that produce them kills a process when it is half done. It does so the first time, and
+    not when it runs again."""
     numbers = spark.range(BATCHES * BATCH * PARTITIONS, numPartitions=PARTITIONS)
     topics = numbers.selectExpr("id", "concat('w', id % 60, '.', id % 20) as topic")
     return topics.mapInArrow(partial(_deadly, what=what, mark=str(mark)), "id long, topic string")
@@ -144,7 +144,7 @@ def _parent(process: int) -> int:
 
 
 def _sibling(daemon: int) -> int:
-    """The other worker of the executor, which matches."""
+    """The other worker of the executor; it does the matching."""
     children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
     return next(int(child) for child in children if int(child) != os.getpid())
 

@@ -40,7 +40,7 @@ def held_by(trie: SubscriptionTrie) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def step_of(trie: SubscriptionTrie) -> int:
-    """The step that a trie has reached; -1 for none."""
+    """The step that a trie has reached; -1 if it has reached none."""
     return next((held.options["step"] for held in trie.subscriptions(filter=COUNTER)), -1)
 
 
@@ -64,9 +64,9 @@ def publish_until_killed(where: str, acknowledged: str, keep: int | None) -> Non
 
 
 def main() -> None:
-    """Start a publisher for each line of standard input, by fork, since imports would take longer than the test.
+    """Start a publisher for each line of standard input. It is forked, since imports would take longer than the test.
 
-    Its process number is printed, and a second line when it has ended.
+    The number of its process is printed, and a second line when it has ended.
     """
     for line in sys.stdin:
         where, acknowledged, keep = json.loads(line)

@@ -1,7 +1,7 @@
 """A process that writes a set, and is killed at a point that the test names.
 
-`python -m tests.killed_writer PATH POINT`: batch-2 (before the second batch is written), flush (before the bytes are
-made durable), move (before the file gets its name), moved (after).
+`python -m tests.killed_writer PATH POINT`, where POINT is batch-2 (before the second batch is written), flush (before
+the bytes are made durable), move (before the file gets its name), or moved (after it has its name).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(path: str, point: str) -> None:
     paths._flush = lambda *arguments: before("flush", flush, *arguments)
 
     class Files:
-        """The file system, which is asked to move."""
+        """The file system, with a `move` that can kill this process."""
 
         def __init__(self, files: Any) -> None:
             self.files = files

@@ -1,5 +1,5 @@
-"""A known, harmless data race, which shows `make races` that ThreadSanitizer finds races: `stats()` reads the counters
-of the match cache as plain integers while matches increment them (docs/design.md)."""
+"""A known, harmless data race. With it, `make races` checks that ThreadSanitizer finds races: `stats()` reads the
+counters of the match cache as plain integers while matches increment them (docs/design.md)."""
 
 from __future__ import annotations
 

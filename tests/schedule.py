@@ -3,10 +3,11 @@
 `load_twin()` imports a private copy of the interpreted twin, whichever twin the test process runs, on a slot of its own
 that calls a hook before every access. Since no operation waits for another, a second thread that runs while the first
 is held at an access is simply a call from that hook. So no real thread is needed, nothing depends on chance, and a
-failing schedule is named by the operations and the numbers of accesses. (Each needs a thread only if two operations
-hold each other in turn, which `hold` permits.)
+failing schedule is named by the operations and the numbers of accesses. (Real threads are needed only where two
+operations hold each other in turn; `hold` permits that.)
 
-`load_twin(fault)` imports a copy with a fault in its source. A test that passes on that copy tests nothing.
+`load_twin(fault)` imports a copy with a fault in its source. A test that passes on that copy does not test for the
+fault.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def hash_of(key: Key) -> int:
 
 
 def share(cases: Sequence[T]) -> Sequence[T]:
-    """Every third of the cases that together take long; with another STRESS_SEED, another third. `make stress` tries
-    every pair of operations.
+    """Return every third case, since all of them together take long. Another STRESS_SEED gives another third, and
+    `make stress` tries every pair of operations.
     """
     return cases[int(os.environ.get("STRESS_SEED", "1")) % 3 :: 3]
 
@@ -108,8 +109,8 @@ class Watch:
 
 
 class Switches(Watch):
-    """Makes each of `calls` before the access by whose number it is filed, and notes the next access by which one can
-    tell when the last of them was made."""
+    """Makes each call in `calls` just before the access with its number. `next` becomes the next access at which the
+    last call, made later, could have another effect."""
 
     def __init__(self, schedule: Schedule, calls: Mapping[int, Callable[[], Any]]) -> None:
         super().__init__()
@@ -166,7 +167,7 @@ class Pause(Watch):
     def __init__(self, at: int) -> None:
         super().__init__()
         self._at = at
-        self.reached = threading.Event()  # or the operation has ended before
+        self.reached = threading.Event()  # also set if the operation ends before that access
         self.released = threading.Event()
 
     def access(self, slot: object) -> None:
@@ -192,7 +193,7 @@ class Held(NamedTuple):
 class Switched(NamedTuple):
     first: Any  # result
     others: list[Any]  # results
-    next: int | None  # the next access to make the last switch at; None if no later one can make a difference
+    next: int | None  # the next access at which to try the last switch; None if no later one can make a difference
 
 
 class _WatchOfThread(threading.local):
@@ -231,11 +232,12 @@ class Schedule:
         return watch.number
 
     def switch(self, first: Callable[[], Any], others: Mapping[int, Callable[[], Any]]) -> Switched:
-        """Run `first`, held before its access number k while another thread runs `others[k]`, for every k there.
+        """Run `first`. For every k in `others`, hold it before its access number k while another thread runs
+        `others[k]`.
 
-        Between the last k and the result's `next` there is no need to try other values for it: they would only swap
-        accesses to different slots, or reads, so everybody would read what was read this time. LookupError if `first`
-        ends before it has made k accesses.
+        For the last k, there is no need to try the values up to the result's `next`: they would only swap accesses to
+        different slots, or reads, so every operation would read what it read this time. LookupError if `first` ends
+        before it has made k accesses.
         """
         switches = Switches(self, others)
         result = self.watched(switches, first)
@@ -246,8 +248,8 @@ class Schedule:
     def suspend(self, operation: Callable[[], Any], after_change: int) -> bool:
         """Run `operation` until it has changed slots `after_change` times, and never any further.
 
-        Return whether it made so many changes; otherwise it has ended. (To suspend it between two changes would leave
-        the same things behind as right after the first.)
+        Return whether it made that many changes; otherwise it has ended. (A suspension between two changes would leave
+        the same behind as one right after the first change.)
         """
         suspension = Suspension(after_change)
         try:

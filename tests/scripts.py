@@ -1,4 +1,4 @@
-"""Scripts that a test runs in a process of its own, since they show how a process ends."""
+"""Scripts that a test runs in a process of its own, to see how the process ends."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def run_script(text: str, **environment: str) -> tuple[int, str, str]:
-    """Run `text` as a program to which warnings are errors; return its exit status, output and error output."""
+    """Run `text` as a program in which warnings are errors; return its exit status, output and error output."""
     ended = subprocess.run(
-        # Newer interpreters warn about every fork beside threads.
+        # Newer interpreters warn about every fork of a process that has other threads.
         [sys.executable, "-W", "error", "-W", "ignore:.*fork:DeprecationWarning", "-c", text],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,

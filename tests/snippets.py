@@ -32,7 +32,7 @@ class Snippet(NamedTuple):
     kind: str
     text: str
     line: int
-    """The line where its code begins, from 0."""
+    """The line where its code begins, counted from 0."""
     runs: bool
 
 
@@ -45,7 +45,7 @@ def snippets(page: str) -> Iterator[Snippet]:
 
 
 def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = False) -> int:
-    """Run what a page has, where `names` are known; return how many blocks that were. If `plain`, none needs an extra.
+    """Run the blocks of a page, with `names` defined; return how many ran. If `plain`, omit those that need an extra.
 
     :raises AssertionError: a session does not show what the page says
     """
@@ -57,7 +57,7 @@ def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = Fals
             continue
         ran += 1
         if snippet.kind == "python":
-            # With the file's line numbers, and as a source that `inspect` finds.
+            # The code keeps the line numbers of the page, and `inspect` finds its source.
             source = "\n" * snippet.line + snippet.text
             name = f"<{path.name}, line {snippet.line + 1}>"
             linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name

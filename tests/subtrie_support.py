@@ -20,7 +20,7 @@ from tests.schedule import Fault, Twin, key, load_twin
 
 
 class On(NamedTuple):
-    """A subscription, but for its options."""
+    """A subscription without its options."""
 
     filter: str
     subscriber: str = "x"
@@ -55,7 +55,7 @@ def listed(subscriptions: Iterable[Any]) -> State:
 
 
 def is_valid(split: Callable[[str], object], text: str) -> bool:
-    """Whether a filter, or a topic, is one to the dialect's function that splits them."""
+    """Whether a text is a valid filter or topic; `split` is the dialect's function that splits filters or topics."""
     try:
         split(text)
     except TopicError:
@@ -91,9 +91,9 @@ def fork_and_write(trie: Any, on: On, by: str) -> Cut:
 
 
 class Operation(NamedTuple):
-    """An operation on a trie, about a subscription and a topic; and its answer and the state after it, by specification.
+    """An operation on a trie, about a subscription and a topic. `outcome` specifies its answer and the state after it.
 
-    Both are also given the name of the thread, to put it into options.
+    Both functions also get the name of the thread, to put it into options.
     """
 
     run: Callable[[Any, On, str, str], Any]
@@ -146,7 +146,7 @@ OPERATIONS = {
 
 # ------------------------------------------------------------------------------------------- a twin with exact hashes
 
-# The branches that words take from the first C-node of a level on. `t1`, `t2` and `t3` agree in all 64 bits.
+# The branches that words take, from the first C-node of their level on. `t1`, `t2` and `t3` agree in all 64 bits.
 PATHS = {
     "a": (1,),
     "b": (2,),
@@ -168,7 +168,7 @@ HASHES = {word: key(word, *path).hash for word, path in PATHS.items()}
 @functools.cache
 def subscription_twin(fault: Fault | None = None) -> Twin:
     """Import a private copy of both packages in which the words of PATHS take those paths."""
-    twin = load_twin.__wrapped__(fault, ("ctrie", "subtrie"))  # a copy that nobody else has
+    twin = load_twin.__wrapped__(fault, ("ctrie", "subtrie"))  # a new copy, not the cached one
     for name in ("subtrie._trie.match.plan", "subtrie._trie.trie"):
         twin.modules[name].word_hash = word_hash  # type: ignore[attr-defined]
     return twin
@@ -176,7 +176,7 @@ def subscription_twin(fault: Fault | None = None) -> Twin:
 
 @functools.cache
 def word_hash(word: str) -> int:
-    """The hash of a word of PATHS, or of the whole text of a filter."""
+    """The hash of a word of PATHS, or of any other text, such as a whole filter."""
     return HASHES[word] if word in HASHES else key(word, 8 + crc32(word.encode()) % 40).hash
 
 
@@ -232,11 +232,11 @@ class Start(NamedTuple):
     build: Callable[[Twin], Any]
     topic: str
     pairs: list[tuple[On, On]]
-    abandoned: On | None = None  # a thread has been suspended for ever while removing this one
+    abandoned: On | None = None  # a thread has been suspended for ever while it removed this one
 
 
 class Case(NamedTuple):
-    """A start, the operation that is held, and what others do when it is held for the first time, the second time, ..."""
+    """A start, the operation that is held, and what others do when it is held for the first time, the second, ..."""
 
     start: Start
     first: Step
@@ -260,13 +260,13 @@ def explore(twin: Twin, case: Case) -> int:
 
 
 def possible_states(twin: Twin, start: Start) -> list[State]:
-    """Whether an abandoned operation has taken effect is open until some operation looks."""
+    """The states at the start. Until some operation looks, an abandoned operation may or may not have taken effect."""
     state = content(start.build(twin))
     return [state] if start.abandoned is None else [without(state, start.abandoned), {**state, start.abandoned: None}]
 
 
 def sequential(case: Case, state: State) -> list[tuple[list[Any], State]]:
-    """The answers, the first operation's first, and what is left, wherever among the others it comes."""
+    """For every place of the first operation among the others: the answers, with its own in front, and what is left."""
     others = [step for burst in case.bursts for step in burst]
     return [in_order(case, others, place, state) for place in range(len(others) + 1)]
 
@@ -280,7 +280,7 @@ def in_order(case: Case, others: list[Step], place: int, state: State) -> tuple[
 
 
 def runs(twin: Twin, case: Case, earlier: tuple[int, ...] = ()) -> Iterator[tuple[Any, list[Any], str]]:
-    """Yield the trie after each schedule, the answers, and how to call the schedule."""
+    """Yield the trie after each schedule, the answers, and a name for the schedule."""
     at: int | None = earlier[-1] + 1 if earlier else 1
     while at is not None:
         ats = (*earlier, at)
@@ -321,7 +321,7 @@ def explained(where: str) -> Iterator[None]:
 
 
 def judge(twin: Twin, case: Case, trie: Any, answers: list[Any], explicable: list[tuple[list[Any], State]]) -> None:
-    nodes = shape(twin, trie)  # before any other operation on them
+    nodes = shape(twin, trie)  # taken before any other operation
     left = content(trie)
     seen = [answer.shown if isinstance(answer, Cut) else answer for answer in answers], left
     assert seen in explicable, f"{seen} is not among {explicable}"

@@ -16,7 +16,7 @@ def drawn_by(command: Sequence[str]) -> tuple[str, str]:
     finally:
         os.close(program_side)
     drawn = b""
-    with suppress(OSError):  # a terminal reports in this way that its last writer is gone
+    with suppress(OSError):  # this is how a terminal reports that its last writer is gone
         while chunk := os.read(terminal, 65536):
             drawn += chunk
     os.close(terminal)

@@ -213,7 +213,7 @@ class TestABA:
         for number in range(500):
             expected = ref.load()
             assert ref.compare_and_set(expected, None)
-            assert ref.compare_and_set(None, [number])  # would be at the same address, were `expected` not held
+            assert ref.compare_and_set(None, [number])  # it could get the same address if `expected` were not held
             assert not ref.compare_and_set(expected, None)
 
     def test_a_stack_of_nodes_that_come_and_go_loses_and_repeats_nothing(self, make: Any) -> None:
@@ -245,7 +245,7 @@ class TestABA:
 
 
 class TestRelease:
-    """Every value is released once: not twice, not never, and not before its time."""
+    """Every value is released exactly once, and not before its time."""
 
     def test_a_replaced_value_is_released(self, body: Any, make: Any) -> None:
         ended: list[int] = []
@@ -367,7 +367,7 @@ class TestFinalizers:
                     ref.compare_and_set(ref.load(), Successor(self.generation + 1))
 
         ref.compare_and_set(None, Successor(0))
-        for _ in range(6):  # each time, the present one replaces None by its successor
+        for _ in range(6):  # each time, the finalizer of the present one replaces None by a successor
             ref.compare_and_set(ref.load(), None)
             body.drain()
         assert seen == [None] * 6
@@ -459,7 +459,7 @@ class TestCycles:
 
         owner = Owner()
         owner.ref = make(None)
-        for _ in range(100):  # leaves some of them waiting for release
+        for _ in range(100):  # some of them are left waiting for release
             owner.ref.compare_and_set(owner.ref.load(), [owner])
         weak = weakref.ref(owner)
         del owner
@@ -497,10 +497,11 @@ def start(threads, daemon):
 
 
 def run_script(body: Any, script: str) -> str:
-    """Run a script that begins with PROLOGUE in an interpreter of its own, to a clean exit; return what it printed."""
+    """Run a script that begins with PROLOGUE in an interpreter of its own, expect a clean exit, and return what it
+    printed."""
     code = PROLOGUE.format(body=body.__name__) + textwrap.dedent(script)
     done = subprocess.run(
-        # Newer interpreters warn about every fork beside threads.
+        # Newer interpreters warn about every fork of a process that has other threads.
         [sys.executable, "-X", "faulthandler", "-W", "error", "-W", "ignore:.*fork:DeprecationWarning", "-c", code],
         cwd=ROOT,
         capture_output=True,

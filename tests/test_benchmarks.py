@@ -25,7 +25,7 @@ from benchmarks.workloads import growing_filters, long_filters, throughput_filte
 from subtrie import AMQP
 from tests.threads import run_together
 
-pytestmark = pytest.mark.once  # the benchmarks only run to their ends; make bench makes the figures
+pytestmark = pytest.mark.once  # these tests only run the benchmarks to their ends; `make bench` measures
 
 
 class TestWorkloads:
@@ -106,7 +106,7 @@ class TestRunner:
 
 
 class OwnOnly:
-    """Stands in for a matcher or a map that threads share, and notes what each of them uses of it.
+    """Stands in for a matcher or a map that threads share, and notes what each thread uses of it.
 
     On free-threaded Python a string or a bound method that another thread has made is slower to use, so a benchmark
     in which threads shared one would measure that.
@@ -137,7 +137,7 @@ class OwnOnly:
 
     def note(self, text: str) -> None:
         self.calls += 1
-        self.kept.append(text)  # or its address could be used again
+        self.kept.append(text)  # otherwise its address could be used again
         self.texts[get_ident()].add(id(text))
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Bitmaps of both engines, by the same cases, and the numbering of subscriptions."""
+"""Bitmaps of both engines, tested by the same cases, and the numbering of subscriptions."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class TestBitmap:
 
 @pytest.mark.once
 def test_the_highest_number() -> None:
-    """An int would take half a gigabyte."""
+    """The engine of plain integers is left out: its int would take half a gigabyte."""
     if Bitmap is IntBitmap:
         pytest.skip("pyroaring is not installed")
     bitmap = Bitmap([HIGHEST])

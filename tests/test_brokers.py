@@ -74,11 +74,11 @@ def change(rng: random.Random, session: Session, trie: SubscriptionTrie, naive: 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_of_each_group_one_member_gets_a_message(running: tuple[Broker, int], seed: int) -> None:
-    """Every subscription is that of a subscriber of its own, so that a delivery tells which one it was for. Mosquitto
+    """Every subscription has a subscriber of its own, so a delivery tells which subscription it was for. Mosquitto
     delivers nothing on reserved topics to groups."""
     broker, port = running
     if broker.dialect is AMQP:
-        pytest.skip("a group of RabbitMQ's is a queue that several consume, which is one subscriber")
+        pytest.skip("a group in RabbitMQ is a queue with several consumers, and a queue is one subscriber")
     rng, numbers, ways = random.Random(seed), count(), Ways(broker.dialect)
     trie, members = SubscriptionTrie(broker.dialect), list[Member]()
     with broker.session(port) as session:
@@ -140,7 +140,7 @@ def test_what_we_refuse_as_a_topic_is_refused_there(running: tuple[Broker, int],
 
 
 DISAGREEMENTS = {
-    # What our dialect and what the broker does with a text, each as a filter and as a topic; docs/topics.md says why.
+    # What our dialect does with a text as a filter and as a topic, then what the broker does; docs/topics.md says why.
     "Mosquitto": {
         "a\nb": ("accepts", "accepts", "refuses", "refuses"),
         "a\x01b": ("accepts", "accepts", "refuses", "refuses"),
@@ -168,7 +168,7 @@ LIMITS = {
 
 
 def test_where_we_disagree(running: tuple[Broker, int]) -> None:
-    """Each of these is a decision of ours; a failure tells that a broker now agrees."""
+    """Each of these is a decision of ours; a failure shows that a broker now agrees with us."""
     broker, port = running
     for text, expected in DISAGREEMENTS[broker.name].items():
         assert (*ours(broker, text), *theirs(broker, port, text)) == expected, text[:20]
@@ -203,7 +203,7 @@ def publish(session: Session, text: str) -> None:
 
 
 def accepted(broker: Broker, port: int, texts: Sequence[str], use: Callable[[Session, str], None]) -> list[bool]:
-    """Return for each text whether the broker accepts it; a session ends with the first that it refuses."""
+    """Return for each text whether the broker accepts it; a session ends at the first text that it refuses."""
     answers: list[bool] = []
     while len(answers) < len(texts):
         with broker.session(port) as session:

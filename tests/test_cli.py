@@ -58,7 +58,7 @@ def environment() -> dict[str, str]:
 
 
 def match(capfdbinary: pytest.CaptureFixture[bytes]) -> tuple[int, str, str]:
-    """Run `match` on the two files; the status, and what was written on either output."""
+    """Run `match` on the two files; return the status, the output and the error output."""
     status = main(["match", "--subscriptions", "subscriptions", "--topics", "topics"])
     out, err = capfdbinary.readouterr()
     return status, out.decode(), err.decode()

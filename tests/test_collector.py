@@ -50,7 +50,7 @@ def could_be_in_a_cycle(node: Any) -> bool:
 
 
 def filters(count: int) -> Iterator[str]:
-    """Yield so many filters, a third of them with several words that no other has."""
+    """Yield `count` filters; a third of them have one word, a third two words, and a third three words."""
     for n in range(count):
         yield f"a{n}" if n % 3 == 0 else f"b{n % 50}.c{n}" if n % 3 == 1 else f"d{n}.e.f"
 
@@ -94,8 +94,8 @@ class TestTracked:
 
 
 def out_of_reach(trie: object) -> list[Any]:
-    """The S-nodes that the collector tracks, but that hang from a node that it does not: no cycle through them would
-    ever be found."""
+    """The S-nodes that the collector tracks, but that hang from a node that it does not track. It would never find a
+    cycle through them."""
     found, lost = [(trie, True)], []
     while found:
         node, seen = found.pop()
@@ -112,7 +112,7 @@ def out_of_reach(trie: object) -> list[Any]:
 
 
 class TestINodes:
-    """They are tracked if the objects below them have to be, on GIL builds; see untracked.h."""
+    """On GIL builds, they are tracked if the objects below them have to be; see untracked.h."""
 
     @pytest.mark.skipif(not GIL, reason="all I-nodes are tracked on free-threaded builds")
     def test_of_a_trie_in_which_nothing_could_be_part_of_a_cycle_few_are(self) -> None:
@@ -175,7 +175,8 @@ def filled(wanted: Iterable[str], subscribers: Iterable[object]) -> Subscription
 
 @pytest.fixture
 def counted() -> Iterator[Callable[[], int]]:
-    """How many more objects have been allocated for the collector than freed since the test began; to some hundreds."""
+    """How many more objects have been allocated for the collector than freed since the test began, give or take
+    some hundreds."""
     gc.collect()
     gc.disable()
     try:
@@ -187,9 +188,9 @@ def counted() -> Iterator[Callable[[], int]]:
 @pytest.mark.skipif(GIL, reason="all nodes are allocated for the collector on GIL builds, and it looks at tracked ones")
 class TestOnFreeThreadedBuilds:
     def test_pairs_and_cnodes_that_are_not_tracked_are_not_counted_either(self, counted: Callable[[], int]) -> None:
-        pairs = [(key, key) for key in range(1_500)]  # tuples are counted, also those that wait to be used again
+        pairs = [(key, key) for key in range(1_500)]  # tuples are counted, including those that are kept for reuse
         before = counted()
-        trie = Ctrie(pairs)  # below some 350 I-nodes, which are counted
+        trie = Ctrie(pairs)  # its 350 or so I-nodes are counted
         assert abs(counted() - before) < 1_000
         lists = Ctrie((key, [key]) for key in range(1_500))
         assert counted() - before > 2_000
@@ -221,7 +222,7 @@ class TestOnFreeThreadedBuilds:
         wanted, someone = list(filters(1_000)), Subscriber()
         trie: Ctrie[int, Any] = Ctrie((key, key) for key in range(1_000))
         routes = filled(wanted, [0])
-        kept: list[object] = [[] for _ in range(20_000)]  # the count does not go below zero
+        kept: list[object] = [[] for _ in range(20_000)]  # since the count does not go below zero
         before = counted()
 
         def write(start: int) -> None:
@@ -262,10 +263,10 @@ def questions() -> dict[str, Callable[[], object]]:
     }
 
 
-@pytest.mark.skipif(not GIL, reason="types are not counted there")
+@pytest.mark.skipif(not GIL, reason="references to types are not counted on free-threaded builds")
 @pytest.mark.parametrize("name", questions())
 def test_what_is_asked_often_makes_no_generator(name: str) -> None:
-    """Each one, in a compiled module, takes its time and leaves a reference on its type."""
+    """Each generator in a compiled module takes time and leaves a reference to its type."""
     ask = questions()[name]
     before = {kind: sys.getrefcount(kind) for kind in gc.get_objects() if isinstance(kind, type)}
     for _ in range(100):

@@ -21,7 +21,7 @@ from tests.threads import LIMIT, finish, meanwhile, run_together, start
 
 THREADS = 8
 
-# Every operation that looks for a key, with its own effect on a map of {key: "old"}.
+# Every operation that looks for a key. Those that write have an effect of their own on a map of {key: "old"}.
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "getitem": lambda m, k: m[k],
     "get": lambda m, k: m.get(k),
@@ -266,7 +266,7 @@ class TestUnstableHash:
         trie: Any = Ctrie(dict.fromkeys(range(100, 200)))
         for _ in range(50):
             trie[k] = None
-        assert len(trie) == 150  # like a dict, it takes each for another key
+        assert len(trie) == 150  # like a dict, it takes each one for a different key
         assert all(number in trie for number in range(100, 200))
         for _ in range(20):
             trie.pop(k, None)
@@ -311,7 +311,7 @@ class TestWaiting:
         k.on_eq = hold
         held = start([held_operation])
         assert entered.wait(LIMIT)
-        for other in OPERATIONS.values():  # in this thread, to the end
+        for other in OPERATIONS.values():  # each runs to its end in this thread
             for k2 in (Hooked("k2"), Hooked("k", 6)):
                 trie[k2] = "old"
                 other(trie, k2)
@@ -412,7 +412,7 @@ class TestCompute:
     @pytest.mark.parametrize("operation", EACH_OTHERS)
     @pytest.mark.parametrize("threads", [2, 3])
     def test_of_threads_that_change_one_anothers_keys_each_time_one_is_told(self, operation: str, threads: int) -> None:
-        """In step: all have read, then each changes the key of the next one, then all try to store, in vain."""
+        """In step: all threads read, then each changes the key of the next thread, then all try to store, and fail."""
         trie: Any = Ctrie(dict.fromkeys(range(threads), 0))
         barrier = threading.Barrier(threads)
         calls = [0] * threads
@@ -424,7 +424,7 @@ class TestCompute:
                 if calls[me] > 30:
                     barrier.abort()
                     raise AssertionError("nobody has been told")
-                with contextlib.suppress(threading.BrokenBarrierError):  # one got the error, and the others continue
+                with contextlib.suppress(threading.BrokenBarrierError):  # one got an error, and the others continue
                     barrier.wait(LIMIT)
                     trie[(me + 1) % threads] = object()
                     barrier.wait(LIMIT)
@@ -442,7 +442,7 @@ class TestCompute:
         trie.check()
 
     def test_a_round_may_end_while_another_thread_notes_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The operation begins a new list after each round: a thread that notes a change reads the list once."""
+        """The operation begins a new list after each round, so a thread that notes a change must read the list once."""
         trie, mine = object(), Watch(object(), 1)
         noted: list[Any] = [("other key", Watch(object(), 1))]
         lists = [noted, [], []]
@@ -461,7 +461,7 @@ class TestCompute:
 
     @pytest.mark.parametrize("operation", EACH_OTHERS)
     def test_an_operation_that_is_over_holds_no_others(self, operation: str) -> None:
-        """Otherwise each would hold the one before it, for as long as the threads continue."""
+        """Otherwise each operation would hold the one before it for as long as the threads continue."""
         trie: Any = Ctrie({"k": 0, "j": 0})
         seen: list[Watch] = []
 
@@ -479,7 +479,7 @@ class TestCompute:
         trie.check()
 
     def test_a_key_that_others_change_and_are_done_with_is_waited_for(self) -> None:
-        """Each time, another `compute` changes it and ends: that is another thread's change, and not a circle."""
+        """Each time, another thread's `compute` changes the key and ends: an operation that is over is in no circle."""
         trie: Any = Ctrie({"k": 0, "j": 0})
         calls: list[int] = []
 
@@ -574,7 +574,7 @@ class TestGetOrCreate:
         assert running.wait(LIMIT)
         others = start([lambda: trie.get_or_create("k", lambda: [2])] * 3)
         assert trie.get("k", "not yet") == "not yet"  # reading does not wait
-        assert trie.get_or_create("another", lambda: 3) == 3  # nor does another key
+        assert trie.get_or_create("another", lambda: 3) == 3  # and another key does not wait
         assert len(trie) == 1
         go.set()
         values = [*finish(first), *finish(others)]
@@ -627,7 +627,7 @@ class TestGetOrCreate:
 
     def test_a_key_that_cannot_be_compared_keeps_nobody_waiting(self) -> None:
         trie: Any = Ctrie()
-        one, other = Hooked("one"), Hooked("other")  # with the same hash, and both being made
+        one, other = Hooked("one"), Hooked("other")  # they have the same hash, and both are being made
         running, go = threading.Event(), threading.Event()
         first = start([lambda: trie.get_or_create(other, lambda: running.set() or go.wait(LIMIT))])
         assert running.wait(LIMIT)

@@ -1,11 +1,12 @@
 """Generations: no acknowledged write is lost because a snapshot was taken in the past.
 
-The published algorithm loses some. A C-node may lead to an I-node X of the present generation and to an older one Y. A
-thread that descends to Y replaces *all* I-nodes of that C-node by copies, even X, while a writer may be inside X. Its
-write is acknowledged, and lost. Every operation on the whole map starts a new generation, so `len` is enough for this.
+The published algorithm loses some writes. A C-node may lead to an I-node X of the present generation and to an older
+one Y. A thread that descends to Y replaces *all* I-nodes of that C-node by copies, even X, while a writer may be
+inside X. The write is acknowledged, and lost. Every operation on the whole map starts a new generation, so `len`
+is enough for this.
 
-The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. A copy in which renewal
-replaces all I-nodes, as published, shows that they would notice.
+The tests hold the writer in X by a key whose `__eq__` waits, on the twin that the tests run on. On a copy in which
+renewal replaces all I-nodes, as published, they must fail.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Gate:
 def write_while_another_renews(
     make: Callable[[], Any], bump: Callable[[Any], Any], change: Callable[[Any, Any], Any], held_name: str
 ) -> None:
-    """A writer is held in the I-node of `a` and `a2` while another one descends to that of the ys."""
+    """A writer is held in the I-node of `a` and `a2` while another one descends to that of `y1` and `y2`."""
     trie = make()
     lone = Placed("lone", 2)
     for k in (Placed("a", 1, 1), Placed("y1", 7, 1), Placed("y2", 7, 2), lone):
@@ -101,7 +102,8 @@ def write_while_another_renews(
     trie.check()
 
 
-# A key that is equal to `a` is an update inside the I-node, another one with the same hash an insertion below it.
+# If the key is equal to `a`, the write is an update inside the I-node. If it is another key with the same hash, the
+# write is an insertion below it.
 @pytest.mark.parametrize("held_name", ["a", "b"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("bump", BUMPS)

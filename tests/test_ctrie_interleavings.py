@@ -1,4 +1,4 @@
-"""Every pair of Ctrie operations, on every start that matters, with a thread switch at every access.
+"""Pairs of Ctrie operations, on every start that matters, with a thread switch at every access.
 
 One operation is held before its k-th access of a slot, for every k, while another thread runs an operation to its end,
 or up to a change after which it stops for ever. Some operations are held at two accesses. All answers, and the final
@@ -6,7 +6,8 @@ content, must be those of some order of the operations by the specification, whi
 Afterwards the trie must pass `check()`, have no more nodes than if its keys had just been inserted, and share nothing
 with its snapshots.
 
-The last section restores known faults of other implementations, one at a time. Each must be noticed.
+Each run tries a third of the pairs (`share`). Known faults of other implementations are restored elsewhere: in
+test_ctrie_protocols.py, and in the explorer's catalogue of mutants.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class Start(NamedTuple):
         return twin.schedule.watched(Watch(), lambda: self.build(twin))
 
     def states(self, twin: Twin) -> list[State]:
-        """The allowed contents. Whether an abandoned operation has taken effect is open until some operation looks."""
+        """The allowed contents: until some operation looks, an abandoned one may or may not have taken effect."""
         state = dict(self.make(twin).items())
         return [without(state, A), {**state, A: OLD}] if self.abandoned else [state]
 
@@ -178,7 +179,7 @@ def after_snapshot(*keys: Key) -> Callable[[Twin], Any]:
 def mixed_generations(twin: Twin) -> Any:
     """Below one C-node, an I-node of the root's generation beside one of an older generation (ctrie's invariant I3)."""
     trie = after_snapshot(A, Y1, Y2)(twin)
-    trie[A] = OLD  # the root's C-node now bears the present generation, the I-node above Y1 and Y2 does not
+    trie[A] = OLD  # the root's C-node is now of the present generation, the I-node above Y1 and Y2 is not
     trie[A2] = OLD  # beside it, an I-node of the present generation
     return trie
 
@@ -224,7 +225,7 @@ LOOK_AGAIN = "look again"
 
 
 class Burst(NamedTuple):
-    """What other threads do while the first is held once: a row of steps, or one step in which a thread stops for ever.
+    """What other threads do while the first is held once: some steps, or one step in which a thread stops for ever.
 
     The step `look again` reads all the snapshots that earlier steps took.
     """
@@ -270,10 +271,10 @@ class Schedules:
         self.twin = twin
         self.case = case
         self.after_change = after_change
-        self.suspended = False  # whether a thread has been
+        self.suspended = False  # whether a thread has been suspended
 
     def run(self, earlier: tuple[int, ...] = ()) -> Iterator[tuple[Any, list[Any], str]]:
-        """Yield the trie after each schedule, what was returned, and how to call it."""
+        """Yield the trie after each schedule, the results, and a name for the schedule."""
         at: int | None = earlier[-1] + 1 if earlier else 1
         while at is not None:
             where = f"{self.case}, held at {[*earlier, at]}, others suspended after change {self.after_change}"
@@ -289,7 +290,7 @@ class Schedules:
             at = following
 
     def run_one(self, ats: list[int]) -> tuple[Any, list[Any], int | None] | None:
-        """Hold the first operation at each of `ats`. None if it does not make so many accesses."""
+        """Hold the first operation at each of `ats`. None if it does not make that many accesses."""
         trie = STARTS[self.case.start].make(self.twin)
         results: list[Any] = []
         others = {at: self.call(trie, burst, results) for at, burst in zip(ats, self.case.bursts, strict=False)}
@@ -343,8 +344,8 @@ Explanation = tuple[list[Any], State]  # the results, that of the first operatio
 
 
 def explanations(case: Case, state: State) -> list[Explanation]:
-    """The outcomes by specification of all orders: the first operation comes anywhere among the others' steps; those
-    that were suspended come anywhere too, or not at all."""
+    """The outcomes by specification of all orders. The first operation may come anywhere among the others' steps. A
+    suspended operation may come anywhere, too, or not at all."""
     orders: list[tuple[tuple[str, Key, str], ...]] = [
         tuple(
             (name, k, "2")
@@ -436,7 +437,7 @@ def test_two_operations(start: str, first: str) -> None:
     assert sum(explore(twin, case) for case in chosen) >= len(chosen) > 0
 
 
-# Operations that stand for the others below: each of them reads, changes or replaces other things than the rest.
+# Below, these operations stand for all: each of them reads, changes or replaces something that the rest do not.
 CORE = ["get", "set", "pop", "compute", "clear", "items", "readonly_snapshot", "fork_and_write"]
 
 
@@ -456,8 +457,8 @@ def test_an_operation_beside_a_thread_that_stops_for_ever(start: str, first: str
         explore(twin, case)
 
 
-# What two moments show that one cannot: that something was seen which then never happened, that a snapshot changed,
-# or that what was seen was never there all at once. X is the key of the operation that is held, Y another one.
+# Faults that show only at two moments: something was seen that then never happened, a snapshot changed, or what was
+# seen was never there all at once. X is the key of the operation that is held, Y is another key.
 SCRIPTS: dict[str, list[list[str]]] = {
     "a key moves": [["pop X", "set Y"]],
     "a key comes and another goes": [["set X", "pop Y"]],

@@ -128,7 +128,7 @@ class TestFilledAtOnce:
 
     @pytest.mark.parametrize("count", [1, 100, 5000])
     def test_objects_are_freed_with_the_trie(self, count: int) -> None:
-        """Also those of keys given twice, and those that the collector tracks."""
+        """This includes the objects of keys that are given twice, and those that the collector tracks."""
         values = [Key("value", 0) for _ in range(count)]
         alive = [weakref.ref(value) for value in values]
         pairs: list[tuple[Any, Any]] = [(Key(f"k{i % (count // 2 + 1)}", i % 50), v) for i, v in enumerate(values)]

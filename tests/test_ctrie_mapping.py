@@ -43,7 +43,8 @@ if importlib.util.find_spec("test.mapping_tests") is not None:  # some distribut
 
         type2test = Ctrie
 
-        # A Ctrie has neither: `hash` and `equal` are keyword arguments, and copy.copy or snapshot makes copies.
+        # A Ctrie has no `fromkeys`, since `hash` and `equal` are keyword arguments, and no `copy`, since copy.copy and
+        # `snapshot` make copies.
         test_fromkeys = None
         test_copy = None
 
@@ -53,14 +54,14 @@ if importlib.util.find_spec("test.mapping_tests") is not None:  # some distribut
             self.assertRaises(TypeError, lambda: Ctrie(x=1))  # type: ignore[call-arg]
 
         def test_mutatingiteration(self) -> None:
-            """An iterator is of one instant: changes neither disturb it nor raise an error."""
+            """An iterator shows one instant: changes do not disturb it, and raise no error."""
             d: Any = self._full_mapping({1: 1})
             for key in d:
                 d[key + 1] = 1
             self.assertEqual(d, {1: 1, 2: 1})
 
         def test_repr(self) -> None:
-            """Like that of a dict, inside the name of the type."""
+            """The text is like that of a dict, inside the name of the type."""
             d: Any = self._full_mapping({1: 2})
             self.assertEqual(repr(d), "Ctrie({1: 2})")
             self.assertEqual(repr(self._empty_mapping()), "Ctrie()")
@@ -68,7 +69,7 @@ if importlib.util.find_spec("test.mapping_tests") is not None:  # some distribut
             self.assertEqual(repr(d), "Ctrie({1: Ctrie({...})})")
 
         def test_popitem(self) -> None:
-            """It may take any pair, so two tries with the same content may differ in that."""
+            """It may take any pair, so it may take different pairs from two tries with the same content."""
             mapping_tests.BasicTestMappingProtocol.test_popitem(self)
             d = self._full_mapping({repr(number): number for number in range(100)})
             self.assertEqual(sorted(d.popitem()[1] for _ in range(100)), list(range(100)))
@@ -392,7 +393,7 @@ def emptied(trie: Any) -> Any:
 
 
 class TestViews:
-    """Views are of the instant at which they were taken: they follow no later change."""
+    """Views show the instant at which they were taken: they follow no later change."""
 
     @pytest.mark.parametrize(
         ("take", "expected"),
@@ -462,7 +463,7 @@ class TestViews:
         assert list(iterator) == []
 
     def test_a_shorter_way_to_a_dict(self, make: Any) -> None:
-        """dict(m) looks each key up by itself, dict(m.items()) is of one instant; at rest they agree."""
+        """`dict(m)` looks each key up by itself; `dict(m.items())` shows one instant. Without writers they agree."""
         trie = make({"a": 1, None: 2})
         assert dict(trie) == dict(trie.items()) == {**trie.snapshot()} == {"a": 1, None: 2}
 
@@ -560,7 +561,7 @@ class TestUpdate:
 
 
 def test_thousands_of_keys() -> None:
-    """Enough keys for every branch of the upper levels to be taken."""
+    """There are enough keys to take every branch of the upper levels."""
     trie: Any = Ctrie(zip(range(5000), range(5000), strict=True))
     for number in range(0, 5000, 3):
         del trie[number]

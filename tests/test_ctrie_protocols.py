@@ -102,7 +102,7 @@ def test_a_lookup_commits_a_write_that_it_meets(twin: Twin) -> None:
 @pytest.mark.parametrize("k", [A, A3, B, T1, T3], ids=str)
 @pytest.mark.parametrize("bump", BUMPS)
 def test_a_lookup_changes_no_slot(twin: Twin, bump: str, k: Key) -> None:
-    """Nor does it copy anything after a snapshot. T3 is an absent key whose path ends in an L-node."""
+    """It copies nothing either, even after a snapshot. T3 is an absent key whose path ends in an L-node."""
     trie = filled(twin, A, A2, T1, T2)
     BUMPS[bump](trie)
     assert changes(twin, lambda: (trie.get(k), k in trie, bool(trie))) == set()
@@ -195,7 +195,7 @@ def test_a_snapshot_costs_the_same_whatever_the_size(twin: Twin) -> None:
         (lambda m: m.replace_if(A, "old", "new"), 1),
         (lambda m: m.compute(A, str.upper), 1),
         (lambda m: m.compute(A3, lambda value: "new"), 1),
-        # One to remove, one to clear the tomb, one to see that none is left: an L-node shrinks level by level.
+        # One attempt removes, one clears the tomb, and one sees that no tomb is left. An L-node shrinks level by level.
         (lambda m: m.pop(A), 3),
         (lambda m: m.remove_if(A2, "old"), 3),
         (lambda m: m.pop(T1), 1 + 2 * 12),
@@ -217,7 +217,7 @@ def test_without_contention_nothing_is_tried_twice(
 
 @contextmanager
 def as_another_thread(twin: Twin) -> Iterator[None]:
-    """The change here does not count as a callback's change of its own key."""
+    """A change made inside does not count as a callback's change of its own key."""
     own_changes: Any = twin.modules["ctrie._own_changes"]
     kept, own_changes.threading = own_changes.threading, SimpleNamespace(get_ident=lambda: -1)
     try:
@@ -241,7 +241,7 @@ def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any],
     trie = filled(twin, A, A2)
 
     def write(access: int) -> None:
-        if access < 6000:  # makes more restarts than the interpreter allows nested calls
+        if access < 6000:  # more restarts than the interpreter allows nested calls
             with as_another_thread(twin):
                 trie[A] = access
 

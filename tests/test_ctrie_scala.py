@@ -49,7 +49,7 @@ def jvm() -> Iterator[Any]:
 
 
 def colliding_words(pairs: int) -> list[str]:
-    """Return 2 ** pairs words with one hash: in Java, "Aa" and "BB" have the same."""
+    """Return 2 ** pairs words with one hash: in Java, "Aa" and "BB" have the same hash."""
     words = [""]
     for _ in range(pairs):
         words = [word + ending for word in words for ending in ("Aa", "BB")]
@@ -93,7 +93,7 @@ def test_the_same_operations_give_the_same_answers(jvm: Any, universe: str, seed
         elif what < 0.98:
             live = [*live, Both(both.scala.snapshot(), both.ctrie.snapshot())][-4:]
         else:
-            # Only of live ones: there, a snapshot of a read-only snapshot is a NullPointerException.
+            # Only live ones are frozen: in Scala, a snapshot of a read-only snapshot raises a NullPointerException.
             frozen = [*frozen, Both(both.scala.readonly_snapshot(), both.ctrie.readonly_snapshot())][-3:]
         if frozen:
             look = chance.choice(frozen)

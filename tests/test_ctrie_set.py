@@ -314,7 +314,8 @@ class TestThreads:
 
 
 def test_its_pickle_asks_for_names_of_this_package_alone() -> None:
-    """An unpickler that admits only these must be enough: `builtins.getattr`, for example, would admit anything."""
+    """An unpickler that admits only the names of this package must be enough. If it also had to admit
+    `builtins.getattr`, for example, it would admit anything."""
     admitted = []
 
     class Only(pickle.Unpickler):

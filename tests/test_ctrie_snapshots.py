@@ -302,7 +302,7 @@ class TestDiff:
             Ctrie().diff({})  # type: ignore[call-overload]
 
     def test_it_looks_only_where_something_was_changed(self) -> None:
-        """Counted in accesses of slots on the interpreted twin."""
+        """The test counts the accesses of slots on the interpreted twin."""
         twin = load_twin()
         trie = twin.Ctrie(dict.fromkeys(range(3000)))
         before = trie.readonly_snapshot()
@@ -467,7 +467,7 @@ NODES = "ctrie._nodes"
 
 
 def snapshots_are_apart(make: Callable[..., Any]) -> None:
-    """Some of the above, on a trie of any twin."""
+    """Some of the tests above, on a trie of any twin."""
     trie = make(content())
     frozen = trie.readonly_snapshot()
     trie[0] = "source"

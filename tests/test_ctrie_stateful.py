@@ -16,7 +16,7 @@ from tests.schedule import Key, hash_of, key
 
 ABSENT = "absent"
 
-# Close to one another in every way: apart at the root, one, two and ten levels below it, and colliding.
+# Close to one another in every way: they part at the root, or one, two, three or ten levels below it, or collide.
 KEYS = [
     key("a", 1, 1), key("b", 1, 2), key("c", 1, 3), key("d", 2), key("e", GROUPS - 1), key("f", 4, 4, 4, 1), key("g", 4, 4, 4, 2),
     key("h", 4, 4, 5), Key("i", 3), Key("j", 3), Key("k", 3), Key("l", 3 | 1 << 63), Key("m", 3 | 1 << 60),
@@ -179,7 +179,7 @@ class CtrieMachine(RuleBasedStateMachine):
 
     @invariant()
     def one_of_them_holds_what_it_must(self) -> None:
-        """One after another, by lookups, which do not change the generations."""
+        """Each step looks at the next pair, by lookups, since these do not change the generations."""
         if self.pairs:
             self.steps += 1
             pair = self.pairs[self.steps % len(self.pairs)]

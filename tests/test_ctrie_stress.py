@@ -24,7 +24,7 @@ from tests.threads import meanwhile, run_together
 
 THREADS = 8
 
-# How much work: the portable slot makes the interpreted twin, itself twenty times slower, ten times slower again.
+# How much work. The interpreted twin is twenty times slower; the portable slot makes it ten times slower again.
 PORTABLE = ctrie.AtomicReference.__module__ == "ctrie._portable"
 WORK = 5_000 if ctrie.twin == "compiled" else 50 if PORTABLE else 300
 
@@ -120,7 +120,7 @@ class TestSameKeys:
         """Let all threads contest for each key; return the number of winners of each."""
 
         def compete(thread: int) -> list[bool]:
-            # Each begins at a different place, so that they meet.
+            # Each thread begins at a different place, so that they meet.
             order = [*range(thread * self.KEYS // THREADS, self.KEYS), *range(thread * self.KEYS // THREADS)]
             won = dict.fromkeys(order, False)
             for k in order:
@@ -207,8 +207,8 @@ class TestSameKeys:
 
 NUMBERS = max(60, WORK // 4)
 
-# Ways to look at a whole map, each as the set of its keys. (dict(m) is none of them: it takes m.keys(), which is of
-# one instant, and then looks up key by key; dict(m.items()) is.)
+# Ways to look at a whole map at one instant; each gives the set of its keys. dict(m.items()) is one of them. dict(m)
+# is not: it takes m.keys(), which shows one instant, and then looks up key by key.
 LOOKS: dict[str, Callable[[Any], set[int]]] = {
     "iteration": lambda m: set(m),
     "keys": lambda m: set(m.keys()),
@@ -227,7 +227,7 @@ LOOKS: dict[str, Callable[[Any], set[int]]] = {
 
 
 class TestOneInstant:
-    """Keys come or go in order, so that every instant's keys are known from their number."""
+    """Keys come or go in order, so the number of keys at an instant tells which keys they are."""
 
     @pytest.mark.parametrize("look", LOOKS)
     def test_of_keys_that_come_in_order_every_look_sees_the_first_ones(self, look: str) -> None:
@@ -339,7 +339,7 @@ class TestOneInstant:
 
 
 class TestAnythingGoes:
-    """No outcome is expected, but only exceptions of the contract may be raised."""
+    """Any outcome is allowed, but only the exceptions of the contract may be raised."""
 
     def test_filling_clearing_and_looking(self) -> None:
         trie: Any = Ctrie()

@@ -74,7 +74,7 @@ class TestPlaces:
         trie.check()
 
     def test_python_hashes_spread(self) -> None:
-        """Python's hash of an integer is the integer itself, so a stride would build one long branch."""
+        """Python's hash of an integer is the integer itself: without mixing, a stride would build one long branch."""
         for stride in (1, GROUPS, 1 << 20, 1 << 40):
             trie: Any = Ctrie(dict.fromkeys(range(0, 1000 * stride, stride)))
             assert depth(trie._shape()) <= 6
@@ -343,7 +343,7 @@ class TestCollisions:
         trie.check()
 
     def test_the_survivor_of_a_collision_is_found_by_the_tries_own_hash(self) -> None:
-        """Which is not the key's."""
+        """The trie's hash differs from the key's own."""
         trie: Any = Ctrie({"ab": 1, "ba": 2}, hash=lambda k: sum(map(ord, k)))
         assert "L" in kinds(trie._shape())
         del trie["ab"]
@@ -364,7 +364,7 @@ class TestCollisions:
 
 
 class TestCheck:
-    """`check` names the invariant that is broken; here by hand, on the interpreted nodes."""
+    """`check` names the invariant that is broken. The tests break one by hand, on the interpreted nodes."""
 
     A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2, 1), key("a3", 1, 2, 2), key("b", 2)
     K1, K2 = colliding(2)
@@ -374,8 +374,8 @@ class TestCheck:
         return load_twin().nodes
 
     def broken(self, *keys: Key, path: Sequence[int], main: Callable[[Any], Any]) -> Any:
-        """A trie of `keys` in which the I-node at the end of `path` (the places of branches) holds `main` of what it
-        held."""
+        """A trie of `keys` in which the I-node at the end of `path` (the places of branches) holds `main(held)`, where
+        `held` is what it held before."""
         trie = trie_of(*keys, make=load_twin().Ctrie)
         trie.check()
         inode = self.inode(trie, path)
@@ -462,7 +462,7 @@ NODES = "ctrie._nodes"
 
 
 def shape_notices(make: Callable[..., Any]) -> None:
-    """Some of the above, on a trie of any twin."""
+    """Some of the tests above, on a trie of any twin."""
     for bit in (3, 17, 59, 61, 63):
         one, other = keys_that_agree_below(bit)
         trie = trie_of(other, one, make=make)

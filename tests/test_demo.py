@@ -128,7 +128,7 @@ class TestJudgement:
         [
             holding({4, 6, 7}),  # a gap
             holding({4, 5}),  # one too few
-            holding({4, 5, 6, 7, 8}),  # two too many, which a walk sees that overtakes the writer
+            holding({4, 5, 6, 7, 8}),  # two too many; a walk that overtakes the writer sees this
             holding({4, 5, 6}, misplaced=1),
             Holding(rows=4, distinct=3, first=4, last=6, misplaced=0),  # one twice
             NOTHING._replace(rows=1),

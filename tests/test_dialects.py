@@ -15,7 +15,7 @@ import pytest
 from subtrie.dialects import AMQP, MQTT, NATS, Dialect, Words
 from subtrie.errors import TopicError
 
-pytestmark = pytest.mark.once  # texts and words, by the same Python code everywhere
+pytestmark = pytest.mark.once  # only texts and words; the Python code is the same everywhere
 
 VECTORS = Path(__file__).parent / "data" / "vectors"
 DIALECTS = {"amqp": AMQP, "mqtt": MQTT, "nats": NATS}
@@ -31,8 +31,7 @@ DEPARTURES = {
     ("amqp", "filter", ".".join("#" * 128)): ONE_BROKER,
     ("amqp", "topic", "a_b"): UNENFORCED,
 }
-"""Texts that some published case calls invalid and we accept, with the reason; docs/topics.md says the
-same."""
+"""Texts that a published case calls invalid and that we accept, with the reason; docs/topics.md says the same."""
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -174,7 +173,7 @@ class TestRefusals:
         assert len(repr(caught.value)) < 250
 
     def test_what_is_checked_is_the_text_itself(self) -> None:
-        """Whatever methods a subclass of str has."""
+        """The methods of a subclass of str make no difference."""
 
         class Lying(str):
             def split(self, *_: Any) -> list[Any]:  # type: ignore[override]
@@ -274,7 +273,7 @@ RESERVED = replace(MQTT, name="reserved", many_last=False, share_prefix=None)
     ],
 )
 def test_relations_agree_with_all_short_topics(dialect: Dialect, literals: tuple[str, str]) -> None:
-    """All filters of up to three words against each other: topics of six words tell them apart."""
+    """All filters of up to three words are compared with each other: topics of up to six words tell them apart."""
     assert dialect.many_words is not None
     topics = [
         words

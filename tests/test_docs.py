@@ -50,7 +50,7 @@ def test_a_session_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.once
 def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a trie and seven versions, which the page assumes."""
+    """The page assumes a trie and seven versions."""
     monkeypatch.chdir(tmp_path)
     trie: SubscriptionTrie[str] = SubscriptionTrie()
     with snapshot.Publisher(trie, "subscriptions") as publisher:
@@ -62,8 +62,8 @@ def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.once
 def test_the_page_on_spark_is_understood(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Data frames are made, with all their columns, and not computed: what is computed, other tests of Spark hold to
-    its rows. Blocks that leave something out, as `(...)`, are left out."""
+    """Data frames are made, with all their columns, but not computed; other tests of Spark compare rows. Blocks that
+    leave something out, such as `(...)`, are not run."""
     from pyspark.sql.classic.dataframe import DataFrame
 
     monkeypatch.setattr(DataFrame, "show", lambda frame, *_, **__: frame.columns)
@@ -124,7 +124,7 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 @pytest.mark.once
 def test_files_that_pages_name_are_there() -> None:
-    """The files of the examples and tests, and those that a page includes."""
+    """The files of the packages, examples and tests that a page names, and those that it includes."""
     missing = []
     for page in [*PAGES, *TEXTS]:
         text = page.read_text(encoding="utf-8")
@@ -145,7 +145,7 @@ def test_every_example_is_on_a_page() -> None:
 @pytest.mark.once
 @pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=named)
 def test_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
-    """A bar in code also begins a new cell."""
+    """A bar begins a new cell, even inside code."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         rows = table.splitlines()

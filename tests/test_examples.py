@@ -31,11 +31,11 @@ SAYS = {
     **shown_output(),
     "identity_map.py": "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n",
 }
-ELSEWHERE = {"amqtt_on_a_trie.py", "mqtt_broker.py"}  # in tests of their own
-IN_SPARK = {"subscriptions_in_spark.py"}  # takes a Spark session of its own
+ELSEWHERE = {"amqtt_on_a_trie.py", "mqtt_broker.py"}  # tested in files of their own
+IN_SPARK = {"subscriptions_in_spark.py"}  # starts a Spark session of its own
 
 
-@pytest.mark.slow  # all of them together
+@pytest.mark.slow  # together they are slow
 @pytest.mark.parametrize("example", sorted(SAYS))
 def test_runs_and_says_what_the_manual_shows(example: str) -> None:
     done = subprocess.run(

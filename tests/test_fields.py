@@ -215,7 +215,7 @@ class TestInstants:
 
 
 class Subscriber:
-    """Somebody to whom weak references can be had; equal to whoever has the same name."""
+    """A subscriber that can be weakly referenced. It is equal to any other with the same name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -249,7 +249,7 @@ class TestWeakSubscribers:
         assert left_in(matcher) == []
 
     def test_bound_methods_are_shown_as_what_they_are(self) -> None:
-        """The interpreter makes a method anew each time; its object is held."""
+        """The interpreter makes a new bound method at each access; what counts is that the method's object is alive."""
 
         class Inbox:
             def urgent(self) -> None: ...
@@ -433,7 +433,7 @@ class TestBadInput:
             FieldMatcher(max_criteria=most)
 
     def test_nobody_is_a_subscriber_like_others(self) -> None:
-        """`subscriptions` cannot be asked for the subscriber None: there, None means all."""
+        """`subscriptions` alone cannot be asked for the subscriber None, since None means all subscribers there."""
         matcher = FieldMatcher()
         matcher.subscribe([Present("f")], 1)
         assert ([Present("f")], None) not in matcher
@@ -494,7 +494,7 @@ def compare(one: Any, other: Any, strictly: bool) -> bool:
 
 
 def meets(criterion: Criterion, message: dict[str, Any]) -> bool:
-    """Whether a message meets a criterion, found without the criterion's code."""
+    """Whether a message meets a criterion, computed without the criterion's code."""
     if isinstance(criterion, Absent):
         return criterion.name not in message
     if criterion.name not in message:
@@ -579,7 +579,7 @@ def test_the_difference_of_any_two_instants(
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("rest", [[], [Equals("rare", 1)]])
 def test_criteria_whose_hashes_agree_are_different_criteria(rest: list[Criterion], counted: bool) -> None:
-    """The hash of 0 and of the empty text is 0, so these two have one hash, and here they have one subscriber, too."""
+    """The hash of 0 and of the empty text is 0, so these two have one hash; here they also have one subscriber."""
     zero, empty = [Equals("f", 0), *rest], [Equals("f", ""), *rest]
     matcher = FieldMatcher()
     assert matcher.subscribe(zero, "me")
@@ -602,7 +602,7 @@ def test_criteria_whose_hashes_agree_are_different_criteria(rest: list[Criterion
 
 @pytest.mark.parametrize("make", [Equals, AtLeast, lambda name, n: Within(name, n - 20, n + 20), LessThan])
 def test_many_on_one_field_come_and_go(make: Callable[[str, int], Criterion]) -> None:
-    """Enough of them for nodes at several levels, and for nodes of ranges that are halved and joined."""
+    """There are enough of them for nodes at several levels, and for nodes of ranges that are halved and joined."""
     matcher = FieldMatcher()
     rng = random.Random(3)
     numbers = list(range(300))
@@ -651,7 +651,7 @@ def test_numbers_that_hardly_differ(bounds: tuple[Any, ...]) -> None:
 
 
 def is_up_to(one: Any, other: Any, strictly: bool) -> bool:
-    """Whether one bound or value is below another, or the same; None is no bound."""
+    """Whether one bound or value is below another, or equal to it unless `strictly`; None means no bound."""
     return one is None or other is None or bool(one < other if strictly else one <= other)
 
 
@@ -685,7 +685,7 @@ def test_ranges_that_come_in_order_keep_the_tree_flat() -> None:
 
 @pytest.mark.parametrize("common_first", [False, True])
 def test_a_subscription_is_found_through_its_rarest_criterion(common_first: bool) -> None:
-    """Whatever comes first: what everybody asks for is not looked through for one that asks for something rare, too."""
+    """In either order of the criteria, a match does not go through all subscriptions with the common criterion."""
     matcher = FieldMatcher()
     asked: list[int] = []
 
@@ -719,8 +719,7 @@ def in_threads(work: Callable[[int], None], threads: int) -> None:
 
 
 def test_a_match_sees_one_instant() -> None:
-    """Each writer moves one subscriber between two fields: it is under the old one or the new one, or
-    both."""
+    """Each writer moves one subscriber between two fields: it is under the old one, the new one, or both."""
     matcher = FieldMatcher()
     writers = 2
     for writer in range(writers):
@@ -825,7 +824,7 @@ def test_a_criterion_on_topics_says_what_the_dialect_says(dialect: Dialect) -> N
 
 @pytest.mark.parametrize("topics", [SubscriptionTrie, NaiveMatcher])
 def test_a_shared_subscription_is_refused(topics: Callable[[Dialect], Matcher]) -> None:
-    """Of a group, the matcher for topics would pick members that the message does not suit."""
+    """From a group, the matcher for topics could pick a member with criteria that the message does not meet."""
     matcher = RoutingMatcher(topics(MQTT))
     for change in (matcher.subscribe, matcher.unsubscribe):
         with pytest.raises(TopicError, match="shared subscription"):
@@ -906,7 +905,7 @@ def test_any_routes_answer_as_topic_and_criteria_one_by_one(
 
 @every_topic_matcher
 def test_a_routed_match_sees_one_instant(topics: Callable[[], Matcher]) -> None:
-    """Each writer moves one subscriber from a filter and a criterion to another of both, and back."""
+    """Each writer moves one subscriber from one filter and criterion to another filter and criterion, and back."""
     matcher = RoutingMatcher(topics())
     writers = 2
     places: list[tuple[str, list[Criterion]]] = [("a.b", [Present("f")]), ("*.b", [Within("f", 0, 1)])]

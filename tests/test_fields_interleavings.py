@@ -1,6 +1,7 @@
-"""Field matchers between threads, beside what the explorer goes through (`fields` and `routes` of its matrix, with their
-mutants): every pair of operations on some of its starts, users' code in the middle of an operation, and recorded
-histories of real threads.
+"""Field matchers between threads: some of the explorer's pairs of operations in each run, users' code in the middle of
+an operation, and recorded histories of real threads.
+
+The explorer itself tries the rest (`fields` and `routes` of its matrix, with their mutants).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def test_what_users_code_raises_changes_nothing() -> None:
 
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_subscriber_that_moves_is_never_missed(counted: bool) -> None:
-    """One subscription is made before another one ends, again and again: a query meanwhile finds one of them."""
+    """Again and again, one subscription is made before another one ends, so every query finds one of them."""
     there: list[tuple[str, tuple[Any, ...]]] = [
         ("subscribe", ("f=1", "ann")),
         ("unsubscribe", ("f>=1 & g", "ann")),

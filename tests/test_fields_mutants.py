@@ -1,4 +1,4 @@
-"""Faults put into the field engine, one at a time: each is noticed by `check()` or by a comparison one by one.
+"""Faults put into the field engine, one at a time: each is noticed by `check()` or by a comparison with a plain model.
 
 The explorer's catalogue of mutants has the faults in state that several threads share.
 """
@@ -21,7 +21,7 @@ def model(fields: Any) -> None:
     rng = random.Random(5)
     matcher = fields.FieldMatcher()
     present: dict[tuple[Any, int], None] = {}
-    for number in range(160):  # in order, which is hard on a tree; enough for one of three levels
+    for number in range(160):  # in order, which is hard on a tree; enough of them for three levels
         present[frozenset([fields.Within("r", number, number + 2)]), number] = None
     assert matcher.subscribe_many(present) == 160
     matcher.check()
@@ -69,7 +69,7 @@ def compare(matcher: Any, present: Any, message: dict[str, int], counted: bool) 
 
 
 def some_criterion(fields: Any, rng: random.Random) -> Any:
-    name, value = rng.choice("fgh"), rng.randrange(-2, 5)  # of -1 and -2 the hashes are the same
+    name, value = rng.choice("fgh"), rng.randrange(-2, 5)  # -1 and -2 have the same hash
     makers: list[Callable[[], Any]] = [
         lambda: fields.Equals(name, value),
         lambda: fields.OneOf(name, [value, value + 1]),

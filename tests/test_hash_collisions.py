@@ -1,9 +1,9 @@
-"""Equal hashes do not mean equal objects: subscribers, values, criteria, words and keys whose hashes agree, or that are
-equal but of different kinds, against plain dicts and lists.
+"""Equal hashes do not mean equal objects: subscribers, values, criteria, words and keys that have the same hash, or
+that are equal but of different kinds, are compared with plain dicts and lists.
 
-Everything here has one of few hashes. Some objects have these by nature: 0, "", b"", False and 2**61 - 1 have the hash
-0, -1 and -2 the hash -2, "a" and b"a" the same one; 1, True, 1.0 and Decimal(1) are even equal. Others have a type that
-defines it.
+Most objects here share a few hashes. Some have these by nature: 0, "", b"", False and 2**61 - 1 have the hash 0; -1 and
+-2 have the hash -2; "a" and b"a" have the same hash; 1, True, 1.0 and Decimal(1) are even equal. Other objects have a
+type that defines the hash.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def meets(criterion: Criterion, message: dict[str, Any]) -> bool:
 
 
 def told(found: Any) -> list[str]:
-    """The answers in a form that ignores order, and which of several equal objects they contain."""
+    """The answers in a form that ignores their order, and that tells equal objects of different kinds apart."""
     return sorted(map(repr, found))
 
 
@@ -289,7 +289,7 @@ def test_a_range_to_a_bound_of_another_type_is_another_range(first: int) -> None
 @pytest.mark.once  # a copy of the interpreted source, whatever twin the tests run
 @pytest.mark.parametrize("settings", [{}, {"index": True}, {"exact": True}, {"cache": 4}], ids=str)
 def test_words_and_subscribers_of_one_hash(settings: dict[str, Any]) -> None:
-    """The hashes of these words agree in all bits, and so do those of two subscribers."""
+    """The hashes of three of the words agree in all bits; the hashes of two of the subscribers do, too."""
     subtrie: Any = load_copy().modules["subtrie"]
     rng = Random(f"words/{settings}")
     words, subscribers = ["same1", "same2", "same3", "y1", "*"], ["s6", "s7", "x"]

@@ -114,7 +114,7 @@ class Operation(NamedTuple):
 
 
 def operations(dialect: Dialect) -> st.SearchStrategy[list[Operation]]:
-    """Few words and subscribers, so that operations often concern the same."""
+    """There are few words and subscribers, so operations often concern the same ones."""
     assert dialect.many_words is not None
     words = st.sampled_from(WORDS[dialect])
     wild = st.sampled_from([dialect.one_word, dialect.many_words])
@@ -147,7 +147,7 @@ def perform(matcher: Matcher, operation: Operation) -> object:
     [pytest.param(make, id=name, marks=() if name == "trie" else pytest.mark.once) for name, make in MATCHERS.items()],
 )
 @every_dialect
-@settings(max_examples=settings().max_examples // 2)  # for so many matchers
+@settings(max_examples=settings().max_examples // 2)  # half as many as usual, since there are many matchers
 @given(data=st.data())
 def test_any_operations_answer_as_the_naive_matcher(make: MakeMatcher, dialect: Dialect, data: st.DataObject) -> None:
     matcher, naive = make(dialect), NaiveMatcher(dialect)
@@ -165,9 +165,9 @@ STEPS = 400
 def test_threads_lose_nothing_and_see_nothing_that_is_not_there(make: MakeMatcher, seed: int) -> None:
     """Each thread changes subscriptions of its own, and knows what it must see of them at any moment.
 
-    One subscription stands throughout and must always be seen. In the end the matcher holds what a naive one
-    holds that has seen the steps of one thread after the other: they commute, since subscribers are the
-    thread's own.
+    One subscription stands throughout and must always be seen. In the end, the matcher holds the same as a naive
+    matcher after the steps of one thread after the other. Steps of different threads commute, since each thread has
+    subscribers of its own.
     """
     matcher, naive = make(AMQP), NaiveMatcher(AMQP)
     matcher.subscribe("#", "always")
@@ -306,7 +306,7 @@ class TestOptimised:
         assert rows_after_the_first("a.b") == 2  # b and null, and nothing after that first null
         assert rows_after_the_first("a.b.c.d") == 3
         assert rows_after_the_first("a.f.g.d") == 2  # nothing is left after g
-        assert rows_after_the_first("x.b.c.d") == 0  # no filter has x there, and none has a wildcard
+        assert rows_after_the_first("x.b.c.d") == 0  # no filter has x or a wildcard in that place
         assert rows_after_the_first("a.b.c.d.e") == 0  # longer than every filter
         matcher.check()
 

@@ -44,7 +44,7 @@ def load_example() -> ModuleType:
 
 @contextmanager
 def example_broker() -> Iterator[int]:
-    """The example in a thread of its own; its port."""
+    """Run the example in a thread of its own; yield its port."""
     module = load_example()
     told: queue.Queue[tuple[int, Callable[[], object]]] = queue.Queue()
 
@@ -148,7 +148,7 @@ def connecting(port: int) -> Iterator[Callable[..., Client]]:
 
 
 def fence(clients: list[Client], sender: Client) -> dict[str, Any]:
-    """The messages that each client has received so far, in no order."""
+    """The messages that each client has received so far, sorted."""
     for client in clients:
         client.subscribe("fence", qos=1)
     sender.publish("fence", "fence")
@@ -232,8 +232,9 @@ class TestSession:
 @pytest.mark.skipif(program("mosquitto") is None, reason="mosquitto is not installed")
 def test_a_real_mosquitto_delivers_the_same() -> None:
     """MQTT 5 (3.3.4) leaves open whether a client gets a message once for each of its subscriptions that match, as from
-    Mosquitto, or once with all their identifiers. So what is compared is each message, the greatest quality at which it
-    came, and all identifiers that came with it. Whose turn it is in a shared subscription is each broker's own."""
+    Mosquitto, or once with all their identifiers. So the test compares each message, the greatest quality at which it
+    came, and all identifiers that came with it. Each broker decides which member of a shared subscription gets a
+    message."""
     answers = []
     for running in (example_broker, mosquitto._running):
         with running() as port, connecting(port) as connect:

@@ -37,7 +37,7 @@ def without_memory(call, most):
 """
 
 free_threaded_frees_what_it_never_set = pytest.mark.skipif(
-    not GIL, reason="the free-threaded 3.13 frees what it never set when there is no memory for a list"
+    not GIL, reason="without memory for a list, free-threaded Python 3.13 frees what it never set"
 )
 
 
@@ -106,7 +106,7 @@ def test_a_change_of_a_subscription_trie(change: str) -> None:
 
 @free_threaded_frees_what_it_never_set
 def test_a_filling() -> None:
-    """All of the pairs, or none; and the objects are left as they were."""
+    """It adds all of the pairs, or none; afterwards the objects have as many references as before."""
     run_failing("""
         import sys
         from ctrie import Ctrie

@@ -1,5 +1,5 @@
-"""One text for both twins: how much of the compiled twin has none that the interpreted one runs, and that no slot is
-loaded or changed there.
+"""One text for both twins: only a small part of the compiled twin's code may be code that the interpreted twin does not
+run, and that part may load or change no slot.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ pytestmark = pytest.mark.once
 ROOT: Final = Path(__file__).parent.parent
 PACKAGES: Final = ("ctrie", "subtrie")
 SLOTS_OWN: Final = {"ctrie/_native.pyx", "ctrie/_native.pxd", "ctrie/_row.pxd", "ctrie/c/slot.h", "ctrie/c/epoch.h"}
-"""The slot's own files: its body, and how the others get at it."""
+"""The slot's own files: its body, and what other files use to reach it."""
 AT_MOST: Final = 0.20
-"""Of the lines of all compiled sources; it may only fall."""
+"""The greatest share of lines without an interpreted text, of the lines of all compiled sources. It may only fall."""
 ACCESS: Final = re.compile(
     r"\b(slot_read|slot_load|slot_compare_and_set|load|peek|compare_and_set|load_at|load_from)\("
 )
 
 
 def code_lines(source: Path) -> int:
-    """Lines that are neither blank nor comment nor docstring."""
+    """The number of lines, without blank lines, comments and docstrings."""
     text = source.read_text()
     if source.suffix == ".h":
         text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)

@@ -53,8 +53,8 @@ COMPILED_MODULES: dict[str, str] = SETUP.MODULES
 
 
 def library_modules() -> list[str]:
-    """Return the names of all modules but for command lines and for bodies that serve other twins and builds, as does
-    what stands in for the seam."""
+    """Return the names of all modules, without command lines, bodies that serve other twins and builds, and what stands
+    in for the seam."""
     compiled = ctrie.twin == "compiled"
     elsewhere = ("_portable", "fields/views", "match/gate_state", "match/steps", "walk") if compiled else ("_portable",)
     return [
@@ -108,7 +108,7 @@ class TestImport:
 
     @pytest.mark.parametrize("package", ["ctrie", "subtrie"])
     def test_import_takes_no_slow_part_of_the_standard_library(self, package: str) -> None:
-        """`dataclasses` brings `inspect` along, and needs it."""
+        """`inspect` does not count: `dataclasses` needs it."""
         before = set(run_python("import dataclasses, sys, threading, typing, weakref; print(*sys.modules)").split())
         loaded = set(run_python(f"import sys, {package}; print(*sys.modules)").split()) - before
         assert not {
@@ -123,7 +123,7 @@ class TestImport:
 
 @pytest.mark.compiled
 def test_what_a_wheel_has_is_small() -> None:
-    """Of the extensions, those of this interpreter. `test_wheel.py` builds one; a free-threaded one is larger."""
+    """Only the extensions of this interpreter count. `test_wheel.py` builds a wheel; a free-threaded one is larger."""
     suffix = EXTENSION_SUFFIXES[0]
     files = [path for path in sources(".py", ".pyi", ".html") if "seam" not in path.parts]
     files += [path for room in ROOMS for path in (ROOT / room).rglob(f"*{suffix}")]

@@ -36,7 +36,7 @@ def test_are_not_drawn_with_hashes_that_differ_every_time() -> None:
 
 
 def brightness(colour: str) -> float:
-    """The relative luminance of WCAG."""
+    """The relative luminance, as WCAG defines it."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

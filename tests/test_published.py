@@ -290,7 +290,7 @@ class TestSubscribers:
                 publisher.publish()
             assert sorted(tmp_path.rglob("*")) == files
             trie.unsubscribe("a", ("x", 1))
-            publisher.publish()  # a removed subscriber leaves its key to others
+            publisher.publish()  # others may take the key of a removed subscriber
             assert held_by(snapshot.restore(tmp_path)) == {("b", "1", None): {}}
             trie.subscribe_many([("c", ("x", 2)), ("d", ("y", 2))])
             with pytest.raises(ValueError, match="both have the key '2'"):
@@ -349,7 +349,7 @@ class TestSubscribers:
             trie.unsubscribe("a", 1)
             publisher.publish()
             assert held_by(snapshot.restore(tmp_path, at=2)) == {("a", 1, None): {}}
-            trie.subscribe("a", "text")  # now that there are no others
+            trie.subscribe("a", "text")  # possible now, since no integers are left
             publisher.publish()
             assert held_by(snapshot.restore(tmp_path)) == {("a", "text", None): {}}
             trie.subscribe("b", 2)
@@ -520,7 +520,7 @@ class TestRetention:
         with snapshot.Publisher(trie, tmp_path, keep=datetime.timedelta(microseconds=1)) as publisher:
             trie.subscribe("a", "more")
             publisher.publish()
-        # Up to a microsecond before the last one, the one before it was the newest.
+        # A microsecond before the last version, the one before it was the newest, so it is kept.
         assert len(snapshot.versions(tmp_path)) == 2
         with pytest.raises(snapshot.NotPublishedError, match="as early as"):
             snapshot.restore(tmp_path, at=first.time)
@@ -610,7 +610,7 @@ class TestFollowers:
             publisher.publish()
         with snapshot.Publisher(trie, tmp_path, keep=1) as publisher:
             follower = snapshot.follow(tmp_path)
-            assert follower.poll() == 1  # and has seen the claim, which is never removed
+            assert follower.poll() == 1  # it has also seen the claim, which is never removed
             for number in range(20):
                 trie.subscribe("new", f"s{number}")
                 publisher.publish()
@@ -779,7 +779,7 @@ class TestBadDirectories:
         first = snapshot.Publisher(SubscriptionTrie(), tmp_path)
         with pytest.raises(ValueError, match="dialect AMQP, and the trie is of MQTT"):
             snapshot.Publisher(SubscriptionTrie(MQTT), tmp_path)
-        first.publish()  # which has not been fenced by that
+        first.publish()  # the attempt has not fenced it
 
     def test_are_of_a_later_format(self, tmp_path: Path) -> None:
         with snapshot.Publisher(SubscriptionTrie(), tmp_path) as publisher:

@@ -26,11 +26,11 @@ from tests.crashing_publisher import content, held_by, step_of
 
 ROOT = Path(__file__).parent.parent
 THOROUGH = "STRESS_PUBLISHING" in os.environ
-"""Whether there is time for all cases: `make stress` sets it."""
+"""Whether there is time for all cases; `make stress` sets the variable."""
 
 KILLS = 60 if THOROUGH else 10
 FIRST_LINES = [1, 2, 3] if THOROUGH else [1]
-"""Where to begin to interrupt each third line."""
+"""The first lines to interrupt; from each of them, every third line is interrupted."""
 
 
 def acknowledged_in(notes: Path) -> dict[int, int]:
@@ -64,7 +64,7 @@ class TestKills:
             if follower is None and where.exists() and open_directory(where).versions():
                 follower = snapshot.follow(where)
             if notes.exists() and notes.stat().st_size > noted:
-                unheard = 1  # of those that were killed since, and of the one that was heard last
+                unheard = 1  # the publisher that was heard last; each later one adds one
             self.check(where, acknowledged_in(notes), keep, unheard)
             if follower is not None:
                 assert follower.poll() == open_directory(where).version_at().version
@@ -72,7 +72,7 @@ class TestKills:
         assert follower is not None
         follower.trie.check()
         with snapshot.Publisher(SubscriptionTrie(), where, keep=keep):
-            pass  # removes the files that the killed ones have left
+            pass  # removes the files that the killed publishers have left
         directory = open_directory(where)
         manifests = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
         named = {file.path for version in manifests for file in version.files()}
@@ -220,7 +220,7 @@ class TestFaults:
             assert held_by(snapshot.restore(where)) == {("a", "alice"): {}}
 
     def check_all(self, where: Path) -> None:
-        """The feeds contain every change once."""
+        """The feeds contain every change exactly once."""
         trie = snapshot.restore(where, at=1)
         directory = open_directory(where)
         for version in directory.changes(1, directory.version_at().version):
@@ -256,7 +256,7 @@ def interrupt_at(line: int) -> Iterator[list[int]]:
 
 class TestInterrupts:
     @pytest.mark.once
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of a file that was just opened
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file may be left open
     @pytest.mark.parametrize("start", FIRST_LINES)
     def test_at_any_line_lose_nothing(self, tmp_path: Path, start: int) -> None:
         trie, publisher = published_trie(tmp_path)

@@ -24,7 +24,7 @@ from tests.threads import LIMIT, meanwhile, run_together
 pytestmark = pytest.mark.usefixtures("little_to_collect")
 
 SANITIZED = "thread-sanitizer" in str(sysconfig.get_config_var("CONFIG_ARGS"))
-"""Calls then take more of the stack than CPython's limit on nested ones allows for."""
+"""Under ThreadSanitizer, calls take more stack than CPython's limit on nested calls allows for."""
 
 
 class Thing:
@@ -312,7 +312,7 @@ class TestFinalizers:
 class TestCycles:
     @pytest.mark.parametrize("kind", ["value", "key", "colliding key", "dict", "list", "nested tuple", "slots"])
     def test_a_cycle_through_a_trie_is_collected(self, kind: str) -> None:
-        """Also when the way back is entered later into an object that the collector did not know at first."""
+        """This includes a reference back to the trie that is added later, to an object not tracked at first."""
 
         class Slots:
             __slots__ = ("bus",)
@@ -377,7 +377,7 @@ class TestCycles:
 
 class TestSize:
     def test_a_large_trie_and_a_deep_one_are_dropped_without_deep_recursion(self) -> None:
-        """Dropping an object that holds an object that holds ... may not nest calls without limit."""
+        """Dropping an object that holds an object that holds ... must not nest calls without limit."""
         value = Thing()
         weak = weakref.ref(value)
         trie: Any = Ctrie(dict.fromkeys(range(5_000), value))
@@ -402,9 +402,9 @@ class TestThreads:
 
     @pytest.mark.freethreaded
     def test_values_are_released_while_all_are_busy(self) -> None:
-        """Not only when the threads come to rest. How many wait depends on how long the system lets a reader sleep
-        between two instructions, so the bound is a wide one."""
-        made: list[None] = []  # lists, since a finalizer may run in the middle of whatever else would count
+        """Values are released before the threads come to rest. How many wait depends on how long the system lets a
+        reader sleep between two instructions, so the bound is a wide one."""
+        made: list[None] = []  # lists, since a finalizer could run in the middle of `count += 1`
         ended: list[None] = []
         waiting: list[int] = []
 
@@ -470,7 +470,7 @@ class TestThreads:
         trie.check()
 
     def test_a_reader_that_is_held_in_a_comparison_does_not_stop_the_release_of_the_rest(self) -> None:
-        """It holds only the node that it compares with."""
+        """The reader holds only the node that it compares with."""
         entered, go = threading.Event(), threading.Event()
 
         class Slow(Colliding):

@@ -43,7 +43,7 @@ def public_names(module: str) -> Iterator[tuple[str, Any]]:
 
 
 def is_made_as_pythons_own(kind: Any) -> bool:
-    """Whether something is a class that leaves it to one of Python's own, an exception, say, how it is made."""
+    """Whether something is a class that gets its constructor from one of Python's own classes, such as an exception."""
     if inspect.isclass(kind):
         for each in kind.__mro__:
             if "__init__" in vars(each) or "__new__" in vars(each) or "__signature__" in vars(each):
@@ -52,7 +52,7 @@ def is_made_as_pythons_own(kind: Any) -> bool:
 
 
 def parameters(thing: Any) -> list[str]:
-    """Kinds, names and defaults, without types, and without a method's object."""
+    """Kinds, names and defaults, without types, and without `self` and `cls`."""
     shown = inspect.signature(thing).parameters.values()
     named = [f"{each.kind.description} {each.replace(annotation=each.empty)}" for each in shown]
     return [each for each in named if not each.endswith((" self", " cls"))]

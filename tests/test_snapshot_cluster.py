@@ -23,7 +23,7 @@ CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
 
 
 def driven(*arguments: str) -> list[dict[str, Any]]:
-    """The output of a driver."""
+    """Run a driver; return what it printed."""
     path = os.pathsep.join([str(ROOT), *sys.path])
     done = subprocess.run(
         [sys.executable, "-m", "tests.cluster_driver", *arguments],

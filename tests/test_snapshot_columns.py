@@ -450,12 +450,12 @@ class TestCollector:
             lambda: snapshot.from_arrow(table),
         ]
         for build in builds:
-            build()  # imports something
+            build()  # the first call imports modules
             gc.collect()
             gc.callbacks.append(note)
             try:
                 built = build()
-                made = [[number] for number in range(10)]  # without the rest, the collector would start here
+                made = [[number] for number in range(10)]  # the collector would start here if it counted the build
             finally:
                 gc.callbacks.remove(note)
             assert (len(built), len(made), started) == (10_000, 10, [])
@@ -516,7 +516,7 @@ class TestPlaces:
     def test_without_room_are_left_as_they_were(self, tmp_path: Path) -> None:
         full = Path("/dev/full")
         if not full.exists():
-            pytest.skip("no /dev/full")
+            pytest.skip("there is no /dev/full")
         path = tmp_path / "set.parquet"
         snapshot.write(trie_of(AMQP, [("a", "s", {})]), path)
         from snapshot import paths

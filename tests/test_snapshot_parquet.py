@@ -349,7 +349,7 @@ def flip(path: Path, bit: int) -> None:
 
 
 def replacing(column: str, value: object) -> Any:
-    """A change of a table of one row."""
+    """A function that replaces a column of a table of one row."""
 
     def replace(table: pa.Table) -> pa.Table:
         place = table.schema.get_field_index(column)
@@ -359,7 +359,7 @@ def replacing(column: str, value: object) -> Any:
 
 
 def rewrite(path: Path, change: Any, recipe: bytes | None = None, *, changed: dict[str, Any] | None = None) -> None:
-    """Write a set of one subscription, then change its columns and its recipe behind the library's back."""
+    """Write a set of one subscription, then change its columns and its recipe without the library."""
     snapshot.write(trie_of(("a", "alice", {})), path)
     kept = dict(pq.ParquetFile(path).metadata.metadata)
     fields = json.loads(kept[parquet.METADATA_KEY])

@@ -56,7 +56,7 @@ def valid_filters(dialect: Dialect, chance: random.Random, count: int) -> list[s
 
 
 def topics_of(dialect: Dialect, chance: random.Random, count: int) -> list[str]:
-    """Topics, some of them bad ones."""
+    """Topics, some of them invalid."""
     words = ["a", "b", "c", "$x", "\\E", "é", "z\n"] * 3 + ["", "a\0", dialect.one_word, f"b{dialect.many_words}"]
     return [dialect.join(chance.choices(words, k=chance.randrange(7))) for _ in range(count)]
 
@@ -166,7 +166,7 @@ class TestPlans:
         from pyspark.sql import functions as F
 
         if chosen:
-            monkeypatch.setattr(sets, "MOST_IN_DRIVER", 0)  # keys are made as those of a large set
+            monkeypatch.setattr(sets, "MOST_IN_DRIVER", 0)  # so that keys are made as for a large set
         chance = random.Random(f"{dialect.name} {chosen}")
         trie = filled(dialect, chance)
         topics = [*topics_of(dialect, chance, 120), None]

@@ -64,7 +64,7 @@ def criterion(chance: random.Random, constants: list[Any]) -> Any:
     while True:
         try:
             return chance.choice(kinds)()
-        except (TypeError, ValueError):  # nothing equals it or is within a range of it
+        except (TypeError, ValueError):  # no value can equal this constant, or no range can have it as a bound
             one = chance.choice(constants)
 
 

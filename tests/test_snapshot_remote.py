@@ -26,7 +26,7 @@ def pyarrow_fs() -> Any:
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
-    """A bucket of a server on this machine, as the parts of its URI before and after a key."""
+    """The URI of a bucket of a server on this machine."""
     server_of = pytest.importorskip("moto.server", reason="needs moto, of the extra `s3`").ThreadedMotoServer
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = server_of(ip_address="127.0.0.1", port=0, verbose=False)

@@ -139,7 +139,7 @@ class TestChanges:
         self, reader: DataFrameReader, tmp_path: Path
     ) -> None:
         snapshot.Publisher(SubscriptionTrie(), tmp_path).publish()
-        snapshot.Publisher(SubscriptionTrie(), tmp_path)  # takes number 2
+        snapshot.Publisher(SubscriptionTrie(), tmp_path)  # this claim takes number 2
         for start in ("2", "3"):
             changes = reader.options(readChangeFeed="true", startingVersion=start).load(str(tmp_path))
             assert changes.collect() == []

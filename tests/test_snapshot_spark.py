@@ -120,7 +120,7 @@ class TestBackFromSpark:
 
 
 def held_as_texts(trie: SubscriptionTrie) -> set[tuple[str, str, frozenset[tuple[str, str | None]]]]:
-    """The content of a trie, with every value that is not a string as the text in exports."""
+    """The content of a trie, where every value that is not a string is the text that exports have for it."""
     table = snapshot.to_arrow(trie, key=str).select(["filter", "subscriber", "options"])
     return {(row["filter"], row["subscriber"], frozenset(row["options"])) for row in table.to_pylist()}
 

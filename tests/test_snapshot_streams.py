@@ -124,7 +124,7 @@ class TestMatchStream:
 
 
 def drive(folder: Path, batches: int | None) -> None:
-    """Run the driver to its end, or kill it when so many batches have got a version since it started."""
+    """Run the driver to its end, or kill it when `batches` batches have got a version since it started."""
     records = folder / "published" / "_matched"
     begun = len(list(records.glob("*.json")))
     driver = subprocess.Popen(
@@ -215,7 +215,7 @@ class TestStreamOfChanges:
         trie.subscribe("b", "bob")
         published.publish()
         assert run(changes, tmp_path) == 1
-        published = snapshot.Publisher(trie, tmp_path / "published")  # takes number 3
+        published = snapshot.Publisher(trie, tmp_path / "published")  # this claim takes number 3
         for number in range(3):
             trie.subscribe("c", f"s{number}")
             published.publish()
