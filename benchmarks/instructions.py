@@ -82,7 +82,7 @@ def counted(operations: list[str], size: int) -> dict[str, float]:
             [
                 "valgrind",
                 "--tool=callgrind",
-                "--dump-before=getppid",  # each call of it ends one count and begins the next
+                "--dump-before=getppid",  # each call of getppid ends one count and begins the next
                 f"--callgrind-out-file={profile}",
                 sys.executable,
                 "-m",
@@ -96,7 +96,7 @@ def counted(operations: list[str], size: int) -> dict[str, float]:
             stderr=subprocess.DEVNULL,
         )
         totals = [_total(part) for part in sorted(Path(folder).glob("counts.*"), key=lambda part: int(part.suffix[1:]))]
-    # Before the first mark: building. Then, alternately, a count of the work and one of the loop alone.
+    # The first count is for building. After it, a count of the work and one of the loop alone alternate.
     work, loop = totals[1::2], totals[2::2]
     return {name: (work[i] - loop[i]) / CALLS for i, name in enumerate(operations)}
 
@@ -109,7 +109,7 @@ def _total(part: Path) -> int:
 
 
 def _run_marked(operations: list[str], size: int) -> None:
-    """The program that callgrind counts, between calls of `os.getppid`."""
+    """Run the program whose instructions callgrind counts, between calls of `os.getppid`."""
     gc.disable()
     prepared = [_prepared(name, size) for name in operations]
     for work, arguments in prepared:

@@ -19,7 +19,7 @@ from subtrie.optimised import OptimisedMatcher
 
 
 class UnderLock:
-    """A matcher that is shared like a structure that is not thread-safe: every call under one lock."""
+    """A matcher with every call under one lock, as programs share a structure that is not thread-safe."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._matcher = make()

@@ -13,9 +13,8 @@ from typing import Literal
 class Contender:
     """One series at one point of a benchmark, ready to be measured.
 
-    Building it, and checking its answers against those of another contender or of a naive computation, is
-    what a benchmark does before it yields one; `measure` does one repeat and may prepare what the repeat
-    consumes.
+    Before a benchmark yields a contender, it has built the contender and checked its answers against those of
+    another one or of a naive computation. `measure` does one repeat, and may prepare what the repeat consumes.
     """
 
     series: str
@@ -34,8 +33,8 @@ Group = list[Contender]
 class Benchmark:
     """A question, and the contenders that answer it.
 
-    Contenders of one group exist at the same time and are measured in turn, again and again, so that whatever
-    disturbs the machine disturbs them all. Groups follow one another, each built when its turn comes.
+    Contenders of one group exist at the same time and are measured in turn, again and again, so whatever
+    disturbs the machine disturbs all of them. Groups follow one another; each is built when its turn comes.
     """
 
     name: str
@@ -65,7 +64,7 @@ class Result:
 
     @property
     def median(self) -> float:
-        """The value that half of the repeats stay below."""
+        """The value with half of the repeats below it."""
         return median(self.values)
 
 

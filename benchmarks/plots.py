@@ -36,7 +36,7 @@ def draw(run: Run, folder: Path) -> None:
 
 
 def _bars(axes: Any, run: Run) -> None:
-    """One bar for each contender, the longest at the bottom; the line through it is the spread."""
+    """One bar for each contender, in their order, the first at the top; the line through it is the spread."""
     factor = FACTORS[run.unit]
     results = run.results[::-1]
     labels = [r.series if r.x is None else f"{r.series}, {r.x:,.0f} {run.x_label}" for r in results]
@@ -61,7 +61,7 @@ def _bars(axes: Any, run: Run) -> None:
 
 
 def _growth(axes: Any, run: Run) -> None:
-    """A line for each series over x, both logarithmic."""
+    """A line for each series over x; both axes are logarithmic."""
     factor = FACTORS[run.unit]
     for series, xs, results, style in _series(run):
         axes.plot(xs, [result.median * factor for result in results], label=series, **style)
@@ -85,7 +85,7 @@ def _scaling(axes: Any, run: Run) -> None:
         if _is_own(series):
             ideal = [rates[0] * min(x, cores) / xs[0] for x in xs]
             axes.plot(xs, ideal, ls=":", color=line.get_color(), lw=1, label=label)
-            label = "_none"  # matplotlib leaves such labels out: once is enough
+            label = "_none"  # matplotlib leaves such labels out: one label is enough
     axes.set_xscale("log", base=2)
     threads = sorted({result.x or 0 for result in run.results})
     axes.set_xticks(threads, [f"{x:g}" for x in threads])

@@ -52,11 +52,11 @@ def _run_group(group: Group, warm_ups: int, repeats: int, progress: Callable[[st
 def _measured(contender: Contender) -> float:
     """Let a contender pay for its own collections, but not for visits to the objects of the others.
 
-    A free-threaded interpreter passes over that in every collection, however settled it is, for seconds where there are
-    ten million objects. So none are made there while a contender is measured.
+    A free-threaded interpreter visits those, too, in every collection, although they are frozen: for seconds if there
+    are ten million objects. So there are no collections there while a contender is measured.
     """
     if gil():
-        gc.collect()  # otherwise it would pay for what the one before has left
+        gc.collect()  # otherwise it would pay for what the last contender left
         return contender.measure()
     gc.disable()
     try:

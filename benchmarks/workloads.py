@@ -10,8 +10,7 @@ DIGITS = "0123456789"
 
 
 def throughput_filters(seed: int = 1, count: int = 1_000) -> list[str]:
-    """Make filters of three digits: every 10th has `*` first, else every 25th second, else every 45th
-    third."""
+    """Make filters of three digits. `*` is first in every 10th, else second in every 25th, else third in every 45th."""
     rng = random.Random(seed)
     filters = []
     for number in range(count):
@@ -39,7 +38,7 @@ LATENCY_TOPIC = "foo.bar.baz.qux.quux"
 
 
 def long_filters(count: int, seed: int = 3) -> Iterator[str]:
-    """Yield random filters of five words, each a long number: hardly two words are alike."""
+    """Yield random filters of five words, each a long number, so equal words are very rare."""
     rng = random.Random(seed)
     for _ in range(count):
         yield ".".join(str(rng.getrandbits(63)) for _ in range(5))
@@ -49,7 +48,7 @@ def growing_filters(count: int, seed: int = 4, words: int = 100) -> Iterator[str
     """Yield filters of five words out of so many for each level; every 10th has a `*` in one place."""
     rng = random.Random(seed)
     for number in range(count):
-        # Multiplied by a prime, the numbers up to words**5 are all different, and in no order that could
+        # Multiplied by a prime, the numbers up to words**5 are all different, and their order cannot
         # help.
         rest = number * 2_654_435_761 % words**5
         filter = []

@@ -83,7 +83,7 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
             return REFUSED
         greatest = self.config.get("max-qos", qos)
         qos = min(qos, greatest) if isinstance(greatest, int) else qos
-        if not any(self.routes.subscriptions(filter, session.client_id)):  # as in amqtt, the first one's quality stays
+        if not any(self.routes.subscriptions(filter, session.client_id)):  # as in amqtt, the first quality stays
             self.routes.subscribe(filter, session.client_id, qos=qos)
         return qos
 

@@ -3,7 +3,7 @@
     python examples/custom_dialect.py
 
 A dialect is data: you make one, you do not derive a class. If its fields cannot express a rule, change the texts before
-the trie sees them, as here for names of hosts, in which case does not matter.
+the trie sees them. This example does so for names of hosts, where upper and lower case are the same.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python examples/forked_workers.py
 
-The child gets the whole trie, even if threads of the parent are writing at that moment: there is no lock that such a
-thread, which the child lacks, could hold for ever. Afterwards parent and child have separate tries, as with all memory.
-For tries that follow one another, see `broker_recovery.py`.
+The child gets the whole trie, even if threads of the parent are writing at that moment. The child lacks these threads,
+but the trie has no lock that they could leave locked. Afterwards parent and child have separate tries, like all other
+memory. For tries that follow one another, see `broker_recovery.py`.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ FORWARDED = {0x01, 0x02, 0x03, 0x08, 0x09, 0x26}  # properties of a message that
 
 
 class Malformed(Exception):
-    """The client breaks the rules of MQTT. `reason` is the code that it is sent."""
+    """The client breaks the rules of MQTT. The broker sends it the code `reason`."""
 
     def __init__(self, reason: int, text: str) -> None:
         super().__init__(text)

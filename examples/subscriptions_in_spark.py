@@ -1,4 +1,4 @@
-"""A day of a broker in Spark: how the set grew, which filters are busy or dead, who gets what; with six plots.
+"""A day of a broker in Spark: how the set grew, which filters are busy or dead, and who gets what; with six plots.
 
 Cells are marked by ``# %%``, so editors can run them one by one. As a script it writes ``subscriptions_in_spark.png``:
 

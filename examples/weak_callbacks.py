@@ -60,7 +60,7 @@ def main() -> None:
     print("called:", bus.publish("heat.kitchen", 21))
     print("subscribed again, as the same one:", not bus.subscribe("heat.#", attic.measured))
     del attic
-    gc.collect()  # only other interpreters than CPython need this
+    gc.collect()  # CPython does not need this; other interpreters do
     print("called after the attic has gone:", bus.publish("heat.kitchen", 22), "- subscriptions:", len(bus))
     print("the kitchen has seen", kitchen.seen)
 

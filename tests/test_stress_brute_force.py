@@ -40,7 +40,7 @@ from stress.tries.topics import Topics
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 
-EACH = 1_250  # histories of each of the ten specifications: more than 10,000 in all
+EACH = 1_250  # histories of each of the twelve specifications: 15,000 in all
 
 Call = tuple[str, tuple[Any, ...]]
 
@@ -215,7 +215,7 @@ KINDS: dict[str, tuple[Spec, Callable[[Random], Call]]] = {
 
 
 def answer(spec: Spec, state: Any, call: Call, random: Random) -> tuple[Any, Any]:
-    """A state after the call and an answer it may give: `step` where there is one, else by trial."""
+    """A state after the call, and an answer that the call may give: from `step`, or chosen where it cannot tell."""
     op, args = call
     if op == "popitem":
         return (state, Raised("KeyError")) if not state else popped(state, random.choice(sorted(state.items())))
@@ -233,9 +233,10 @@ def popped(state: Any, item: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def small_history(random: Random, spec: Spec, any_call: Callable[[Random], Call]) -> list[Operation]:
-    """Operations at random times, answered in some order that respects them; often one answer is then
-    exchanged for one from another state, and sometimes an operation never returns or nobody recorded its
-    answer.
+    """Operations at random times, answered in an order that these times allow.
+
+    Often one answer is then replaced by one from another state. Sometimes an operation never returns, or its answer was
+    not recorded.
     """
     size = random.randrange(2, 7)
     moments = range(100) if random.random() < 0.8 else [*range(6)] * size  # the latter has many ties
@@ -292,11 +293,11 @@ def test_same_verdict_as_all_permutations(kind: str) -> None:
             assert not refuters_that_refute(history, spec), history
             assert first_without_origin(history, spec, [spec.initial]) is None, history
         verdicts.append(known)
-    assert 0.02 * EACH < verdicts.count(False) < 0.9 * EACH  # both kinds were there
+    assert 0.02 * EACH < verdicts.count(False) < 0.9 * EACH  # both verdicts occur
 
 
 def refuters_that_refute(history: list[Operation], spec: Spec) -> list[Sequence[Operation]]:
-    """What would refute a history that is linearizable: none of the sound shortcuts may."""
+    """The shortcuts that refute this linearizable history; a sound one does not."""
     part = Component(history, [spec.initial])
     searches = [search for search, _ in projections(part, spec)]
     searches.append(Search(history, spec, [spec.initial], relaxed=True))

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.once  # Python that is the same everywhere
 
 
 def history(*rows: tuple[Any, ...]) -> list[Operation]:
-    """Operations from rows of thread, call, return, name, arguments and answer; a return of None: pending."""
+    """Operations from rows of thread, call, return, name, arguments and answer; a return of None means pending."""
     return [
         Operation(number, thread, call, returned, op, args, UNSEEN if returned is None else result)
         for number, (thread, call, returned, op, args, result) in enumerate(rows)
@@ -115,7 +115,7 @@ class TestPending:
         assert verdict(history(rows[0], release, rows[1]), Mutex()) is Verdict.LINEARIZABLE
 
     def test_many_of_them_do_not_stand_in_the_way_of_a_refutation(self) -> None:
-        """Thirty writes that may have happened, in any order, or not: 2**30 cases for who tries them all."""
+        """Each of thirty writes may have happened or not, so trying everything would be 2**30 cases or more."""
         pending = [(thread, thread, None, "write", (thread % 5,), None) for thread in range(30)]
         reads = [(99, 100 + 2 * at, 101 + 2 * at, "read", (), value) for at, value in enumerate([3, 1, 4, 77])]
 
@@ -130,7 +130,7 @@ class TestPending:
 
 
 def register_log(random: Random, size: int) -> list[Operation]:
-    """Some ten clients at a register: a fifth of the calls never returned, and half of these took effect."""
+    """A register with about ten calls at once; a fifth of them never returned, and half of these took effect."""
     spec, state, operations = Register(), None, []
     for moment, number in sorted((10 * number + random.randrange(100), number) for number in range(size)):
         old, new = random.randrange(100), random.randrange(100)
@@ -144,7 +144,7 @@ def register_log(random: Random, size: int) -> list[Operation]:
 
 
 class TestManyPending:
-    """The wanted order is tried first, without detours: each operation takes few steps."""
+    """The right order is tried first, without detours, so each operation takes few steps."""
 
     def test_additions_that_timed_out_and_were_seen_or_not(self) -> None:
         adds = [(at, at, None if at % 2 else at + 3, "add", (at,), None) for at in range(200)]
@@ -163,7 +163,7 @@ class TestManyPending:
 
 
 class TestQueue:
-    """Twelve producers that overlap throughout, and a few values that tell by themselves that something is wrong."""
+    """Twelve producers that overlap throughout, and a few values that alone show that something is wrong."""
 
     PUTS = [(at % 12, 10 * at, 10 * at + 119, "enqueue", (at,), None) for at in range(200)]
 
@@ -195,13 +195,13 @@ class TestQueue:
 
 class TestReads:
     def test_a_read_whose_answer_fits_now_is_not_bound_to_now(self) -> None:
-        """Greedy reading must not stop a read from fitting later when it does not fit now."""
+        """A read that does not fit now must still be tried later, although reads are taken as early as they fit."""
         later = history((0, 1, 9, "read", (), 2), (1, 2, 3, "write", (1,), None), (1, 4, 5, "write", (2,), None))
 
         assert verdict(later, Register()) is Verdict.LINEARIZABLE
 
     def test_a_write_of_the_value_that_is_there_is_no_read(self) -> None:
-        """Taken at once because it changes nothing *now*, it could not restore the value later."""
+        """If it were taken at once because it changes nothing *now*, it could not restore the value later."""
         restored = history(
             (0, 1, 9, "write", (0,), None),
             (1, 2, 3, "write", (1,), None),
@@ -282,7 +282,7 @@ class TestComponents:
 
 class TestSegments:
     def test_every_state_that_a_segment_can_end_in_is_carried_on(self) -> None:
-        """Two blind writes overlap; which came last is seen only two cuts later."""
+        """Two blind writes overlap; only two cuts later a read shows which one came last."""
         for last in (1, 2):
             operations = history(
                 (0, 1, 4, "write", (1,), None),
@@ -294,7 +294,7 @@ class TestSegments:
             assert verdict(operations, Register(0)) is Verdict.LINEARIZABLE
 
     def test_a_wide_segment_is_taken_up_again_when_its_first_end_state_leads_nowhere(self) -> None:
-        """Eight blind appends overlap; one of their 40,320 orders fits what is read two cuts later."""
+        """Eight blind appends overlap; only one of their 40,320 orders fits what is read two cuts later."""
         rows: list[tuple[Any, ...]] = [
             (thread, thread, 100 + thread, "append", ("k", f"{thread:x}"), None) for thread in range(8)
         ]
@@ -320,7 +320,7 @@ class TestSegments:
         assert judgement.steps < 20 * len(rows)
 
     def test_what_was_tried_is_remembered_by_what_runs_at_once_however_long_the_history(self) -> None:
-        """Besides a read that lasts from the first call to the last, calls that overlap their neighbours."""
+        """One read lasts from the first call to the last; the other calls overlap only their neighbours."""
         short = [(at % 2, 10 * at, 10 * at + 12, "write", (at,), None) for at in range(1_000)]
         segment = Segment(history((9, -1, 20_000, "read", (), 7), *short), Register())
 
@@ -371,8 +371,8 @@ HARD = [
     (98, 1_500, 1_501, "enqueue", (98,), None),
     *((99, 2_000 + 2 * at, 2_001 + 2 * at, "dequeue", (), value) for at, value in enumerate([13, 0, 98])),
     (98, 3_000, 3_001, "enqueue", (13,), None),
-]  # fourteen values, enqueued in an order that nobody saw; one that came later is dequeued before most of them; and as
-# one of them comes twice, the checker cannot tell the order at a glance
+]  # Fourteen values, enqueued in an order that nobody saw. One that came later is dequeued before most of them. One of
+# them comes twice, so the checker cannot tell the order at a glance.
 
 
 class TestBudget:
@@ -395,7 +395,7 @@ class TestBudget:
         assert judgement.steps < 21_000
 
     def test_too_little_memory_ends_in_unknown(self) -> None:
-        """In a process of its own: what this one has had before does not count, nor what the one has that began it."""
+        """Only memory that the check adds counts, not what its process had before, and not the parent's memory."""
         script = """
             from stress import Budget, Operation, Queue, check
             from stress.checker.check import megabytes_in_use
@@ -421,7 +421,7 @@ class TestBudget:
         assert check(history(), Queue()).spent == ""
 
     def test_the_clock_is_read_during_a_turn_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """By a clock that advances by a second at each reading."""
+        """The clock advances by a second at each reading."""
         readings = itertools.count()
         with monkeypatch.context() as patch:
             patch.setattr(time, "monotonic", lambda: float(next(readings)))
@@ -434,7 +434,7 @@ class TestBudget:
         """Parts take turns, so the part that is wrong ends the search however long the other would take."""
         hard = [
             Operation(at, at, at, 1_000 + at, "put", ("hard", at), None) for at in range(14)
-        ]  # which came last is never seen: a long way for who tries all orders
+        ]  # nothing shows which one came last, so trying all orders takes long
         wrong = [
             Operation(90, 90, 2_000, 2_001, "put", ("easy", 1), None),
             Operation(91, 90, 2_002, 2_003, "get", ("easy",), 2),

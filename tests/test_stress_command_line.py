@@ -73,7 +73,7 @@ class TestNumbers:
 
 
 def told_nobody(*words: str) -> tuple[int, str]:
-    """The status and the complaint of a command whose reader is gone."""
+    """The exit status and the complaint of a command whose reader has gone."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb") as nobody:
@@ -95,7 +95,7 @@ class TestPipes:
         ],
     )
     def test_it_ends_quietly_when_its_reader_has_gone(self, words: list[str]) -> None:
-        """A verdict that could not be written does not count; but a fault that was found does."""
+        """A verdict that could not be written does not count, but a fault that was found does."""
         assert told_nobody(*words) == (1 if words[3:] == [BAD] else 2, "")
 
     def test_so_does_help(self) -> None:
@@ -215,7 +215,7 @@ class TestRun:
         headline = next(line for line in out.splitlines() if line.startswith("NOT linearizable: "))
         assert headline.removeprefix("NOT linearizable: ") in LOST_INCREMENTS
         assert "python -m stress replay stress-failure.jsonl" in out
-        assert ":locked" not in out  # it stops at the first that is wrong
+        assert ":locked" not in out  # it stops at the first object that is wrong
         assert "<!doctype html>" in (elsewhere / "page.html").read_text()
 
         assert main(["replay", "stress-failure.jsonl", "--report", "again.html"]) == 1
@@ -251,7 +251,7 @@ class TestRun:
 
     @pytest.mark.parametrize("processes", ["1", "2"])
     def test_ctrl_c_leaves_a_report(self, tmp_path: Path, processes: str) -> None:
-        """The process announces itself through the workload's factory, and is interrupted then."""
+        """The process announces itself through the workload's factory, and is then interrupted."""
         (tmp_path / "announced.py").write_text(
             "import os, stress\n"
             "from tests.test_stress_run import LockedCounter, COUNTING\n"

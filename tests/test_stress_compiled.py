@@ -1,5 +1,7 @@
-"""The explorer on the compiled twin: what can be said of it everywhere, and, where `make explored` has built it, that it sees
-what it should, again and again, and nothing in the modules as they are.
+"""The explorer on the compiled twin.
+
+Some tests run everywhere. The others need what `make explored` builds: the explorer finds every fault that was put in,
+repeats schedules exactly, and finds nothing wrong in the modules as they are.
 """
 
 from __future__ import annotations
@@ -28,18 +30,18 @@ pytestmark = pytest.mark.once
 ROOT: Final = Path(__file__).parent.parent
 MODULES: Final = ROOT / "build" / "explored" / "lib"
 WITHOUT_A_MUTANT: Final = {
-    # Losing one of these only means that less is remembered, which no answer shows.
+    # If one of these is lost, less is remembered, and no answer shows it.
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, None, table)",
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)",
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, place, load_at(table.places, place), remembered)",
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, table, None)",
     # A statistic.
     "subtrie/_trie/trie.py: retries.compare_and_set(counted, counted + number)",
-    # The name of a snapshot, which the first reader draws.
+    # The name of a snapshot. The first reader draws it.
     "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
-    # That no factory runs twice shows in no answer; tests/test_ctrie_callbacks.py counts the calls.
+    # No answer shows whether a factory runs twice; tests/test_ctrie_callbacks.py counts the calls.
     "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
-    # One reference that is replaced as a whole.
+    # A single reference, replaced as a whole.
     "subtrie/filtering.py: self._state.compare_and_set(state, _State(subscribers, widest))",
 }
 CALL: Final = re.compile(r"[\w.]*\bcompare_and_set(?:_at)?\((?:[^()]|\([^()]*(?:\([^()]*\))?[^()]*\))*\)")
@@ -111,7 +113,7 @@ def test_modules_that_cannot_be_explored_are_refused(capsys: pytest.CaptureFixtu
 
 
 def explored(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """The command line, run by the modules that can be explored."""
+    """Run the command line with the modules that can be explored."""
     environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES), **settings}
     return subprocess.run(
         [sys.executable, "-m", "stress", *words],
@@ -121,7 +123,7 @@ def explored(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not can_be_built(), reason="make explored has not been run")
-@pytest.mark.skipif("STRESS_COMPILED" not in os.environ, reason="make stress asks for it: STRESS_COMPILED=1")
+@pytest.mark.skipif("STRESS_COMPILED" not in os.environ, reason="only with STRESS_COMPILED=1, as in make stress")
 class TestBuilt:
     @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
     def test_a_mutant_is_caught(self, mutant: Rebuilt) -> None:
@@ -145,7 +147,7 @@ class TestBuilt:
     def test_a_thread_that_waits_in_python_is_not_taken_for_the_one_that_ran_meanwhile(self) -> None:
         at_once = (("get_or_create", ("same2", 1002)),)
         scenario = Scenario("map", "about to collide", ((("__contains__", ("same2",)),), at_once))
-        order = (1,) * 27 + (0,) * 10 + (1,)  # the last one is the Event's, while thread 0 is pinned
+        order = (1,) * 27 + (0,) * 10 + (1,)  # the last step is the Event's, while thread 0 is pinned
         assert explored("replay", encode(Token(scenario, order, compiled=True))).returncode == 0
 
     def test_under_the_ideal_reclaimer_it_is_the_present_listener_that_is_looked_at(self) -> None:

@@ -56,7 +56,7 @@ pytestmark = [
 
 SEED = int(os.environ.get("STRESS_SEED", "1"))
 SHARE = 6 if find_spec("greenlet") else 15
-"""One scenario of so many is looked at here, another one with another seed; `make stress` looks at all of them."""
+"""The tests try one scenario of so many; the seed decides which one. `make stress` tries all of them."""
 TRIES = ("map", "subscriptions")
 
 
@@ -107,7 +107,7 @@ SHOWN_BY_A_PAIR = [
 
 
 def clean(attempts: Iterator[Finding | None]) -> int:
-    """How many executions there were; none may be wrong."""
+    """The number of executions. None may be wrong."""
     executions = 0
     for finding in attempts:
         assert finding is None, f"{finding.trouble}: {encode(Token(finding.scenario, finding.order))}"
@@ -135,7 +135,7 @@ def executions(attempts: Iterator[Finding | None], twin: TrieCopy) -> Iterator[E
 
 
 def every_schedule(experiment: TrieExperiment, preemptions: int) -> Iterator[Finding | None]:
-    """Every schedule with at most so many preemptions, be it like another one or not."""
+    """Every schedule with at most so many preemptions, including those that are equivalent to another one."""
     waiting: list[tuple[list[int], int]] = [([], preemptions)]
     while waiting:
         given, left = waiting.pop()
@@ -150,7 +150,7 @@ def every_schedule(experiment: TrieExperiment, preemptions: int) -> Iterator[Fin
 
 
 class Beginning:
-    """The strategy that begins as it is told to; then whoever runs goes on, or the first who can."""
+    """A strategy that begins with a given order. Then the running thread continues, or the first that can run."""
 
     def __init__(self, order: list[int]) -> None:
         self.order = order
@@ -168,7 +168,7 @@ class Beginning:
 class TestSchedules:
     @pytest.mark.parametrize("each", TWO_THREADS, ids=str)
     def test_reduction_leaves_nothing_out(self, twin: TrieCopy, each: Scenario) -> None:
-        """Four preemptions are all that these scenarios have room for, as far as anybody can tell."""
+        """As far as is known, there is room for four preemptions, and for three if the first thread makes one call."""
         most = 4 if each.threads[0][1:] else 3
         assert seen(twin, each, reduced) == seen(twin, each, lambda experiment: bounded(experiment, most))
 
@@ -239,7 +239,7 @@ class TestSchedules:
         orders = [execution.order for execution in executions(bounded(experiment, preemptions), twin)]
         assert len(set(map(tuple, orders))) == len(orders)
         switches = [sum(one != other for one, other in zip(order, order[1:], strict=False)) for order in orders]
-        assert max(switches) == preemptions + 1  # and one that is none, where the first thread ends
+        assert max(switches) == preemptions + 1  # and one switch that is no preemption, where the first thread ends
         assert switches == sorted(switches)
 
     def test_threads_do_as_greenlets_do(self, twin: TrieCopy) -> None:
@@ -258,7 +258,7 @@ class TestSchedules:
         for thread, other in ((0, 1), (1, 0)):
             begun = [order for order in orders if order[0] == thread]
             made = [order.index(other) for order in begun]
-            assert made == [*range(1, len(made)), len(made) - 1]  # in the last one it had ended before
+            assert made == [*range(1, len(made)), len(made) - 1]  # in the last one, the delayed thread had ended before
             for order, steps in zip(begun, made, strict=True):
                 rest = order[steps:]
                 assert set(rest[: rest.count(other)]) == {other}, "the other one runs to its end"
@@ -272,7 +272,7 @@ class TestSchedules:
 
     @pytest.mark.parametrize(("target", "subject"), [("map", "mapping"), ("subscriptions", "trie")])
     def test_every_process_starts_from_the_same_state(self, target: str, subject: str) -> None:
-        """Python hashes texts anew in every process; a token is to lead to the same nodes in all of them."""
+        """Python hashes texts differently in every process; a token must lead to the same nodes in all of them."""
         script = (
             "from stress.tries.scenarios import STARTS\n"
             "from stress.tries.structure import fingerprint\n"
@@ -370,7 +370,7 @@ class TestMatrix:
 
 @pytest.fixture(scope="module")
 def broken() -> tuple[TrieCopy, Finding]:
-    """A faulty twin, and what is left of the first thing found wrong with it."""
+    """A faulty twin, and the first finding in it, made as small as possible."""
     twin = load_copy(find("GCAS without a look at the generation").changes)
     random = Random(SEED)
     while True:
@@ -519,7 +519,7 @@ class TestCommand:
 
 
 def wait_for_children(pid: int, number: int) -> None:
-    """Until the process has started so many others: its command is under way then."""
+    """Wait until the process has started so many others: then its command is under way."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
     while len(children.read_text().split()) < number:
         os.sched_yield()

@@ -91,7 +91,7 @@ def test_a_cache_without_one_is_wrong(shown: Shown) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=["queue", "simple queue", "seqlock", "treiber", "lru", "cachetools"])
 def test_the_glue_is_at_most_twenty_lines(block: str) -> None:
-    """All but the imports, the specification, and the object where it is not imported."""
+    """Everything counts except the imports, the specification, and the object where it is not imported."""
     theirs = {"Seqlock", "Hasty", "Node", "Treiber", "Recycling", "LRU"}
     glue = [each for each in ast.parse(block).body
             if not isinstance(each, (ast.Import, ast.ImportFrom)) and getattr(each, "name", "") not in theirs]  # fmt: skip

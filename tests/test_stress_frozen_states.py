@@ -36,7 +36,7 @@ class Pushed(Spec):
 
 
 class Appended(Spec):
-    """The same, in place."""
+    """A stack whose steps change the state in place."""
 
     initial: ClassVar[Any] = []
     read_only = frozenset({"all"})
@@ -51,7 +51,7 @@ class Appended(Spec):
 
 
 def histories(number: int) -> list[list[Operation]]:
-    """Small histories of a stack, of which about half are right."""
+    """Small histories of a stack. About half of them are right."""
     random, found = Random(1), []
     for _ in range(number):
         operations, state = [], ()
@@ -73,7 +73,7 @@ def histories(number: int) -> list[list[Operation]]:
 
 
 class Map(Spec):
-    """A map, in place."""
+    """A map whose steps change the state in place."""
 
     initial: ClassVar[Any] = {}
 
@@ -85,7 +85,7 @@ class Map(Spec):
 
 
 class Recent(Spec):
-    """A cache whose order is that of a dictionary."""
+    """A cache that relies on the order of a dictionary."""
 
     initial: ClassVar[Any] = {}
     capacity = 2
@@ -140,7 +140,7 @@ class Stack:
 
 
 class Hasty(Stack):
-    """A wrong one."""
+    """A wrong stack: `pop` takes no lock."""
 
     def pop(self) -> int | None:
         return self.items.pop() if self.items else None

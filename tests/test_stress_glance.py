@@ -1,5 +1,5 @@
-"""Histories of registers, stacks and sets, decided at a glance: the order of what happened is read off the times at which
-unique values came and went. (Those of queues are in `test_stress_queue`.)
+"""Histories of registers, stacks and sets, decided at a glance: the times at which unique values came and went show the
+order of what happened. (`test_stress_queue` has those of queues.)
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def ran(random: Random, until: int) -> tuple[int, int]:
 
 
 def of_register(random: Random, hard: bool) -> tuple[Spec, list[Operation]]:
-    """Up to four values, each written once, and up to four reads; `hard` ones have answers that nobody saw, and
-    compare-and-sets that failed."""
+    """Up to four values, each written once, and up to four reads. `hard` ones also have answers that nobody saw,
+    and compare-and-sets that failed."""
     rows: list[Row] = []
     values = range(1, random.randrange(2, 6))
     for value in values:
@@ -55,7 +55,7 @@ def of_register(random: Random, hard: bool) -> tuple[Spec, list[Operation]]:
 
 
 def of_stack(random: Random, hard: bool) -> tuple[Spec, list[Operation]]:
-    """Up to six values, each pushed once; `hard` ones tell lengths."""
+    """Up to six values, each pushed once. `hard` ones also ask for lengths."""
     rows: list[Row] = []
     start = tuple(f"s{number}" for number in range(random.choice((0, 0, 1, 2))))
     values = range(random.randrange(1, 5 if random.random() < 0.9 else 7))
@@ -73,7 +73,7 @@ def of_stack(random: Random, hard: bool) -> tuple[Spec, list[Operation]]:
 
 
 def of_set(random: Random, hard: bool) -> tuple[Spec, list[Operation]]:
-    """Up to three members, each added once; `hard` ones show all that is in it."""
+    """Up to three members, each added once. `hard` ones also ask for all members or for their number."""
     rows: list[Row] = []
     start = [f"s{number}" for number in range(random.choice((0, 0, 1)))]
     values = range(random.randrange(1, 4))
@@ -148,7 +148,7 @@ class TestAgainstTheSearch:
 
 
 def overlapping(op: str) -> Iterator[Row]:
-    """Twelve at a time: hopeless to search, as long as nothing but their order is wrong."""
+    """Twelve overlap at any time, so a search is hopeless as long as only their order is wrong."""
     return ((10 * at, 10 * at + 119, op, (1_000 + at,), None) for at in range(200))
 
 

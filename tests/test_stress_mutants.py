@@ -1,4 +1,4 @@
-"""Every mutant is caught by its layer, the unmutated code by none, and the suite says so."""
+"""Each layer catches its mutants, no layer accuses the unmutated code, and the suite reports this."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
 ]  # mutants are of the interpreted twin and the C text, whatever twin the tests run
 
 SEED = int(os.environ.get("STRESS_SEED", "1"))
-SECONDS = 60.0  # the most that a mutant may take; nearly all take less than one
+SECONDS = 60.0  # the longest that a mutant may take; nearly all take less than one second
 LAYERS = {
     "map": {"model", "explore"},
     "subscriptions": {"model", "explore"},

@@ -1,4 +1,4 @@
-"""Ordinary Python under every schedule: locks and their like, plain attributes, containers, hidden state."""
+"""Ordinary Python under every schedule: locks and similar objects, plain attributes, containers, hidden state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REAL_LOCK = threading.Lock
 
 
 class Plain:
-    """A count that several threads may lose."""
+    """A counter that loses updates if several threads use it."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -135,7 +135,7 @@ ELSEWHERE = [
 
 
 class Spinning(Plain):
-    """A correct spin lock."""
+    """A counter behind a correct spin lock."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -227,7 +227,7 @@ class TestLocks:
 
 
 class Meeting:
-    """Whatever else threads wait for."""
+    """An object with the other things that threads wait for, and with a value of each thread's own."""
 
     def __init__(self) -> None:
         self.event, self.barrier = threading.Event(), threading.Barrier(2)
@@ -486,7 +486,7 @@ class TestTime:
 
 
 class Blocking:
-    """A queue of two places, as the standard library has it."""
+    """The standard library's queue, with two places."""
 
     def __init__(self) -> None:
         self.queue: queue.Queue[Any] = queue.Queue(2)
@@ -499,7 +499,7 @@ class Blocking:
 
 
 class BlockingTogether(Blocking):
-    """The same, where two threads are in their first calls at one time, for sure."""
+    """The same queue, but two threads are certain to be in their first calls at the same time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -529,7 +529,7 @@ class BlockingSpec(Spec):
 
 
 class Impatient(BlockingSpec):
-    """The same, but a get does not wait."""
+    """The same specification, but `get` does not wait."""
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
         return (state, None) if op == "get" and not state else super().step(state, op, args)

@@ -34,7 +34,7 @@ NATIVE = AtomicReference
 
 
 class Total:
-    """A sum, added to in a loop until the compare-and-set succeeds."""
+    """A sum. `add` repeats its compare-and-set until it succeeds."""
 
     def __init__(self) -> None:
         self.n = AtomicReference(0)
@@ -48,7 +48,7 @@ class Total:
 
 
 class LossyTotal(Total):
-    """The same, but the result of the compare-and-set is ignored."""
+    """The same sum, but `add` ignores the result of its compare-and-set."""
 
     def add(self, amount: int) -> None:
         n = self.n.load()
@@ -86,7 +86,7 @@ class Node:
 
 
 class Stack:
-    """Treiber's."""
+    """Treiber's stack."""
 
     def __init__(self) -> None:
         self.head = AtomicReference[Node | None]()
@@ -123,7 +123,7 @@ class StackSpec(stress.Spec):
 
 
 class Matcher:
-    """Subscribers of topics, and of all topics: a match reads the two at two moments."""
+    """Subscribers of single topics and of all topics. A match reads the two at two moments."""
 
     def __init__(self) -> None:
         nobody: frozenset[str] = frozenset()
@@ -361,7 +361,7 @@ class OneWay:
 
 
 class Spinning(Total):
-    """Behind a lock that is taken by trying again."""
+    """A sum behind a lock; a thread tries again until it has the lock."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -375,7 +375,7 @@ class Spinning(Total):
 
 
 class Halves:
-    """A sum in two halves, added to one after the other."""
+    """A sum in two halves. `add` changes one after the other."""
 
     def __init__(self) -> None:
         self.one, self.other = Total(), Total()
@@ -415,7 +415,7 @@ class TestLockFreedom:
         assert not explore(Spinning, TotalSpec(), ADDS, replay=outcome.token)
 
     def test_what_a_thread_leaves_half_done_is_seen(self) -> None:
-        """Whichever thread it is."""
+        """Either thread may be the one that stops."""
         half_way: list[list[tuple[Any, ...]]] = [[("add", 1)], [("value",)]]
         for threads in (half_way, half_way[::-1]):
             assert explore(Halves, HalvesSpec(), threads[:1], at_end=VALUE)
@@ -547,7 +547,7 @@ class TestReferences:
         ],
     )  # fmt: skip
     def test_any_name_will_do(self, make: Any) -> None:
-        gc.collect()  # which forgets the tuples and dictionaries in which it has nothing to do
+        gc.collect()  # the collector then ignores tuples and dictionaries that cannot be part of a cycle
         assert explore(make, TotalSpec(), ADDS, at_end=VALUE).verdict is Verdict.ILLEGAL
 
     def test_one_made_by_a_name_that_is_not_found_is_refused(self) -> None:
@@ -640,7 +640,7 @@ class TestRefusals:
             explore(Moody, TotalSpec(), ADDS)
 
     def test_one_that_does_another_thing_in_between_alone(self) -> None:
-        """The first execution and the last one are alike; one in between begins as they do, and does something else."""
+        """The first and the last execution are alike. One in between begins like them, and then does something else."""
         made = itertools.count()
 
         class Once(Total):
@@ -681,7 +681,7 @@ class TestRefusals:
     def test_a_token_of_code_that_has_changed(self) -> None:
         token = explore(LossyTotal, TotalSpec(), ADDS, at_end=VALUE).token
 
-        outcome = explore(Total, TotalSpec(), ADDS, at_end=VALUE, replay=token)  # which is right in this schedule
+        outcome = explore(Total, TotalSpec(), ADDS, at_end=VALUE, replay=token)  # Total is right in this schedule
         assert outcome.verdict is Verdict.UNKNOWN
         assert "nothing is wrong in the schedule of the token alone; the token is of LossyTotal" in outcome.summary
         with pytest.raises(TokenError, match="does not fit"):
@@ -709,7 +709,7 @@ class TestWithPytest:
 
 
 class TestReplayFromTheCommandLine:
-    """Of what a token tells, in a process that knows nothing else."""
+    """A new process replays a schedule and knows nothing but the token."""
 
     SOURCE = """
         import threading, stress
@@ -817,7 +817,7 @@ def test_of_a_drawn_scenario_no_call_is_left_that_can_go(seed: int) -> None:
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="processes cannot be forked here")
 def test_a_forked_process_has_none_of_the_threads_that_explored_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where threads stand for greenlets, they are kept from one exploration to the next."""
+    """Without greenlets, the explorer uses threads, and keeps them from one exploration to the next."""
     coroutines = Threads()
     monkeypatch.setattr(object_experiment, "_coroutines", lambda: coroutines)
     assert explore(Total, TotalSpec(), ADDS)

@@ -1,4 +1,4 @@
-"""Histories of queues, decided at a glance: the order of the values is read off the times of their puts and gets."""
+"""Histories of queues, decided at a glance: the times of puts and gets show the order of the values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Running:
 
 
 def recorded(seed: int, count: int, threads: int, puts: float, lengths: float = 0.0) -> list[Operation]:
-    """A right history of so many operations on a queue: each takes effect at some moment between its call and return."""
+    """A right history of so many operations on a queue. Each takes effect between its call and its return."""
     random = Random(seed)
     content = deque[int]()
     running: dict[int, Running] = {}
@@ -61,7 +61,7 @@ def recorded(seed: int, count: int, threads: int, puts: float, lengths: float = 
 
 
 def history(*rows: tuple[int, int | None, str, Any]) -> list[Operation]:
-    """Operations from rows of call, return, name, and the value put or got; each by a thread of its own."""
+    """Operations from rows of call, return, name, and the value put or got. Each is by a thread of its own."""
     return [
         Operation(
             number, number, call, returned, op, (told,) if op == "enqueue" else (), told if op != "enqueue" else None
@@ -71,7 +71,7 @@ def history(*rows: tuple[int, int | None, str, Any]) -> list[Operation]:
 
 
 OVERLAPPING = [(10 * at, 10 * at + 119, "enqueue", 1_000 + at) for at in range(200)]
-"""Twelve at a time: hopeless to search, as long as nothing but their order is wrong."""
+"""Twelve overlap at any time, so a search is hopeless as long as only their order is wrong."""
 
 
 class TestRightOnes:
@@ -153,7 +153,7 @@ class TestWrongOnes:
 
 
 def small(random: Random, looks: bool) -> list[Operation]:
-    """Up to seven operations on up to four values, right or wrong."""
+    """Up to four values, each put once and perhaps got, and with `looks` up to two more operations; right or wrong."""
     rows: list[tuple[int, int | None, str, Any]] = []
     values = range(random.randrange(1, 5))
     for value in values:
@@ -207,7 +207,7 @@ class TestAgainstTheSearch:
 
 
 def is_got_after_it_was_put(operations: Sequence[Operation], value: Any) -> bool:
-    """Otherwise it is refuted by itself."""
+    """If not, the value alone refutes the history."""
     put = next(each for each in operations if each.args == (value,))
     got = [each for each in operations if each.op == "dequeue" and each.result == value]
     return all(each.returned is not None and each.returned >= put.call for each in got)
@@ -241,7 +241,7 @@ class TestLeftToTheSearch:
 
 
 class Suggesting(Register):
-    """Suggests whatever it is told to, and counts how often it was asked."""
+    """Makes the suggestion that it was given, and counts how often it was asked."""
 
     def __init__(self, suggestion: Spec | Excerpt | None) -> None:
         super().__init__()
@@ -258,8 +258,8 @@ class NothingGoes(Register):
 
 
 class TestSuggestions:
-    """For two histories of a register that are not decided in the first turn: which of many overlapping writes was the
-    last one?"""
+    """For two histories of a register that take more than one turn: the search must find out which of many overlapping
+    writes was the last one."""
 
     WRITES = [Operation(at, at, at, 1_000 + at, "write", (at,), None) for at in range(13)]
     RIGHT = [*WRITES, Operation(13, 20, 2_000, 2_001, "read", (), 0)]

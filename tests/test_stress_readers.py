@@ -158,7 +158,7 @@ class TestLogs:
         "value", ["[1 2]", "", "nil", ":timed-out", '"101: Compare failed"', "[1 2] :hint 7", "[1 2]\tnil"]
     )
     def test_a_failed_cas_answered_false(self, tmp_path: Path, value: str) -> None:
-        """Whatever its completion tells besides."""
+        """Whatever else its completion says."""
         lines = ["0 :invoke :write 1", "0 :ok :write 1", "0 :invoke :cas [1 2]", f"0 :fail :cas {value}"]
         lines += ["0 :invoke :read nil", "0 :ok :read 1"]
 
@@ -268,7 +268,7 @@ class TestEvents:
         assert check(history, spec).verdict is Verdict.LINEARIZABLE
 
     def test_a_failed_cas_did_not_happen(self, tmp_path: Path) -> None:
-        """Here, unlike in a log, :fail says nothing of what was there."""
+        """Here, unlike in a log, :fail says nothing about the value that was there."""
         path = written(
             tmp_path,
             "{:process 0 :type :invoke :f :cas :value [1 2]} {:process 0 :type :fail :f :cas :value [1 2]}",

@@ -93,7 +93,7 @@ def test_giving_way_makes_threads_meet() -> None:
 
 
 class OneAfterAnother:
-    """Its operations hand over to each other in a fixed order, so that it is known which overlap."""
+    """Its operations hand over to each other in a fixed order, so it is known which of them overlap."""
 
     def __init__(self) -> None:
         self.inside, self.over = threading.Event(), threading.Event()
@@ -152,7 +152,7 @@ def test_a_missing_method_is_the_callers_mistake() -> None:
 
 class TestDeferred:
     class Snapshots:
-        """`honest` snapshots are copies, the others the list itself."""
+        """`honest` snapshots are copies, `shared` ones are the list itself, and `broken` ones cannot be read."""
 
         def __init__(self) -> None:
             self.items: list[int] = []

@@ -1,5 +1,5 @@
-"""The reduction and the bounded search lose nothing that could be seen. They are compared with every schedule, for
-random programs of locks, events, semaphores, references, plain attributes and containers, and loops that wait."""
+"""The reduction and the bounded search lose nothing that could be seen. They are compared with all schedules of random
+programs. The programs use locks, events, semaphores, references, plain attributes, containers, and loops that wait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stress.explorer.scenario import Scenario
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
 MOST = 3_000
-"""Schedules of a program under test."""
+"""The limit of schedules for each program under test."""
 
 
 class Anything(stress.Spec):
@@ -130,7 +130,7 @@ class Watched(ObjectExperiment):
 
 
 def everything(experiment: Watched) -> None:
-    """Every schedule, unless they are too many."""
+    """Run every schedule, unless there are too many."""
     strategy = Every()
     for _ in range(MOST):
         execution, _ = experiment.run(strategy)

@@ -32,13 +32,13 @@ pytestmark = pytest.mark.once  # Python that is the same everywhere
 
 @pytest.fixture(autouse=True)
 def _there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine, an explanation soon uses up its seconds, and says less."""
+    """Lift the time limit: on a busy machine, an explanation would soon use up its seconds and say less."""
     for module in (faults, window):
         monkeypatch.setattr(module, "_SECONDS", 1_000.0)
 
 
 def report(spec: Spec, *rows: tuple[Any, ...]) -> Report:
-    """The report on rows of thread, call, return, name, arguments and answer; a return of None: pending."""
+    """The report on rows of thread, call, return, name, arguments and answer; a return of None means pending."""
     operations = tuple(
         Operation(number, thread, call, returned, op, args, UNSEEN if returned is None else result)
         for number, (thread, call, returned, op, args, result) in enumerate(sorted(rows, key=lambda row: row[1]))
@@ -178,7 +178,7 @@ class TestShrinking:
         assert explained.diagnosis.window.culprit.result == 9
 
     def test_a_wrong_element_is_shown_alone(self) -> None:
-        """`items` joins all keys; what it says about the one that is wrong is enough."""
+        """`items` joins all keys; the report needs only what it says about the key that is wrong."""
         puts = [(0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(6)]
         items = (1, 90, 91, "items", (), frozenset((key, key) for key in range(6) if key != 3))
 

@@ -23,7 +23,7 @@ SEEDS = [1, 2, 3]
 
 
 class LossyCounter:
-    """Reads, adds and writes back, each by itself."""
+    """Reads, adds and writes back in separate steps."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -48,7 +48,7 @@ class LockedCounter(LossyCounter):
 
 
 class TornMatcher:
-    """A matcher on two dicts under a lock; only `match` reads them without it, one after the other."""
+    """A matcher on two dicts under a lock, but `match` reads them without the lock, one after the other."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -82,7 +82,7 @@ class LockedMatcher(TornMatcher):
 
 
 class CachedMap:
-    """A dict under a lock, with a cache of the last read, which only writers of the same key clear, too late."""
+    """A dict under a lock, with a cache of what was read. Writers clear a key's entry after they have left the lock."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -145,7 +145,7 @@ class SharingMap(LockedMap):
 
 
 class TornStore(LockedMap):
-    """Asked by filter, it reads one topic after the other."""
+    """When asked for a filter, it reads one topic after the other."""
 
     def matching(self, filter: str) -> list[tuple[Any, Any]]:
         found = [(topic, self.get(topic)) for topic in ("a.b", "a.c") if filter == "a.*"]
@@ -158,16 +158,16 @@ LOST_INCREMENTS = {
     "stale read": "was right once but no longer when it was called",
     "impossible answer": " -> ",
 }
-"""How a report may name that a counter has lost increments, and what it says then. Chance decides which answer gives it
-away, and whether other losses in the same window hide what that answer lacks."""
+"""The names that a report may give to lost increments of a counter, and what it says with each name. Chance decides
+which answer shows the loss, and whether other losses in the same window hide what that answer lacks."""
 FILTER, WHO = one_of("a.b", "*.b"), one_of("x", "y")
 MATCHING = [("subscribe", FILTER, WHO), ("unsubscribe", FILTER, WHO), ("match", "a.b")]
 MAPPING = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b")), ("pop", one_of("a", "b"), None)]
 
 
 ENOUGH: dict[str, Any] = {"rounds": 4_000, "duration": None}
-"""Limits to find a fault within. Two hundred rounds usually do, in a second; where five programs share two cores, a thread
-that gives way comes back after their turns only, and they take minutes. So it is rounds that are limited."""
+"""Limits for finding a fault. Two hundred rounds are usually enough, and take a second. Where five programs share two
+cores, a thread that gives way waits for their turns, and the rounds take minutes. So rounds are limited, not time."""
 
 
 def found(outcome: Outcome) -> tuple[str, str]:
@@ -180,8 +180,8 @@ def found(outcome: Outcome) -> tuple[str, str]:
 
 
 def sentence_about(fault: str, seed: int, make: Callable[[], Any], spec: stress.Spec, operations: list[Any]) -> str:
-    """Run until a report names the fault so. It does in nine of ten runs; in the others there is another true story, as
-    that some other call looks wrong beside what the wrong one has told.
+    """Run until a report gives the fault this name. Nine of ten runs do. The others say something else that is true:
+    for instance, that another call cannot be right if the wrong call's answer is taken as given.
     """
     for number in range(10):
         name, sentence = found(stress.run(make, spec, operations, **ENOUGH, seed=seed + 100 * number))
@@ -191,7 +191,7 @@ def sentence_about(fault: str, seed: int, make: Callable[[], Any], spec: stress.
 
 
 class TestBroken:
-    """Each is found in seconds."""
+    """Each fault is found in seconds."""
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_a_counter_that_loses_updates(self, seed: int) -> None:
@@ -219,7 +219,7 @@ class TestBroken:
     def test_a_cache_that_is_emptied_too_late(self, seed: int) -> None:
         name, _ = found(stress.run(CachedMap, Map(), MAPPING, **ENOUGH, seed=seed))
 
-        # Chance decides what is left of it; of a few histories no more can be said than that an answer is impossible.
+        # Chance decides what a history shows. For some, the report can only say that an answer is impossible.
         assert name in {"stale read", "resurrected key", "lost update", "impossible answer"}
 
     def test_a_snapshot_that_goes_on_changing(self) -> None:
@@ -255,7 +255,7 @@ class TestOutcome:
         workloads, settings = [Workload(LockedCounter, Counter(), COUNTING)], Settings(seed=3)
         whole, begun = Batch(workloads, settings, 0).plans(), Batch(workloads, settings, 0, 5).plans()
 
-        assert [plan[:5] for plan in whole] == begun  # or a process that died in it left a history of other calls
+        assert [plan[:5] for plan in whole] == begun  # else a process that died would leave a history of other calls
 
     def test_the_seed_decides_what_is_called(self) -> None:
         def calls(seed: int) -> list[Any]:
@@ -279,7 +279,7 @@ class TestOutcome:
         assert outcome.verdict is Verdict.UNKNOWN
 
     def test_undecided_is_not_all_right(self) -> None:
-        """Two components are more than no steps at all allow."""
+        """A budget of no steps cannot decide two components."""
         operations = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b"))]
 
         outcome = stress.run(LockedMap, Map(), operations, rounds=40, seed=1, budget=Budget(steps=0))
@@ -362,7 +362,7 @@ def test_a_workload_needs_operations() -> None:
 
 
 class Mailbox:
-    """Right as long as only one thread takes what many put in."""
+    """A queue that many threads may put into; it is right as long as only one thread takes."""
 
     def __init__(self) -> None:
         self.letters: list[int] = []

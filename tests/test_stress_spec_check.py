@@ -29,12 +29,12 @@ pytestmark = pytest.mark.once  # Python that is the same everywhere
 
 
 def one_by_one(*calls: tuple[str, tuple[Any, ...], Any]) -> list[Operation]:
-    """Calls of one thread after another."""
+    """Calls of one thread, one after another."""
     return [Operation(at, 0, 2 * at, 2 * at + 1, op, args, result) for at, (op, args, result) in enumerate(calls)]
 
 
 class Recent(Spec):
-    """A cache of two values, of which the one used longest ago goes."""
+    """A cache of two values. The one that was used longest ago makes room for a new one."""
 
     initial: Any = ()
 
@@ -159,7 +159,7 @@ _OPERATIONS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
 
 
 def _drawn(name: str, spec: Spec, random: Random) -> list[Operation]:
-    """A sequential history, as the specification answers."""
+    """A sequential history, with the specification's answers."""
     known = {"cas-register": "register", "multi-register": "txn"}.get(name, name)
     state, drawn = spec.initial, []
     for at in range(20):

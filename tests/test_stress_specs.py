@@ -1,4 +1,4 @@
-"""The specifications: what they allow, and that every hint they give to the checker is true."""
+"""The specifications: what they allow, and whether every hint that they give to the checker is true."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def outcome(spec: Spec, state: Any, *call: Any) -> Any:
 
 
 def possible(spec: Spec, state: Any, op: str, args: Any, result: Any) -> list[Any]:
-    """The states that a call may leave, if it answers so."""
+    """The states that a call with this answer may leave."""
     return list(spec.successors(state, op, args, result))
 
 
@@ -109,7 +109,7 @@ class TestHints:
     def test_a_legal_operation_is_legal_for_every_element(self, kind: str) -> None:
         spec, any_call = KINDS[kind]
         if type(spec).project is Spec.project:
-            return  # it never says anything of one element
+            return  # it says nothing about single elements
         random = Random(f"projections, {kind}")
         states = some_states(spec, any_call, random)
         universe = dict.fromkeys(element for state in states for element in spec.elements_of(state))
@@ -139,7 +139,7 @@ class TestHints:
 
 class TestMap:
     def test_it_answers_as_a_dict(self) -> None:
-        """Every operation that `dict` has too, on the same random calls."""
+        """Every operation that `dict` also has, with the same random calls."""
         random, spec = Random(3), Map()
         state, real = spec.initial, dict[str, int]()
         names = {"put": "__setitem__", "delitem": "__delitem__", "len": "__len__"}
@@ -182,7 +182,7 @@ class TestMap:
         spec = Map({"a": None})
 
         assert outcome(spec, spec.initial, "put_if_absent", ("a", 1)) == ({"a": None}, None)
-        assert not spec.is_read_only("put_if_absent", ("a", 1), None)  # it may as well have stored 1
+        assert not spec.is_read_only("put_if_absent", ("a", 1), None)  # it may have stored 1
 
     def test_the_same_item_twice_is_no_answer_of_any_state(self) -> None:
         assert Map().normalise("items", [("a", 1), ("a", 1)]) == (("a", 1), ("a", 1))
@@ -247,7 +247,7 @@ class TestOthers:
 
 class TestFields:
     def test_what_criteria_ask_for(self) -> None:
-        """Against a table, since every answer of the explorer rests on it."""
+        """Compared with a table, since every verdict of the explorer on fields depends on this."""
         for criteria, met, unmet in [
             ("f=1", ["f=1", "f=1 g=2"], ["f=2", "f=x", "g=1", "f="]),
             ("f=", ["f="], ["f=0", "g=1"]),
@@ -279,7 +279,7 @@ class TestFields:
 
 class TestTopics:
     def test_an_answer_that_was_read_at_two_moments(self) -> None:
-        """A value moved from a.b to a.c while the store was asked for a.*; at no moment there was neither."""
+        """A value moved from a.b to a.c while the store was asked for a.*; at every moment one of the two had it."""
         moves = [
             Operation(0, 0, 0, 1, "put", ("a.b", 1), None),
             Operation(1, 0, 3, 4, "put", ("a.c", 1), None),

@@ -1,4 +1,4 @@
-"""Verdicts that cannot lie: however a run ends, its exit status is 0, 1 or 2, and the right one.
+"""Verdicts of runs: however a run ends, its exit status is 0, 1 or 2, and it is the right one.
 
 Every case here once ended with another status: with success, or with a traceback.
 """
@@ -102,7 +102,7 @@ exits, sleeps, faults, mortal = map(workload, (Exits, Sleeps, Faults, WrongAndMo
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's folder, with the user's objects."""
+    """A user's folder with the user's objects."""
     (tmp_path / "objects.py").write_text(OBJECTS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
@@ -196,10 +196,10 @@ class TestDeath:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has begun; to look through all that there are takes longer."""
+    """The children of a process. Where the system has no list of them, all processes are searched; it takes longer."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:  # this system does not tell
+    except FileNotFoundError:  # this system has no such list
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(FileNotFoundError, ProcessLookupError):
@@ -209,7 +209,7 @@ def children(pid: int) -> list[int]:
 
 
 def child_of(pid: int) -> int:
-    """The child of a process, as soon as it has one that stays: what asks the system a question is gone again soon."""
+    """The child of a process, as soon as it has one that stays. One that only asks the system something ends soon."""
     seen: dict[int, int] = {}
     until = time.monotonic() + 60
     while time.monotonic() < until:
@@ -218,12 +218,12 @@ def child_of(pid: int) -> int:
         staying = [child for child, times in seen.items() if times > 50]
         if staying:
             return staying[0]
-        time.sleep(0.005)  # between two looks; how many it takes does not matter
+        time.sleep(0.005)  # between two looks; their number does not matter
     raise AssertionError("it has no child")
 
 
 class TestUnfinished:
-    """Case 3: what was not completed counted as success."""
+    """Case 3: an unfinished run counted as success."""
 
     def test_nothing_explored(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["explore", "map", "--duration", "0.01"]) == 2
@@ -338,7 +338,7 @@ class TestDuration:
         began = time.monotonic()
         outcome = stress.run(Slow, Counter(), COUNTING, duration=1.5, seed=1, threads=3, processes=processes)
         assert outcome, outcome.report()
-        assert time.monotonic() - began < 6  # on a machine as busy as may be; a batch would take longer
+        assert time.monotonic() - began < 6  # even on a busy machine; a whole batch would take longer
 
     def test_a_batch_cut_short_has_no_calls_that_nobody_made(self) -> None:
         class Slow(LockedCounter):
@@ -516,7 +516,7 @@ class TestOnesOwn:
 
 
 class TestExceptions:
-    """Exceptions that end an interpreter had ended the command, with the status of their own."""
+    """An exception that ends an interpreter once ended the command, too, with its own exit status."""
 
     def test_are_answers(self, folder: Path) -> None:
         ran = command("run", "objects:exits", "--rounds", "20", "--seed", "1")
@@ -569,7 +569,7 @@ class TestExceptions:
 
 
 class TestExplorerInAProcess:
-    """A process that explored, and died or hung, told neither where, nor how to see it again."""
+    """When a process died or hung while it explored, the report did not say where, or how to see it again."""
 
     def test_that_dies_leaves_its_schedule(self, folder: Path) -> None:
         ran = command("explore", "objects:faults", "--seed", "1")
@@ -642,7 +642,7 @@ class TestFewerCalls:
 
 
 def test_one_thread_in_one_call_at_a_time() -> None:
-    """Also for what a dead process leaves."""
+    """This also holds for the history that a dead process leaves."""
     from stress.recorder.call_log import CallLog
 
     log = CallLog(2, 10)
@@ -660,7 +660,7 @@ def test_one_thread_in_one_call_at_a_time() -> None:
 def test_long_runs_say_where_they_are_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Seldom, and ever more so."""
+    """Seldom, and at growing intervals."""
     from stress.cli.progress import following
 
     now = [0.0]

@@ -1,4 +1,4 @@
-"""Many topics at once: the same answers as one by one, whatever is fetched in advance."""
+"""Many topics at once: the answers are the same as one by one, whatever is fetched in advance."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 from tests.threads import meanwhile
 
-SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is no small trie (match/warming_gate.py)
+SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is not small for match/warming_gate.py
 WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
 
 
 def filled(dialect: Dialect, size: int, rng: random.Random, exact: bool = False) -> SubscriptionTrie:
-    """Words of all lengths, wildcards in all places, and filters that differ from one another anywhere."""
+    """Words of all lengths, wildcards in all places, and filters that first differ at any of their words."""
     trie = SubscriptionTrie(dialect, exact=exact)
     for n in range(size):
         text = [rng.choice(WORDS) for _ in range(rng.randrange(2, 5))]
@@ -54,7 +54,7 @@ def test_the_same_answers_as_one_by_one(dialect: Dialect, exact: bool, size: int
 
 
 def numbered(trie: SubscriptionTrie, topics: list[str]) -> list[list[int]]:
-    """The answers by `row_numbers`."""
+    """The answers of `row_numbers`."""
     offsets, numbers = (memoryview(column).cast("q") for column in row_numbers(trie, topics))
     return [sorted(numbers[start:end]) for start, end in zip(offsets, offsets[1:], strict=False)]
 

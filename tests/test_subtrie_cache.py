@@ -81,7 +81,7 @@ class TestWhatIsRemembered:
     def test_match_many_and_count_use_it(self) -> None:
         trie = SubscriptionTrie(cache=CACHED)
         trie.subscribe("#", 1)
-        assert trie.match_many(iter(["a.b"] * 4)) == [(1,)] * 4  # of a list it would ask once
+        assert trie.match_many(iter(["a.b"] * 4)) == [(1,)] * 4  # for a list, it would ask once
         assert trie.count("a.b") == 1
         assert counted(trie)[0] == 3
 
@@ -108,7 +108,7 @@ class TestWhatIsRemembered:
 
     @pytest.mark.parametrize("letter", ["a", "é", "ж", "𝄞"], ids=["ascii", "one byte", "two bytes", "four bytes"])
     def test_topics_that_differ_in_one_character_are_told_apart(self, letter: str) -> None:
-        """In a cache of four places, all of them share the same places, in which only their texts decide."""
+        """In a cache of four places, all topics share the same places, so only their texts tell them apart."""
         trie = SubscriptionTrie(cache=4)
         for size in range(1, 30):
             text = letter * size
@@ -229,8 +229,8 @@ class TestNoAnswerIsOlderThanACompletedWrite:
 
 
 def outdated(private: Twin, first: Callable[[Any], Any], then: Callable[[Any], Any]) -> list[int]:
-    """Hold `first` at each of its accesses in turn while `then` runs; return those accesses after which a match gave
-    an answer that was not that of the trie."""
+    """Hold `first` at each of its accesses in turn while `then` runs; return the accesses after which a match gave a
+    wrong answer."""
     wrong = []
     at: int | None = 1
     while at is not None:
@@ -310,7 +310,7 @@ def misses_of(trie: Any, topics: list[str], rounds: int) -> int:
 
 
 class TestRoom:
-    """A cache of four has all its places in one row: any four topics have the same ones."""
+    """A cache of four has all its places in one row, so any four topics have the same places."""
 
     @pytest.mark.parametrize("topics", [IN_TURN[i : i + 4] for i in range(0, 40, 4)])
     def test_topics_that_come_in_turn_all_find_a_place(self, topics: list[str]) -> None:
@@ -383,7 +383,7 @@ class TestBounds:
         alive = weakref.ref(subscriber)
         trie.subscribe("a", subscriber)
         warm(trie, "a")
-        trie.unsubscribe("a", subscriber)  # what is remembered is all that leads to it now
+        trie.unsubscribe("a", subscriber)  # only the remembered answer leads to it now
         drain()
         del trie, subscriber
         gc.collect()

@@ -39,7 +39,7 @@ class Someone:
 
 
 PEOPLE = [Someone(n) for n in range(4)]
-# Options of a subscription, with and without the one in question.
+# Options of a subscription, with and without `qos`.
 OPTIONS: list[dict[str, Any]] = [{}, {"qos": 0}, {"qos": 1}, {"qos": 2}, {"no_local": True}]
 there_of = dict[tuple[str, str | None, Any], dict[str, Any]]
 settings_of = pytest.mark.parametrize("settings", [{}, {"cache": 8}, {"exact": True}, {"weak": True}], ids=str)

@@ -67,7 +67,7 @@ class TestOneProbe:
                 asked.append(text)
                 return super().split_topic(text)
 
-        # The compiled twin splits topics of other dialects by itself; not those of one that forbids so much.
+        # The compiled twin splits topics itself, except for a dialect that forbids so many characters.
         dialect = Watched("watched", separator=".", one_word="*", many_words="#", forbidden='\0!"§$%&/()=?')
         return filled(*filters, dialect=dialect), asked
 
@@ -178,7 +178,7 @@ class TestInstants:
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("rounds", [300, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_real_threads(seed: int, rounds: int) -> None:
-    """A subscriber is subscribed throughout, moving between a filter's text and filters that are found by words."""
+    """A subscriber is subscribed throughout. It moves between a filter found by its text and filters found by words."""
     print(f"seed {seed}")
     trie = filled("a.b.x", "b.*.c")
     trie.subscribe("a.b.c", "mover")

@@ -64,7 +64,7 @@ def test_the_same_trie_as_one_by_one(dialect: Dialect, words: int) -> None:
 
 
 def test_words_that_the_dialect_has_to_cut() -> None:
-    """Texts outside of ASCII, many words, and long ones that differ only late, besides plain ones."""
+    """Texts outside of ASCII, filters of many words, long words that differ only late, and plain ones."""
     rows: list[tuple[Any, ...]] = [
         ("\xe9t\xe9.b", 1), ("\xe9t\xe9.c", 2), ("\u20ac.\xe9.x", 3), ("\u20ac.\xe9", 4), ("a.\U0001f600.b", 5), ("a.b", 6),
         (".".join("abcdefgh" * 9), 7), (".".join("abcdefgh" * 9), 8), (".".join("abcdefgh" * 9 + "i"), 9),

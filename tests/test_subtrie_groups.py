@@ -19,7 +19,7 @@ from tests.threads import meanwhile, run_together
 
 
 class Ways:
-    """The arguments that subscribe to a filter in a dialect, in a group or not."""
+    """The arguments to subscribe to a filter in a dialect, with or without a group."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -49,7 +49,7 @@ GROUPS = [None, None, "g", "h"]
 @pytest.mark.parametrize("settings", [{}, {"index": True}, {"cache": 8}, {"exact": True}], ids=str)
 @given(data=st.data())
 def test_any_sequence_of_operations(dialect: Dialect, settings: dict[str, Any], data: st.DataObject) -> None:
-    """Against a set of (filter, group, subscriber)."""
+    """A trie against a set of (filter, group, subscriber)."""
     ways, trie = Ways(dialect), SubscriptionTrie(dialect, **settings)
     there: set[tuple[str, str | None, Any]] = set()
     steps = st.tuples(st.booleans(), filters_of(dialect, 2), st.sampled_from(GROUPS), SUBSCRIBERS)
@@ -258,7 +258,7 @@ class TestGroups:
 
 @both_ways
 def test_real_threads_always_find_one_member(dialect: Dialect) -> None:
-    """Others come and go; one member stays, so there is always one, and never two."""
+    """Others come and go; one member stays, so a match always finds one member, and never two."""
     ways, trie = Ways(dialect), SubscriptionTrie(dialect)
     ways.subscribe(trie, "a", "g", "stays")
     ways.subscribe(trie, "a", None, "plain")

@@ -160,7 +160,7 @@ class TestOneThread:
             trie.check()
 
     def test_a_subscriber_that_raises_between_the_index_and_the_trie(self) -> None:
-        """It is filed by then, and the trie refuses."""
+        """The index has the filter by then, and the trie refuses the change."""
 
         class Late:
             comparisons_left = 0
@@ -203,7 +203,7 @@ class TestOneThread:
 
 # ------------------------------------------------------------------------------------------------------- two operations
 
-# Of one subscriber, on one filter and on another.
+# All are of one subscriber, on one filter or another.
 OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "subscribe": lambda trie: trie.subscribe("a.b", "x"),
     "unsubscribe": lambda trie: trie.unsubscribe("a.b", "x"),
@@ -224,7 +224,7 @@ def started(twin: Twin, here: tuple[str, ...]) -> Any:
 
 
 def schedules(twin: Twin, here: tuple[str, ...], first: str, burst: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the trie and what the first operation answered, for every place where `burst` can come between."""
+    """Yield the trie and the first operation's answer, for every place in that operation where `burst` can run."""
     at: int | None = 1
     while at is not None:
         trie = started(twin, here)
@@ -237,8 +237,8 @@ def schedules(twin: Twin, here: tuple[str, ...], first: str, burst: Callable[[An
 
 
 def after_others(trie: Any, others: tuple[str, ...]) -> None:
-    """Each of these operations ends while the first one is held; then what the index says must be what the trie has,
-    but for the filter that the first one is about."""
+    """Run the other operations while the first one is held. After each, the index must have the filter that was
+    subscribed; in the end, it must have no filter that the trie does not have."""
     for other in others:
         OPERATIONS[other](trie)
         last_word = {"subscribe": "a.b", "subscribe another": "c"}.get(other)
@@ -268,7 +268,7 @@ def test_every_schedule_of_two_and_three_operations(first: str) -> None:
 
 
 def test_filters_are_those_of_one_instant() -> None:
-    """From the one filter to the other, with both in between."""
+    """The subscriber moves from one filter to the other and is on both in between."""
     twin = subscription_twin()
     assert moved(twin)
 
@@ -289,7 +289,7 @@ def moved(twin: Twin) -> int:
 
 # ------------------------------------------------------------------------------------------------ the steps, interleaved
 
-# The steps of _put_filed and _withdraw in trie.py, on a real index and, for a trie, a set.
+# The steps of _put_filed and _withdraw in trie.py, on a real index, with a set in place of the trie.
 
 SUBSCRIBER, HASH, KEY = "x", 1, "a.b"
 
@@ -429,7 +429,7 @@ def test_the_suite_notices(fault: Fault) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rounds", [150, pytest.param(4_000, marks=pytest.mark.slow)])
 def test_real_threads_on_the_same_subscriptions(seed: int, rounds: int) -> None:
-    """All about the same few pairs; at the end the index has exactly the trie's subscriptions."""
+    """All threads use the same few pairs. At the end, the index has exactly the trie's subscriptions."""
     trie = SubscriptionTrie(index=True, exact=seed == 0)
     filters, subscribers = ["a", "a.b", "*.b", "#"], ["x", "y"]
 
@@ -488,7 +488,7 @@ def test_real_threads_that_own_their_subscriptions_always_find_them() -> None:
 
 
 def test_cost_is_that_of_the_subscribers_own_filters() -> None:
-    """However many others there are."""
+    """Other subscribers, however many, cost nothing more."""
     twin = subscription_twin()
     accesses = []
     for others in (0, 60):

@@ -48,17 +48,17 @@ def after_snapshot(*subscriptions: On) -> Callable[[Twin], Any]:
 
 
 def mixed_generations(twin: Twin) -> Any:
-    """Beside the level below `b` and the I-node of `s1` and `s2`, which are of an older generation than the root, the
-    level below `a` and the I-node of `deep1` and `deep2` are of the root's (ctrie's invariant I3)."""
+    """The level below `a` and the I-node of `deep1` and `deep2` are of the root's generation. The level below `b` and
+    the I-node of `s1` and `s2` are of an older one (ctrie's invariant I3)."""
     trie = after_snapshot(On("b.c"), On("b.a"), On("d"), On("s1"), On("s2"))(twin)
-    trie.unsubscribe("d", "x")  # the first C-node is of the root's generation from here on, what it leads to is not
+    trie.unsubscribe("d", "x")  # now the first C-node is of the root's generation, but its children are not
     for filter in ("a.b", "a.d", "deep1", "deep2"):
         trie.subscribe(filter, "x")
     return trie
 
 
 def suspended(on: On, after_change: int, *subscriptions: On) -> Callable[[Twin], Any]:
-    """A thread has been suspended for ever while removing `on`, after its change number `after_change`."""
+    """A thread that removes `on` has been suspended for ever after its change number `after_change`."""
 
     def build(twin: Twin) -> Any:
         trie = filled(*subscriptions)(twin)
@@ -155,7 +155,7 @@ def test_two_operations(start: str) -> None:
 
 
 def test_a_snapshot_amid_a_prune_is_sound() -> None:
-    """It may hold a tomb for ever, and a branch that leads to nothing else. That is no fault, and no filter."""
+    """It may hold a tomb for ever, and a branch that leads only there. That is not a fault, and adds no filter."""
     case = Case(STARTS["one filter"], Step("unsubscribe", AB), ((Step("snapshot", AB),),))
     for _, (_, cut), where in runs(subscription_twin(), case):
         with explained(where):
@@ -170,7 +170,7 @@ def test_a_snapshot_amid_a_prune_is_sound() -> None:
 NODES = "ctrie._nodes"
 BRANCH = "subtrie._trie.branch"
 
-# Each with the start that shows it.
+# Each fault has the start that shows it.
 FAULTS = [
     (
         Fault(

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("little_to_collect")
 
 
 class Subscriber:
-    """Supports weak references; `holds` is whatever it keeps alive."""
+    """A subscriber that supports weak references; it keeps `holds` alive."""
 
     holds: object = None
 
@@ -308,13 +308,13 @@ print("all gone")
 """
 
 
-# Free-threaded 3.13 overruns a small stack itself when it releases interpreted nodes, or any deeply nested objects.
+# When free-threaded 3.13 releases interpreted nodes, or any deeply nested objects, it overruns a small stack itself.
 @pytest.mark.parametrize(
     "stack_size",
     [pytest.param(0, id="usual stack"), pytest.param(512 * 1024, id="small stack", marks=pytest.mark.compiled)],
 )
 def test_a_deep_trie_goes_without_deep_recursion(stack_size: int) -> None:
-    """In a process of its own, since running out of stack ends it."""
+    """In a process of its own, since an overrun stack ends the process."""
     assert run_script(DEEP.replace("{stack_size}", str(stack_size))) == (0, "all gone\n", "")
 
 

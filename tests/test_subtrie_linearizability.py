@@ -32,7 +32,7 @@ from tests.subtrie_support import (
 )
 from tests.threads import meanwhile, run_together
 
-# What a topic is asked, and what the answer says about "anna", where anybody else who wants the topic is "bert".
+# Each question about a topic, and whether its answer has "anna". Any other subscriber that wants the topic is "bert".
 QUESTIONS: dict[str, Callable[[Any, str], Any]] = {
     "match": lambda trie, topic: "anna" in trie.match(topic),
     "match_many": lambda trie, topic: "anna" in trie.match_many([topic])[0],
@@ -43,7 +43,7 @@ QUESTIONS: dict[str, Callable[[Any, str], Any]] = {
     "count": lambda trie, topic: trie.count(topic) == 1,
 }
 
-# All of them match `a.b`; none is another one.
+# All of them match `a.b`, and all are different.
 FILTERS = ["a.b", "*.b", "a.*", "*.*", "#", "a.#", "#.b", "*.#", "a.b.#", "#.a.b", "a.#.b", "#.a.#.b.#"]
 BYSTANDERS = ["a.c", "*.c", "c.b", "a.*.c", "a.b.c", "c.#"]  # none matches; they keep levels from coming and going
 
@@ -53,8 +53,8 @@ def moves() -> list[tuple[str, str]]:
 
 
 def missed(private: Twin, ask: Callable[[Any, str], Any], old: str, new: str, exact: bool = False) -> list[int]:
-    """Hold the question at each of its accesses in turn while anna moves from `old` to `new`; return those accesses
-    after which the answer left her out."""
+    """Hold the question at each of its accesses in turn while anna moves from `old` to `new`; return the accesses after
+    which the answer left her out."""
     misses = []
     at: int | None = 1
     while at is not None:
@@ -158,7 +158,7 @@ REPEATED = Start(
 
 
 def scripts(start: Start, question: str) -> Iterator[Case]:
-    """The question against two changes, at one moment and at two."""
+    """The question against two changes, both at one moment, or each at its own."""
     for old, new in start.pairs:
         on, off = Step("subscribe", new), Step("unsubscribe", old)
         for one, other in ((on, off), (off, on)):
@@ -177,7 +177,7 @@ def test_two_changes_around_a_question_are_explained_by_one_instant(start: Start
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_match_ends_however_much_is_written(seed: int) -> None:
-    """After some attempts it reads a snapshot."""
+    """After some attempts, a match reads a snapshot."""
     private = subscription_twin()
     rng = random.Random(seed)
     trie = filled(On("a.b", "anna"), On("*.b", "bert"), On("a.c", "carl"), On("a.b", "dora"))(private)
@@ -199,14 +199,14 @@ def test_a_match_ends_however_much_is_written(seed: int) -> None:
 
 # -------------------------------------------------------------------------------------------------------- real threads
 
-# By every reader. Each match reads hundreds of levels, so that much happens meanwhile.
+# For every reader. Each match reads hundreds of levels, so much happens meanwhile.
 MATCHES = 1_200 if twin == "compiled" else 80
 DEEP_TOPIC = ".".join("a" * 7)
 DEEP_FILTERS = [".".join(words) for words in product("a*", repeat=7)]
 
 
 def deep_trie() -> SubscriptionTrie:
-    """Has all levels of DEEP_FILTERS, and no subscriber on any of them."""
+    """A trie with all levels of DEEP_FILTERS, and no subscriber on any of these filters."""
     trie = SubscriptionTrie()
     for filter in DEEP_FILTERS:
         trie.subscribe(f"{filter}.z", "bystander")
@@ -215,7 +215,7 @@ def deep_trie() -> SubscriptionTrie:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_real_threads_never_miss_whoever_is_always_subscribed(seed: int) -> None:
-    """Anna always has one filter or two."""
+    """Anna is always on one filter or two."""
     rng = random.Random(seed)
     trie = deep_trie()
     here = rng.choice(DEEP_FILTERS)
@@ -245,7 +245,7 @@ def test_real_threads_never_miss_whoever_is_always_subscribed(seed: int) -> None
 
 
 def test_real_threads_see_no_two_who_were_never_subscribed_together() -> None:
-    """Number n + 1 joins, number n leaves, and so on: at any instant one of them is subscribed, or two in a row."""
+    """Number n + 1 joins, number n leaves, and so on: at any instant, one number is subscribed, or two in a row."""
     rng = random.Random(3)
     trie = deep_trie()
     number, here = 0, DEEP_FILTERS[0]

@@ -52,7 +52,7 @@ class TestPickles:
         for _ in range(5):
             again.match("a.b")
         assert again.stats()["cache_hits"] > 0
-        assert again.diff(filled(AMQP, exact=True).snapshot()) is not None  # refused where one is exact only
+        assert again.diff(filled(AMQP, exact=True).snapshot()) is not None  # refused if only one of them is exact
         again.check()
 
     def test_a_snapshot_stays_one_of_the_same_instant(self) -> None:
@@ -129,7 +129,7 @@ class TestContainer:
 
 
 class TestWhatIsNotMadeByACall:
-    """In the compiled twin, to read one of these ended the process."""
+    """In the compiled twin, reading one of these once ended the process."""
 
     @pytest.mark.parametrize("kind", [Subscription, Delivery])
     def test_one_without_content_says_so(self, kind: Any) -> None:
@@ -209,7 +209,7 @@ class TestOptions:
             Dialect("own", ":", "*", "#", options=options)
 
     def test_misspelt_names_are_not_remembered_for_ever(self) -> None:
-        """They may come from strangers."""
+        """Such names may come from strangers."""
         for number in range(3_000):
             MQTT.check_options({f"name{number}": 1})
         assert subtrie.dialects._almost.cache_info().currsize <= 1_024

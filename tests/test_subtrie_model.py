@@ -64,7 +64,7 @@ class Model(dict[tuple[str, Any], Options]):
         return self.dialect.split_filter(filter) or ("",)
 
     def path(self, filter: str) -> tuple[str | None, ...]:
-        """The branches that lead to a filter, if no chains were rolled up; None is the mark."""
+        """The branches that would lead to a filter if no chain were rolled up. None stands for the mark."""
         words = self.words(filter)
         if not self.exact or self.dialect.is_wild(words[0]):
             return words
@@ -75,7 +75,7 @@ class Model(dict[tuple[str, Any], Options]):
         paths = {self.path(filter) for filter in filters}
         prefixes = {path[:size] for path in paths for size in range(1, len(path) + 1)}
         levels = Counter(prefix[:-1] for prefix in prefixes)
-        # A chain is rolled up: what only one word can follow, and where nobody is subscribed, has no branch of its own.
+        # Chains are rolled up: a prefix has no branch of its own if nobody is subscribed there and one word follows it.
         branches = [prefix for prefix in prefixes if prefix in paths or levels[prefix] > 1]
         return {
             "filters": len(filters),
@@ -328,7 +328,7 @@ SIZES = [*range(5), 7, 31, 61, 62, 63, 64, 65, 66, 100, 127, 128, 129, 200]
 @pytest.mark.parametrize("size", SIZES)
 @either_layout
 def test_topics_of_many_words(size: int, exact: bool) -> None:
-    """Positions are kept in a machine word up to 63 words, in an integer of any size beyond."""
+    """Positions are kept in a machine word for up to 63 words, and in an integer of any size for more."""
     rng = random.Random(size)
     topic = [rng.choice("ab") for _ in range(size)]
     tried = Tried.empty(ROOMY, exact)
@@ -352,7 +352,7 @@ def test_topics_of_many_words(size: int, exact: bool) -> None:
             )
         )
 
-    for n in range(60 if size < 100 else 20):  # the model takes its time for long ones
+    for n in range(60 if size < 100 else 20):  # the model is slow for long ones
         tried.subscribe(around(topic), n % 40, {})
     for shown in (topic, topic[1:], [*topic, "a"], topic[::-1]):
         tried.ask(ROOMY.join(shown))

@@ -24,7 +24,7 @@ from tests.threads import run_together
 
 
 class Told:
-    """A listener that accepts only valid sequences: True, False, True for each filter."""
+    """A listener that accepts only valid sequences: for each filter, True and False in turn, with True first."""
 
     def __init__(self) -> None:
         self.wanted: set[str] = set()
@@ -306,7 +306,7 @@ class TestCtrlC:
 
     @pytest.mark.parametrize("change", ["subscribe", "unsubscribe", "clear"])
     def test_when_a_function_begins_or_ends(self, change: str) -> None:
-        """Those of ours and the listener. That is where the interpreter looks for signals, but for loops."""
+        """A function of ours, or the listener. The interpreter looks for signals there, and otherwise only in loops."""
         for nth in itertools.count():
             told: dict[str, bool] = {}
 
@@ -331,7 +331,7 @@ class TestCtrlC:
             try:
                 getattr(trie, change)(*{"subscribe": ("a.c", 1), "unsubscribe": ("a.b", 1)}.get(change, ()))
             except KeyboardInterrupt as interrupted:
-                print("at", interrupted)  # which a failure shows
+                print("at", interrupted)  # a failure shows this
             finally:
                 sys.settrace(None)
             self.settle(trie, told)
@@ -353,7 +353,7 @@ class TestCtrlC:
         self.settle(trie, told)
 
     @pytest.mark.slow
-    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timers")
+    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
     def test_from_a_timer(self) -> None:
         script = """
             import signal

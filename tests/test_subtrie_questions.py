@@ -150,7 +150,7 @@ class TestOverlapping:
         trie.check()
 
     def test_what_cannot_overlap_is_not_looked_at(self) -> None:
-        """A level of many words costs nothing if the filter names one of them."""
+        """The other words of a level cost nothing if the filter names one word."""
         twin = subscription_twin()
         few, many = (twin.modules["subtrie"].SubscriptionTrie() for _ in range(2))
         words = ["a", "s1", "s2", "s3", "deep1", "deep2", "t1", "t2"]
@@ -257,7 +257,7 @@ class TestExactMatchesFirst:
 
     @either_layout
     def test_few_wildcards_are_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
-        """However many there are, and whatever is subscribed to them."""
+        """However many filters with wildcards there are, and whatever is subscribed to them."""
         twin = subscription_twin()
         few, many = (twin.modules["subtrie"].SubscriptionTrie(exact=exact) for _ in range(2))
         for n in range(3):

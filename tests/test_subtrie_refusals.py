@@ -1,7 +1,7 @@
 """Bad input to a SubscriptionTrie: the error names the fault and its place, and nothing has changed.
 
-Texts as docs/topics.md lists them. Subscribers whose own methods raise, block or call the trie. And when two
-subscriptions are the same.
+The texts are those that docs/topics.md lists. Subscribers have methods that raise, block or call the trie. Other tests
+show when two subscribers are the same, and what snapshots refuse.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def test_a_subscriber_whose_comparison_raises(ask: Callable[[SubscriptionTrie, A
 @pytest.mark.parametrize("crowd", [0, 5, 30], ids=lambda crowd: f"among {crowd}")
 @pytest.mark.parametrize("breaks", [True, False])
 def test_a_comparison_amid_a_match(crowd: int, breaks: bool) -> None:
-    """It takes place only for two different objects of one hash; the trie is none the worse for what it does."""
+    """It takes place only for two different objects with one hash. Whatever it does, the trie stays sound."""
     trie = SubscriptionTrie()
     written = []
 
@@ -386,7 +386,7 @@ def test_matching_does_not_hash_subscribers() -> None:
 
 @pytest.mark.parametrize("crowd", [0, 3, 7, 8, 40], ids=lambda crowd: f"among {crowd}")
 class TestSameness:
-    """As keys of a dict, however many others there are on the filter."""
+    """Subscribers are the same if they would be the same key of a dict, however many others are on the filter."""
 
     def trie(self, crowd: int) -> SubscriptionTrie:
         trie = SubscriptionTrie()
@@ -494,7 +494,7 @@ def test_a_difference_from_a_trie_of_another_dialect() -> None:
 
 
 def test_a_difference_of_options_that_do_not_compare() -> None:
-    """As arrays, of which == is no truth value. They may have changed."""
+    """Such as arrays, whose == gives no truth value. They count as changed, unless they are the same object."""
 
     class Unclear:
         def __eq__(self, other: object) -> bool:

@@ -31,7 +31,7 @@ from tests.scripts import run_script
 INLINE = 8  # with more entries, a set is a hash trie
 
 TOP = 0xFFFF_FFFF_FFFF_FFFF
-# Different in the first four bits, in later ones, in the last ones, or nowhere.
+# They differ in the lowest four bits, in later bits, in the highest bits, or nowhere.
 HASHES = [0, 1, 2, 15, 16, 17, 16 << 8, 1 << 59, 1 << 60, 1 << 63, TOP, TOP ^ 1 << 63, *[7, 7, 7], *[TOP >> 1] * 3]
 
 
@@ -110,7 +110,7 @@ def test_every_version_is_a_set_and_stays_what_it_was(steps: list[tuple[str, Mem
 def test_the_changes_between_any_two_versions(
     steps: list[tuple[str, Member]], branch: list[tuple[str, Member]]
 ) -> None:
-    """In one line, or in two that diverged."""
+    """The versions follow one another, or diverge from a common one."""
     ends = [Version()]
     for line in (steps, branch):
         version = ends[-1]

@@ -35,7 +35,7 @@ def some_filters(number: int, seed: int) -> list[str]:
 
 
 class Worker:
-    """Subscribes and unsubscribes for itself, and knows what must come of it, since nobody else does so for it."""
+    """Subscribes and unsubscribes itself. It knows the result, since no other thread changes its subscriptions."""
 
     def __init__(self, trie: SubscriptionTrie, number: int, seed: int) -> None:
         self.trie = trie
@@ -135,7 +135,7 @@ def test_no_write_is_lost(bystander: Callable[[SubscriptionTrie], None], rounds:
 
 @short_and_long
 def test_everybody_on_one_filter(rounds: int) -> None:
-    """The filter comes and goes, and so does its crowd beyond the inline limit, while a level below it comes and goes."""
+    """The filter comes and goes, its subscribers pass the inline limit both ways, and a level below comes and goes."""
     trie = SubscriptionTrie()
 
     def crowd(number: int) -> None:
@@ -162,8 +162,8 @@ def test_everybody_on_one_filter(rounds: int) -> None:
 
 @short_and_long
 def test_a_snapshot_holds_a_prefix_of_what_each_writer_did(rounds: int) -> None:
-    """Number n of a writer joins, number n - WINDOW leaves, and so on: what a snapshot shows of it is a run of numbers,
-    complete, on their proper filters, and never an earlier run than the last snapshot showed."""
+    """Number n of a writer joins, number n - window leaves, and so on. So a snapshot shows an unbroken run of its
+    numbers, each on its own filter, and never an earlier run than the last snapshot showed."""
     trie = SubscriptionTrie()
     window = 12
     places = some_filters(29, rounds)
@@ -198,7 +198,7 @@ def test_a_snapshot_holds_a_prefix_of_what_each_writer_did(rounds: int) -> None:
 
 @short_and_long
 def test_clear_is_one_instant(rounds: int) -> None:
-    """One thread fills the trie in a fixed order and clears it, over and over: whatever is seen is a prefix of a round."""
+    """One thread fills the trie in a fixed order, clears it, and repeats. A snapshot shows a prefix of one round."""
     trie = SubscriptionTrie()
     places = ["a", "a.b", "#", "*.b", "a.*", "a.b.c", "b"]
 
@@ -222,7 +222,7 @@ def test_clear_is_one_instant(rounds: int) -> None:
 
 
 def test_threads_that_come_and_go() -> None:
-    """Each of many threads makes one change and ends; the value that it replaced is released all the same."""
+    """Each of many threads makes one change and ends. The value that it replaced is still released."""
     trie = SubscriptionTrie()
     number = count()
     for _ in range(20):

@@ -1,6 +1,6 @@
 """Matching in C against its interpreted twin: the same subscriptions and topics, the same answers and refusals.
 
-The two share no hash: words fall into different branches, so a mistake would have to be made twice.
+The two use different hashes: words fall into different branches, so a mistake would have to be made twice.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def texts(dialect: Dialect) -> st.SearchStrategy[str]:
 
 
 @given(dialect=st.sampled_from(DIALECTS), exact=st.booleans(), data=st.data())
-@settings(max_examples=2 * settings().max_examples)  # for so many dialects
+@settings(max_examples=2 * settings().max_examples)  # since there are so many dialects
 def test_any_subscriptions_and_topics(dialect: Dialect, exact: bool, data: st.DataObject) -> None:
     twins = Twins(dialect, exact)
     text = texts(dialect)
@@ -109,7 +109,7 @@ def test_any_subscriptions_and_topics(dialect: Dialect, exact: bool, data: st.Da
 
 @pytest.mark.parametrize("seed", range(2))
 def test_many_filters_and_long_topics(seed: int) -> None:
-    """Topics of 1 to 90 words, so both ways of keeping positions; crowds, so large sets; words of one to 40 letters."""
+    """Topics of 1 to 90 words, for both ways to keep positions; words of 1 to 40 letters; many subscribers."""
     rng = random.Random(seed)
     roomy = replace(AMQP, max_bytes=5_000, max_words=200)
     twins = Twins(roomy, exact=seed == 1)
@@ -133,7 +133,7 @@ def test_many_filters_and_long_topics(seed: int) -> None:
 
 @pytest.mark.parametrize("separator", [".", "/", "\x01", "\x7f", "\xb7", "\u2192"])
 def test_words_are_found_wherever_they_lie(separator: str) -> None:
-    """A text is read eight characters at a time: every length of three words in a row, around every multiple of eight."""
+    """A text is read eight characters at a time, so three words in a row have lengths around the multiples of eight."""
     dialect = replace(AMQP, separator=separator, max_bytes=1_000)
     twins = Twins(dialect)
     sizes = [0, 1, 3, 6, 7, 8, 9, 15, 16, 17]

@@ -1,6 +1,6 @@
 """The warming passes of `match_many`, in the text that both twins have: a pass goes where the matches will go.
 
-It is run on a private copy of the interpreted twin: in the compiled one, nobody sees where a pass goes.
+It runs on a private copy of the interpreted twin: in the compiled one, a test cannot see where a pass goes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def watched(module: Any, ask: Callable[[], object]) -> set[Any]:
 
 
 def prepared(twin: TrieCopy, trie: Any, topics: list[str]) -> list[Any]:
-    """Return the topics as a pass wants them."""
+    """Return the topics in the form that a pass takes."""
     plan, walk = twin.modules[f"{_MATCH}plan"], twin.modules[f"{_MATCH}walk"]
     walks = [walk.Traversal() for _ in topics]
     assert all(plan.split_in_place(each, trie._plan, topic) for each, topic in zip(walks, topics, strict=True))
@@ -57,13 +57,13 @@ def inodes(twin: TrieCopy, slots: set[Any]) -> set[Any]:
 
 
 def match(twin: TrieCopy, trie: Any, topics: list[str]) -> set[Any]:
-    """Match some topics one by one, and return the I-nodes that were noted."""
+    """Match some topics one by one, and return the I-nodes that were read."""
     walk = twin.modules[f"{_MATCH}walk"]
     return inodes(twin, watched(walk, lambda: [trie.match(topic) for topic in topics])) | {trie._root.load()}
 
 
 def filled(twin: TrieCopy, rng: random.Random, words: list[str]) -> Any:
-    """Return a trie of filters that part from one another anywhere, with wildcards in all places."""
+    """Return a trie of filters that first differ at any of their words, with wildcards in all places."""
     trie = twin.modules["subtrie"].SubscriptionTrie()
     for number in range(rng.choice([1, 20, 300])):
         text = [
@@ -86,13 +86,13 @@ def test_a_pass_reads_the_nodes_that_the_matches_read(twin: TrieCopy, seed: int)
 
 
 def test_this_test_notices_a_way_that_is_left_out() -> None:
-    """Of a pass that leaves out the wildcard for one word, for instance."""
+    """For instance, of a pass that leaves out the wildcard for one word."""
     broken = load_copy()
     trie = broken.modules["subtrie"].SubscriptionTrie()
     for filter in ("*.b", "*.c", "a.b"):
         trie.subscribe(filter, 1)
     assert warm(broken, trie, ["a.b"]) == match(broken, trie, ["a.b"])
-    vars(broken.modules[f"{_MATCH}warming"])["ONE_WORD"] = 60  # some word's
+    vars(broken.modules[f"{_MATCH}warming"])["ONE_WORD"] = 60  # the hash of an ordinary word
     assert warm(broken, trie, ["a.b"]) < match(broken, trie, ["a.b"])
 
 
@@ -104,7 +104,7 @@ def test_a_pass_is_given_up_where_there_is_no_room_for_its_steps(twin: TrieCopy)
     topics = [f"{first}.{second}" for first in "abc" for second in "abcd"]
     warming = twin.modules[f"{_MATCH}warming"]
     room = warming.ROOM
-    vars(warming)["ROOM"] = warming.MOST_WORDS + 4  # for one step only
+    vars(warming)["ROOM"] = warming.MOST_WORDS + 4  # room for only one step
     try:
         assert warm(twin, trie, topics) < match(twin, trie, topics)
     finally:
@@ -133,7 +133,7 @@ def test_a_trie_with_more_in_it_is_thought_to_be_larger(twin: TrieCopy) -> None:
 
 
 def test_calls_for_many_topics_make_passes_where_something_can_be_fetched() -> None:
-    copy = load_copy()  # which makes one for each topic
+    copy = load_copy()  # this copy makes a pass for each topic
     trie = copy.modules["subtrie"].SubscriptionTrie()
     trie.subscribe("a", 1)
     warming, gate = copy.modules[f"{_MATCH}warming"], copy.modules[f"{_MATCH}warming_gate"]

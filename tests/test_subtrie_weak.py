@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("little_to_collect")
 
 
 class Subscriber:
-    """Compared by identity; `holds` is whatever it keeps alive."""
+    """A subscriber that is compared by identity; it keeps `holds` alive."""
 
     holds: object = None
 
@@ -52,7 +52,7 @@ class SameHash(Subscriber):
 
 
 class Equal(Subscriber):
-    """Equals any object with the same name."""
+    """A subscriber that equals any other one with the same name."""
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -71,7 +71,7 @@ def without_collector() -> Iterator[None]:
 
 
 def crowd(trie: SubscriptionTrie, filter: str, size: int) -> list[Subscriber]:
-    """Subscribe so many other objects to a filter; they live as long as the list."""
+    """Subscribe so many other objects to a filter. They live as long as the returned list."""
     others: list[Subscriber] = [SameHash(f"{n}") if n % 2 else Subscriber(f"{n}") for n in range(size)]
     for other in others:
         assert trie.subscribe(filter, other)
@@ -282,7 +282,7 @@ class TestReferenceCounting:
         del trie, fork
         drain()
         assert [ref() for ref in refs] == [None, None]
-        del subscriber  # it has no trie to report to
+        del subscriber  # its trie is gone already
 
     def test_a_subscriber_that_holds_the_trie_is_no_cycle(self) -> None:
         trie = SubscriptionTrie(weak=True)
@@ -316,7 +316,7 @@ class TestReferenceCounting:
 
 @pytest.mark.parametrize("company", [False, True])
 def test_cycles_are_collected(company: bool) -> None:
-    """subscriber -> itself, and the trie; the trie may live on."""
+    """subscriber -> itself and the trie; the trie may stay alive."""
     trie = SubscriptionTrie(weak=True)
     trie.subscribe("a", stays := Subscriber())
     refs: list[weakref.ref[Any]] = []
@@ -339,7 +339,7 @@ def test_cycles_are_collected(company: bool) -> None:
 
 
 def test_in_a_collection_all_are_dead_when_the_first_is_taken_off() -> None:
-    """Then the interpreter has cleared all references; it calls them one by one, and no dead one is shown meanwhile."""
+    """By then the interpreter has cleared all references. While it calls their callbacks, no answer has a dead one."""
     told: list[tuple[str, bool]] = []
 
     def listener(filter: str, wanted: bool) -> None:
@@ -575,7 +575,7 @@ def test_who_comes_back_when_it_is_finalised_is_still_subscribed() -> None:
     trie.subscribe("a", subscriber := Phoenix("x"))
     del subscriber
     assert trie.match("a") == tuple(saved)
-    saved.clear()  # finalised once, it goes
+    saved.clear()  # it was finalised once, so now it goes
     assert not trie
     trie.check()
 
@@ -635,7 +635,7 @@ OPERATIONS: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
 @pytest.mark.parametrize("new", [False, True])
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 def test_a_death_amid_a_comparison(operation: Callable[[SubscriptionTrie, Any], Any], new: bool, size: int) -> None:
-    """One of the two that are compared, and one between them, on the filters that the operation is about."""
+    """One of the two compared subscribers dies, and one between them, on the filters that the operation is about."""
     trie = SubscriptionTrie(weak=True)
     others = crowd(trie, "a.b", size)
     one, compared = Meddler("one"), Meddler("compared")
@@ -683,7 +683,7 @@ def subscribe_one_equal_to_the_doomed(on: Start) -> Any:
 
 
 class Amid(NamedTuple):
-    """An operation, the filters that are left after it and the death, and its answer if the death was before it."""
+    """An operation; the filters that are left after it and the death; its answer if the death came first."""
 
     run: Callable[[Start], Any]
     left: set[str]
@@ -709,7 +709,7 @@ AMID = {
 
 
 def assert_left(on: Start, left: set[str]) -> None:
-    """`left`, and what one equal to the doomed may have subscribed."""
+    """The filters in `left` remain, and perhaps one that a subscriber equal to the doomed one has."""
     added = [] if on.kept is None else on.trie.filters(on.kept)
     assert added in ([], ["a.b"])
     assert {one.filter for one in on.trie.subscriptions()} == left | set(added)
@@ -721,7 +721,7 @@ def assert_left(on: Start, left: set[str]) -> None:
 @pytest.mark.parametrize("operation", AMID)
 class TestEverySchedule:
     def test_of_a_death_amid_an_operation(self, operation: str) -> None:
-        """In the same thread or another, at each access to a slot."""
+        """The death comes at each access of the operation to a slot, in the same thread or another."""
         twin: Twin = subscription_twin()
         at = 1
         while True:
@@ -756,7 +756,7 @@ class TestEverySchedule:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_threads(seed: int) -> None:
-    """Each thread makes subscribers and drops them; all read all of them, on shared filters."""
+    """Each thread makes subscribers and drops them. All threads use the same filters and read all subscribers."""
     told: dict[str, bool] = {}
     trie = SubscriptionTrie(NATS, weak=True, on_interest=told.__setitem__)
     filters = ["a", "a.b", "a.*", ">", "*.b"]
@@ -800,7 +800,7 @@ def test_threads(seed: int) -> None:
 
 
 def test_two_threads_let_go_of_one_filter() -> None:
-    """Each thread holds half of its subscribers; at the end nothing is left."""
+    """Each thread holds half of the filter's subscribers. At the end, nothing is left."""
     for _ in range(10):
         trie = SubscriptionTrie(weak=True)
         halves = [[SameHash() for _ in range(10)] for _ in range(2)]

@@ -48,7 +48,7 @@ def matching(dialect: Dialect, model: dict[str, Any], filter: str) -> list[tuple
 
 
 def test_a_reserved_prefix_counts_in_the_first_word_only() -> None:
-    """`#` has no word of its own, so the walk was at its end in each level, the first of which is not like the others."""
+    """`#` takes the words of every level, but leaves out reserved words only on the first level."""
     store = TopicStore(MQTT, {"a": 0, "a/$x": 1, "a/$x/$y": 2, "$x": 3, "$x/a": 4, "b/$x/a": 5})
     assert sorted(value for _, value in store.matching("#")) == [0, 1, 2, 5]
     assert sorted(value for _, value in store.matching("+/#")) == [0, 1, 2, 5]
@@ -233,7 +233,8 @@ class TestInstants:
 
 
 def test_threads_lose_nothing_and_see_one_instant() -> None:
-    """Each writer moves its one message along a ring of topics; whoever looks sees each writer's message once."""
+    """Each writer moves along a ring of topics: it stores message n and then removes n - 1. So a question finds at
+    most two messages of a writer, and two only in a row."""
     store: TopicStore = TopicStore(MQTT)
     writers, rounds = 3, 300
     barrier = threading.Barrier(writers + 1)

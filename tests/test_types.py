@@ -28,7 +28,7 @@ CLASSES = [
     for node in STUBS[package].body
     if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Change"
 ]
-UNNAMED = {"Ctrie.pop", "TopicStore.pop"}  # whose default is an object without a public name
+UNNAMED = {"Ctrie.pop", "TopicStore.pop"}  # their default is an object without a public name
 
 
 def named(function: ast.FunctionDef) -> list[str]:
@@ -56,7 +56,7 @@ def test_a_map_of_what_it_was_made_with() -> None:
     assert_type(list(prices.diff(Ctrie())), list[tuple[str, int | None, int | None]])
     assert_type(prices | {1: "one"}, "Ctrie[str | int, int | str]")
     anything = Ctrie()
-    anything[1] = prices  # the type of an empty one is unknown, and nothing is required
+    anything[1] = prices  # an empty map has an unknown type, so any key and value may be stored
     prices.check()
 
 

@@ -1,4 +1,4 @@
-"""What users install: the wheel, in an environment that has nothing else."""
+"""The wheel as users install it, in an environment that has nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built in a copy of the tree; the extensions in it are those that were built in place."""
+    """The wheel, built in a copy of the tree, with the extensions that were built in place."""
     folder = tmp_path_factory.mktemp("wheel")
     tree = folder / "tree"
     for room in ("ctrie", "subtrie", "snapshot", "stress", GENERATED):
@@ -50,7 +50,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the wheel and nothing else."""
+    """The interpreter of an environment that has the wheel and nothing else."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
@@ -102,14 +102,14 @@ EXTRA = {
 
 
 def test_examples_run(installed: Path, tmp_path: Path) -> None:
-    """The examples that need only the package, and end by themselves."""
+    """Those examples that need only the package and end by themselves."""
     for example in sorted((ROOT / "examples").glob("*.py")):
         if example.name not in EXTRA:
             assert run(installed, example, cwd=tmp_path)
 
 
 def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
-    """The pages that need only the package."""
+    """Those pages that need only the package."""
     pages = [
         page for page in (ROOT / "docs").rglob("*.md") if page.name not in ("stress.md", "spark.md", "published.md")
     ]

@@ -1,7 +1,7 @@
 """Real brokers, started on loopback for the length of a test or a benchmark, if they are installed.
 
 A `Broker` has a dialect and runs a server of its own. A `Session` with it subscribes by filters, and tells which
-subscribers got each message: the broker's answer, where our matchers answer `match`. Servers listen only on 127.0.0.1,
+subscribers got each message: the broker's counterpart of `match`. Servers listen only on 127.0.0.1,
 at a free port, and keep their files in a temporary folder.
 """
 

@@ -43,7 +43,7 @@ class NatsSession:
         self._number_of: dict[tuple[str, int], int] = {}
         self._subscriber_of: dict[int, int] = {}
         self._expect(b"INFO")
-        # Pedantic: topics are checked too, which costs the server time and so is off by default.
+        # Pedantic: the server also checks topics. This takes time, so it is off by default.
         self._send(b'CONNECT {"verbose":false,"pedantic":true}')
         self._round_trip()
 

@@ -51,7 +51,7 @@ def _ways(quick: bool) -> Iterator[Group]:
 
 
 def _way(work: Callable[[], Any], count: int) -> float:
-    """The time of one method, without the time to free its result. Nothing is frozen, as in a user's process."""
+    """The time of one method, without the time to free its result. As in a user's process, no object is frozen."""
     gc.unfreeze()
     try:
         start = time.perf_counter()
@@ -68,7 +68,7 @@ def _read(trie: SubscriptionTrie) -> int:
 
 
 def _scan(frame: Any) -> int:
-    """Let Spark read every column of every row; it takes no hash of a map."""
+    """Let Spark read every column of every row. It cannot hash a map, so the map is turned into entries."""
     from pyspark.sql import functions as F
 
     row = frame.withColumn("options", F.map_entries("options")).selectExpr("count(*)", "sum(hash(*))").first()
@@ -101,7 +101,7 @@ def _growth(count: int) -> list[float]:
 
 
 def _peak(work: Callable[[], object]) -> float:
-    """The largest memory during some work, minus the memory before; read every few milliseconds."""
+    """The largest memory during some work, minus the memory before. It is read every few milliseconds."""
     before, highest, done = resident_bytes(), [0], threading.Event()
 
     def look() -> None:
@@ -138,7 +138,7 @@ def _meanwhile(quick: bool) -> Iterator[Group]:
 
 
 def _matching(trie: SubscriptionTrie, work: Callable[[], object] | None, seconds: float) -> float:
-    """Seconds for a match, by two threads that match while some work is repeated."""
+    """The seconds for a match when two threads match while some work is repeated."""
     topics = [filter for filter in growing_filters(2_000) if "*" not in filter]
     done, stop = [0, 0], threading.Event()
 

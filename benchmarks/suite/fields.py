@@ -17,7 +17,7 @@ from subtrie import AMQP
 from subtrie.fields import Criterion, Equals, FieldMatcher, OneOf, Present, RoutingMatcher, Within
 
 READERS = {"from JSON text": json.loads}
-"""Quamina takes nothing but text, and most of our time for a text is the reader's."""
+"""Quamina takes only text. When our matchers get text, most of the time is for reading it."""
 if find_spec("orjson"):  # it has no wheels for free-threaded interpreters
     READERS["from JSON text by orjson"] = import_module("orjson").loads
 
@@ -102,7 +102,7 @@ def _quamina(
 
 
 def _rare(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
-    """A value that three subscriptions share, and one of three other values; 1 match per message."""
+    """A value that three subscriptions share, and one of three other values. A message has 1 match."""
     domain = max(1, size // 3)
     subscriptions: list[Criteria] = [
         [Equals("id", rng.randrange(domain)), Equals("side", rng.randrange(3))] for _ in range(size)
@@ -111,7 +111,7 @@ def _rare(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]
 
 
 def _rare_in_range(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
-    """One rare value and one range that half of the messages are in; 1.4 matches per message."""
+    """A rare value, and a range that half of the messages are in. A message has 1.4 matches."""
     domain = max(1, size // 3)
     subscriptions: list[Criteria] = []
     for _ in range(size):
@@ -122,7 +122,7 @@ def _rare_in_range(size: int, rng: random.Random) -> tuple[list[Criteria], list[
 
 
 def _ranges(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
-    """Only a range; 3 matches per message."""
+    """Only a range. A message has 3 matches."""
     subscriptions: list[Criteria] = []
     for _ in range(size):
         low = rng.randrange(1_000 * size)
@@ -174,7 +174,7 @@ def _growth(quick: bool) -> Iterator[Group]:
 
 
 def _dict(size: int) -> Contender:
-    """Return the time of a plain lookup among as many keys: what memory alone makes of a growth."""
+    """Return the time of a plain lookup among as many keys: the growth that memory alone causes."""
     values = {f"key-{number * 2_654_435_761 % 2**32:x}": number for number in range(size)}
     asked = random.Random(1).sample(list(values), min(size, 2_000))
     return Contender("dict.get, as many keys", partial(timed, partial(_each, values.get, asked)), len(asked), size)

@@ -19,7 +19,7 @@ LARGEST = {TRIE: SIZES[-1], PAHO: 1_000_000, LOCKED: 1_000_000, OPTIMISED: 100_0
 PROBE = "dict.get of the whole topic"
 MATCHES = 20_000
 TOPICS = {NAIVE: 20, INVERTED: 200}
-"""Of how many topics the matches are where each of them, or getting to know it, takes long."""
+"""The number of different topics, for those that take long to match a topic or to learn it."""
 
 
 def _groups(quick: bool) -> Iterator[Group]:

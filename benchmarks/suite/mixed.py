@@ -28,8 +28,8 @@ Call = tuple[Callable[..., object], tuple[object, ...]]
 
 
 class Mix(NamedTuple):
-    """Of how many operations one is a write, whether what is written stays for the rest of a repeat, and how many
-    operations a repeat has for each thread.
+    """Of every `write_every` operations, one is a write. With `inserts_only`, what is written stays for the rest of a
+    repeat. `operations` is how many a repeat has for each thread.
     """
 
     name: str

@@ -16,7 +16,7 @@ from benchmarks.model import Benchmark, Contender, Group, OneRun, check, timed
 from benchmarks.workloads import growing_filters
 from subtrie import SubscriptionTrie
 
-INSERTS, DELETES, UPDATES = 30, 30, 39  # and one that marks the version
+INSERTS, DELETES, UPDATES = 30, 30, 39  # and one more, which marks the version
 POLL_EVERY = 0.02
 WHOLE = 10_000
 """At this size, the alternative to a published directory is measured, too: writing the whole set."""

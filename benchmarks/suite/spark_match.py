@@ -65,7 +65,7 @@ TEN_WAYS: list[Way] = [(tuple(place for place in range(4) if wild >> place & 1),
 
 
 def _ways(count: int, places: int) -> list[Way]:
-    """So many ways to have wildcards, those with the fewest first. Each one is a signature of its own."""
+    """So many ways to have wildcards; those with the fewest come first. Each way is a signature of its own."""
     ways = [
         (ones, many)
         for wildcards in range(1, places)
@@ -76,7 +76,7 @@ def _ways(count: int, places: int) -> list[Way]:
 
 
 def _filter(chance: random.Random, ways: list[Way], places: tuple[int, ...]) -> str:
-    """One in five has wildcards."""
+    """A random filter; one in five has wildcards."""
     words = [f"w{chance.randrange(count)}" for count in places]
     if chance.random() < 0.2:
         ones, many = ways[chance.randrange(len(ways))]
@@ -117,7 +117,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     messages, small = (2_000, 200) if quick else (1_000_000, 100_000)
     yield _group("uniform", _trie(small), _messages(spark, messages), small)
     yield _group("skewed topics", _trie(small), _messages(spark, messages // 10, skewed=True), small)
-    varied = _trie(small, _ways(SIGNATURES - 1, len(SHORT_WORDS)), places=SHORT_WORDS)  # one is without wildcards
+    varied = _trie(small, _ways(SIGNATURES - 1, len(SHORT_WORDS)), places=SHORT_WORDS)  # one more has no wildcards
     _, found = sets.source_of(varied, None, None).keyed(spark)
     check(quick or len(found) == SIGNATURES, f"{len(found)} signatures")
     topics = _messages(spark, messages // 10, places=SHORT_WORDS)

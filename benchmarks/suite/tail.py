@@ -73,7 +73,7 @@ def _quantiles(entrant: Entrant, filters: Sequence[str], burst: int, collecting:
 def _read(matcher: Any, filters: Sequence[str], together: Barrier, done: Event, seed: int) -> array[float]:
     topics = throughput_topics(filters, 1_000, seed)
     match, clock = matcher.match, time.perf_counter
-    seconds = array("d")  # every collection would visit a list of millions
+    seconds = array("d")  # a list of millions would be visited in every collection
     together.wait()
     while not (seconds and done.is_set()):
         for topic in topics:
