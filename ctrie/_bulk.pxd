@@ -19,6 +19,7 @@ cdef extern from "sort.h":
     hashed_pair *pairs_new(Py_ssize_t count)
     void pairs_free(hashed_pair *pairs)
     void pairs_drop(hashed_pair *pairs, Py_ssize_t count)
+    void pair_fetch(PyObject *pair) noexcept
     void pairs_move(hashed_pair *pairs, list from_list)
     bint pairs_sort(hashed_pair *pairs, Py_ssize_t count)
     void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
@@ -58,6 +59,8 @@ cdef inline object take_pair(Ordered ordered, Py_ssize_t i):
 
 
 cdef inline void move_pair(Branches *branches, Ordered ordered, Py_ssize_t i, bint untracked) noexcept:
+    if not untracked:
+        pair_fetch(ordered[i + SORT_AHEAD].pair)    # whether the collector tracks it is noted there
     move_branch(branches, &ordered[i].pair, untracked)
 
 
