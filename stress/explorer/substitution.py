@@ -108,15 +108,20 @@ def _knows(owner: Any, by_id: Mapping[int, Any]) -> bool:
     """Whether one of these is an attribute of a class, or a default argument of a function."""
     if type(owner) is FunctionType:
         return any(id(each) in by_id for each in (*(owner.__defaults__ or ()), *(owner.__kwdefaults__ or {}).values()))
-    return any(
-        id(each) in by_id
-        or (type(each) in _HOLDERS and _in_place_of(each, by_id) is not each)
-        or (type(each) in (dict, list) and len(each) <= _MOST_ITEMS and any(id(item) in by_id for item in _items(each)))
-        for each in list(vars(owner).values())
-    )
+    attributes = list(vars(owner).values())
+    if not by_id.keys().isdisjoint(map(id, attributes)):
+        return True
+    return any(_holds(each, by_id) for each in [each for each in attributes if type(each) in _CONTAINERS])
+
+
+def _holds(container: Any, by_id: Mapping[int, Any]) -> bool:
+    if type(container) in _HOLDERS:
+        return _in_place_of(container, by_id) is not container
+    return len(container) <= _MOST_ITEMS and not by_id.keys().isdisjoint(map(id, _items(container)))
 
 
 _HOLDERS: Final = frozenset({tuple, partial, staticmethod})
+_CONTAINERS: Final = _HOLDERS | {dict, list}
 
 
 def _items(container: Any) -> Iterable[Any]:
@@ -125,8 +130,9 @@ def _items(container: Any) -> Iterable[Any]:
 
 def _exchange_in(names: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
     """The same for the values of a dictionary, or the items of a list."""
-    for name, value in list(names.items() if isinstance(names, dict) else enumerate(names)):
-        new = _in_place_of(value, by_id) if id(value) in by_id or type(value) in _HOLDERS else value
+    pairs = list(names.items() if isinstance(names, dict) else enumerate(names))
+    for name, value in [pair for pair in pairs if id(pair[1]) in by_id or type(pair[1]) in _HOLDERS]:
+        new = _in_place_of(value, by_id)
         if new is not value:
             undo.append(partial(names.__setitem__, name, value))
             names[name] = new
@@ -137,7 +143,7 @@ def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
     if id(value) in by_id:
         return by_id[id(value)]
     kind = type(value)
-    if kind is tuple and any(id(each) in by_id for each in value):
+    if kind is tuple and not by_id.keys().isdisjoint(map(id, value)):
         return tuple(by_id.get(id(each), each) for each in value)
     if kind is partial and id(value.func) in by_id:
         return partial(by_id[id(value.func)], *value.args, **value.keywords)
