@@ -688,7 +688,7 @@ class TestFormats:
             history, _ = read_history(written(tmp_path, before + events), "register")
             assert [each.describe() for each in history] == ["read() -> None"]
 
-    @pytest.mark.parametrize("quoted", ["; {}", ':note "{}"', ":error jepsen.util/timeout :type :invoke :f :write"])
+    @pytest.mark.parametrize("quoted", ["; {}", ':note "{}"', ":error [jepsen.util/timeout :type :invoke :f :write]"])
     def test_events_that_name_the_logger_are_no_log(self, tmp_path: Path, quoted: str) -> None:
         note = quoted.format(self.EVENTS.splitlines()[0])
         events = TestEvents.WRITE_AND_READ.replace(":index 0", f"{note}\n")
