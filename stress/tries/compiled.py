@@ -205,13 +205,16 @@ class _PythonSide:
             native.go_on(me, made)
 
 
+_MODULES: Final = ("ctrie", "subtrie", "subtrie.fields", "ctrie._nodes", "ctrie._own_changes")
+
+
 class CompiledCopy(TrieCopy):
     """The twin of this process."""
 
     seam: Any
 
     def __init__(self, seam: CompiledSeam, ideal: bool, coroutines: Coroutines | None) -> None:
-        modules = {name: sys.modules[name] for name in ("ctrie", "subtrie", "subtrie.fields", "ctrie._nodes")}
+        modules = {name: sys.modules[name] for name in _MODULES}
         super().__init__(modules, seam, coroutines)  # type: ignore[arg-type]
         self.ideal = ideal
 
@@ -419,7 +422,7 @@ def _seam() -> CompiledSeam:
     _follow(native, importlib.import_module("ctrie._native").Slot)
     seam = CompiledSeam(native)
     explored = threading_module(_PythonSide(seam))  # type: ignore[arg-type]
-    for name in ("ctrie._creation", "ctrie._thread_owner"):
+    for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
         vars(importlib.import_module(name))["threading"] = explored
     return seam
 

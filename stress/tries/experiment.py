@@ -85,6 +85,7 @@ class TrieExperiment(Experiment):
         return TrieNames()
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
+        self.twin.begin()
         if self._notices is not None:
             self._notices.take_back()
         return self._calls

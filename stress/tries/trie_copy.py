@@ -40,6 +40,11 @@ class TrieCopy:
         self.modules, self.seam = modules, seam
         self.nodes: Any = modules["ctrie._nodes"]
         self.machine = Machine(seam, coroutines)
+        self._watches: dict[int, Any] = vars(modules["ctrie._own_changes"])["_innermost"]
+
+    def begin(self) -> None:
+        """An execution begins. Forget the operations that an earlier one left in the middle of a round."""
+        self._watches.clear()
 
     def make(self, target: str, start: Start) -> Any:
         """An object in the state `start`."""
@@ -110,7 +115,7 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     modules = import_privately((*PACKAGES, "subtrie.fields"), instead, changes)
     vars(modules["ctrie._nodes"])["HASH_BITS"] = LEVELS * W
     explored = threading_module(seam)
-    for name in ("ctrie._creation", "ctrie._thread_owner"):
+    for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored
     stripes: int = vars(modules["subtrie._trie.match.answer_cache"])["STRIPES"]
     for name in ("warming_gate", "batches"):
