@@ -136,7 +136,20 @@ class TestBuilt:
         assert not trouble
         assert executions > 10
 
-    def test_both_twins_have_the_same_scenarios_and_verdicts(self) -> None:
+    def test_both_twins_have_the_same_schedules(self) -> None:
+        """Among them those of warming passes, which other compiled modules make in large tries only."""
+        counts = []
+        for folder, twin in ((MODULES, "compiled"), (ROOT, "interpreted")):
+            environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": twin, "PYTHONPATH": str(folder)}
+            ran = subprocess.run(
+                [sys.executable, "-c", COUNT],
+                cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=True,
+            )  # fmt: skip
+            counts.append(json.loads(ran.stdout))
+        assert len(counts[0]) > 50
+        assert counts[0] == counts[1]
+
+    def test_nothing_is_wrong_in_a_sample_of_the_matrix(self) -> None:
         ran = explored("explore", "--compiled", "--duration", "15", "--seed", "1", "--json")
         told = json.loads(ran.stdout)
         assert ran.returncode == 2, ran.stdout + ran.stderr
@@ -167,6 +180,17 @@ class TestBuilt:
         assert len(token.order) >= 3
         assert explored("replay", encode(token)).returncode == 0
 
+
+COUNT: Final = """
+import json
+from ctrie import twin
+from stress.explorer.bounded import bounded
+from stress.tries.scenarios import pairs
+from stress.tries.twins import experiment_on, load_twin
+explored = load_twin(twin == "compiled")
+batches = [each for each in pairs("subscriptions") if "an answer remembered" in each.start and "_many(" in str(each)]
+print(json.dumps({str(each): sum(1 for _ in bounded(experiment_on(explored, each), 2)) for each in batches}))
+"""
 
 CRASH: Final = """
 import ctypes
