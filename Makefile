@@ -150,7 +150,7 @@ $(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -n
 RACES := build/races
 soabi = $$('$(1)' -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))')
 QUIETLY := TSAN_OPTIONS=report_bugs=0 $(MAKE) --no-print-directory -C $(RACES)
-# A campaign that is undecided (2) is none that found a race: calls under the sanitizer take long, and overlap a lot.
+# An undecided campaign (status 2) has found no race. Under the sanitizer calls take long, so many overlap.
 RACING := tests/test_ctrie_stress.py tests/test_reclamation.py tests/test_subtrie_threads.py tests/test_ctrie_many.py
 races: .venv/built
 	@'$(TSAN_PYTHON)' -c 'import sys, sysconfig; sys.exit("thread-sanitizer" not in sysconfig.get_config_var("CONFIG_ARGS"))' 2>/dev/null \

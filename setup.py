@@ -92,15 +92,15 @@ DIRECTIVES = {
     "wraparound": False,
 }
 
-# -O3 makes a module up to a third larger. Outside of matching, that takes away at most two instructions of a hundred.
+# -O3 makes a module up to a third larger. Outside of matching, it saves at most two instructions in a hundred.
 COMPILER_FLAGS = ["-O2", "-g0", "-std=gnu11"]
 if platform.machine() in ("x86_64", "AMD64"):
     # Counting bits has been one instruction since 2008, but is a call by default. Prefetching memory for a write is an
     # instruction of its own; processors that do not know it ignore it.
     COMPILER_FLAGS += ["-mpopcnt", "-mprfchw"]
 
-# In what matches, inline functions must be inlined. By default gcc gives up in modules with as much code as Cython
-# makes.
+# In the modules that match, inline functions must be inlined. By default gcc gives up in modules with as much code as
+# Cython makes.
 _FAST = ["-O3", "--param", "inline-unit-growth=300"]
 EXTRA_FLAGS = {
     module: _FAST

@@ -16,8 +16,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from stress.history import Operation, show
 from stress.spec import Element, Excerpt, Spec, SpecError, State
@@ -245,25 +245,23 @@ class _FrozenStates(Spec):
         return _unpickled, (class_of(self), vars(self))
 
 
-def _unpickled(kind: type[Spec], attributes: dict[str, Any]) -> Spec:
+def _unpickled(kind: Any, attributes: dict[str, Any]) -> Spec:
     made = object.__new__(_made_of(kind))
     vars(made).update(attributes)
     return made
 
 
-_made: Final[WeakKeyDictionary[type[Spec], type[Spec]]] = WeakKeyDictionary()
-
-
-def _made_of(kind: type[Spec]) -> type[Spec]:
-    found = _made.get(kind)
-    if found is None:
-        names: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "initial": None}
-        if kind.glance is Spec.glance:
-            names["glance"] = Spec.glance  # the search asks whether there is one
-        names["_has_own_successors"] = kind.successors is not Spec.successors
-        metaclass: Any = type(kind)
-        found = _made[kind] = metaclass(kind.__name__, (_FrozenStates, kind), names)
-    return found
+@lru_cache(256)
+def _made_of(kind: Any) -> type[Spec]:
+    """A class of `_FrozenStates` and the user's. It keeps whether the order of items counts. A new one of the same two
+    finds that out again.
+    """
+    names: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "initial": None}
+    if kind.glance is Spec.glance:
+        names["glance"] = Spec.glance  # the search asks whether there is one
+    names["_has_own_successors"] = kind.successors is not Spec.successors
+    made: type[Spec] = type(kind)(kind.__name__, (_FrozenStates, kind), names)
+    return made
 
 
 def class_of(spec: Spec) -> type[Spec]:

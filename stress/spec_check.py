@@ -5,8 +5,8 @@ A checker relies on what a specification declares: that an operation is `read_on
 correct objects, or accepts wrong ones. So some states are visited first, along the history and at random, and the
 declarations for the operations of the history are compared with what the operations do there:
 
-* a step neither changes its state nor gives a different result the next
-  time (it gets copies of states that are not hashable: `frozen_states`);
+* a step neither changes its state nor gives a different result the next time (of states that are not hashable, it gets
+  copies: `frozen_states`);
 * a read-only operation changes no state;
 * operations with disjoint footprints do not affect each other, and depend only on the part of the state in their
   footprint;

@@ -32,24 +32,30 @@ static inline ctrie_cnode *cnode_allocate(PyTypeObject *type, Py_ssize_t branche
     return (ctrie_cnode *)PyObject_GC_NewVar(PyVarObject, type, branches);
 }
 
-/* Make a node with the branches in `part`, which has as many items as `bitmap` has set bits. */
+/* Finish a node whose branches are there, as many as `bitmap` has set bits. */
+static inline void cnode_complete(ctrie_cnode *cn, uint64_t bitmap, int tracked)
+{
+    cn->prev = Py_NewRef(Py_None);
+    cn->bitmap = bitmap;
+    if (tracked) {
+        PyObject_GC_Track((PyObject *)cn);
+    }
+    slots_made((PyObject *)cn, &cn->prev, 1);
+}
+
+/* Make a node with the branches in `part`. */
 static inline PyObject *cnode_make(PyTypeObject *type, uint64_t bitmap, array_part part, int tracked)
 {
     ctrie_cnode *cn = cnode_allocate(type, part_size(&part), tracked);
     if (cn != NULL) {
-        cn->prev = Py_NewRef(Py_None);
-        cn->bitmap = bitmap;
         part_copy(cn->branches, &part);
-        if (tracked) {
-            PyObject_GC_Track((PyObject *)cn);
-        }
-        slots_made((PyObject *)cn, &cn->prev, 1);
+        cnode_complete(cn, bitmap, tracked);
     }
     return (PyObject *)cn;
 }
 
-/* Branches that become a node together. Their references are moved and never counted, since a new trie of a million pairs
- * would have to fetch each of them for it. */
+/* Branches that become a node together. Their references are moved and never counted: counting would fetch each of them,
+ * and a new trie may have a million. */
 typedef struct {
     int count, tracked;
     PyObject *items[CTRIE_GROUPS];
@@ -78,19 +84,14 @@ static inline void branches_drop(cnode_branches *branches)
     }
 }
 
-/* Make a node of these branches, as many as `bitmap` has set bits, and leave none behind. */
+/* Make a node with these branches, and leave none behind. */
 static inline PyObject *cnode_of_branches(PyTypeObject *type, uint64_t bitmap, cnode_branches *branches)
 {
     ctrie_cnode *cn = cnode_allocate(type, branches->count, branches->tracked);
     if (cn != NULL) {
-        cn->prev = Py_NewRef(Py_None);
-        cn->bitmap = bitmap;
         memcpy(cn->branches, branches->items, (size_t)branches->count * sizeof *branches->items);
         branches->count = 0;
-        if (branches->tracked) {
-            PyObject_GC_Track((PyObject *)cn);
-        }
-        slots_made((PyObject *)cn, &cn->prev, 1);
+        cnode_complete(cn, bitmap, branches->tracked);
     }
     return (PyObject *)cn;
 }

@@ -2,7 +2,7 @@
  *
  * A stable radix sort from the first level down. W bits make 64 heaps, few enough to write to all of them at a time; the
  * heaps of the second level fit into a cache. Each level moves the pairs from one of two buffers to the other. Small
- * numbers of pairs are sorted by insertion, on the way to where they are wanted.
+ * numbers of pairs are sorted by insertion, into the buffer in which they are wanted.
  */
 #ifndef CTRIE_SORT_H
 #define CTRIE_SORT_H
@@ -125,7 +125,8 @@ static inline void pairs_move(hashed_pair *pairs, PyObject *list)
     Py_SET_SIZE(list, 0);
 }
 
-/* Fetch what the collector keeps in front of a pair, or at its beginning. NULL is no pair, and no address is made from it. */
+/* Fetch the place in front of a pair, or at its beginning, where it is noted whether the collector tracks it. NULL is no
+ * pair, and no address is made from it. */
 static inline void pair_fetch(const PyObject *pair)
 {
     __builtin_prefetch((const void *)((uintptr_t)pair - 16));

@@ -29,9 +29,9 @@ static inline int is_plain(PyObject *node)
 /* While an I-node's main node leads to nothing that the collector tracks, neither does the I-node, so it need not be
  * tracked: in a trie of a million filters, I-nodes take most of the time of a collection. But an I-node may change. So a
  * writer that puts in a tracked main node first has all I-nodes and C-nodes tracked that lead there (`_commit` in
- * _nodes.py): a node that leads to a tracked node is tracked itself. A node that stays tracked without need is harmless. On free-threaded
- * builds the collector visits all I-nodes anyway, so they are tracked from the beginning. The same holds for builds whose
- * schedules are explored: whether a node is tracked is not kept in a slot, so it could not be undone. */
+ * _nodes.py): a node that leads to a tracked node is tracked itself. A node that stays tracked without need is harmless.
+ * On free-threaded builds the collector visits all I-nodes anyway, so they are tracked from the beginning. The same holds
+ * for builds whose schedules are explored: whether a node is tracked is not kept in a slot, so it could not be undone. */
 #if defined(Py_GIL_DISABLED) || defined(CTRIE_EXPLORED)
 static inline void untrack_above(PyObject *inode, PyObject *main) { (void)inode, (void)main; }
 static inline int is_out_of_track(PyObject *inode, PyObject *main) { return (void)inode, (void)main, 0; }

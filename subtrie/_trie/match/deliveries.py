@@ -2,10 +2,12 @@
 
 A traversal (traversal.py) finds branches. What becomes of them is decided here, for both twins:
 
-found      one for each subscriber of the branches found; for a branch with groups, one for all of them, which callers
-never see delivered  one for each subscriber that gets the message: all outside groups, and the member of each group
-whose turn it is held       one for each subscription, including all members of groups merged     of several for one
-subscriber: all, any one, or the best
+    found      one for each subscriber of the branches found; for a branch with groups, one for all of them, which
+               callers never see
+    delivered  one for each subscriber that gets the message: all outside groups, and the member of each group whose
+               turn it is
+    held       one for each subscription, including all members of groups
+    merged     of several for one subscriber: all, any one, or the best
 
 Each one refers to the entry of its subscriber (subscribers.py), which also holds the options and never changes, and to
 a trail (trail.py), from which the text of the filter is made on request.

@@ -1,8 +1,9 @@
 """`match_iter`: first the subscribers of the filter that equals the topic, then all others.
 
 The first ones are handed over before the others are searched for. This search begins when the caller asks for more; it
-is in what the trie was at the instant of the call. If there is little to search and nobody to compare, all are taken at
-once, which is quicker than to come back. Where this file has no answer (None), literal_first.py has one.
+is in what the trie was at the instant of the call. If there is little to search, and no two subscribers may be equal,
+all are taken at once, which takes less time than a second search. Where this file has no answer (None),
+literal_first.py has one.
 """
 
 from __future__ import annotations
