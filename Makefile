@@ -141,6 +141,7 @@ explored: $(EXPLORED)/built
 
 $(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -name '*.pyx' -o -name '*.h' -o -name '*.html')
 	@echo "== Compiling what the explorer runs"
+	@test ! -d $(EXPLORED)/lib || find $(EXPLORED)/lib -name '*.py' -delete  # a module that is gone must not be read
 	@CTRIE_EXPLORED=1 .venv/bin/python setup.py --quiet build --build-base $(EXPLORED) --build-lib $(EXPLORED)/lib \
 		--parallel "$$(getconf _NPROCESSORS_ONLN)"
 	@touch $@
