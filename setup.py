@@ -44,13 +44,13 @@ MODULES = {
     "subtrie._trie.match.deliveries": "subtrie/_trie/match/deliveries.py",
     "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.py",
     "subtrie._trie.match.named": "subtrie/_trie/match/named.py",
-    "subtrie._trie.match.warming": "subtrie/_trie/match/warming.py",
+    "subtrie._trie.match.interleaved": "subtrie/_trie/match/interleaved.py",
     "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.py",
     "subtrie._trie.match.plan": "subtrie/_trie/match/plan.pyx",
     "subtrie._trie.match.scratch": "subtrie/_trie/match/scratch.pyx",
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.py",
     "subtrie._trie.match.exact_first": "subtrie/_trie/match/exact_first.py",
-    "subtrie._trie.match.warming_gate": "subtrie/_trie/match/warming_gate.py",
+    "subtrie._trie.match.interleaving_gate": "subtrie/_trie/match/interleaving_gate.py",
     "subtrie._trie.match.batches": "subtrie/_trie/match/batches.py",
     "subtrie._trie.editing": "subtrie/_trie/editing.py",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
@@ -113,7 +113,7 @@ EXTRA_FLAGS = {
 # traversal calls its small functions for each node. A question calls its own once for each topic, and takes a tenth
 # more instructions if they are not inlined.
 _INLINE_ALL = ["-DCYTHON_INLINE=inline __attribute__((always_inline))"]
-for _name in ("traversal", "questions", "warming"):
+for _name in ("traversal", "questions", "interleaved"):
     EXTRA_FLAGS[f"subtrie._trie.match.{_name}"] = _FAST + _INLINE_ALL
 
 # Without symbols, a wheel is a third as large. ThreadSanitizer names the places of a race by them.

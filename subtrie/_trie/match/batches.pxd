@@ -13,19 +13,29 @@ from subtrie._trie.match.scratch cimport Asked, Scratch
 cpdef list match_many(Matchable trie, topics)
 cdef inline list _block_of(topics, Py_ssize_t at)
 cdef inline bint _come_again(list topics) except -1
-@cython.locals(asked=Asked, at=Py_ssize_t, i=Py_ssize_t)
+@cython.locals(asked=Asked, at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _match_block(Gate *w, Matchable trie, list block, list answers) except -1
 @cython.locals(asked=Asked, repeated=Py_ssize_t, is_text=bint, known=tuple, answer=tuple)
 cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answers) except -1
-@cython.locals(gate=Gate, w=Gated, answers=list, block=list, start=Py_ssize_t, at=Py_ssize_t, i=Py_ssize_t)
+@cython.locals(gate=Gate, w=Gated, answers=list, block=list, start=Py_ssize_t)
 cpdef list deliveries_many(Matchable trie, topics)
+@cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
+cdef int _deliver_block(Gate *w, Matchable trie, list block, list answers) except -1
 @cython.locals(
-    scratch=Scratch, gate=Gate, offsets=buffer, numbers=buffer, answered=dict, block=list, at=Py_ssize_t, i=Py_ssize_t,
-    known=Py_ssize_t, repeated=Py_ssize_t
+    scratch=Scratch, gate=Gate, offsets=buffer, numbers=buffer, answered=dict, block=list, at=Py_ssize_t
 )
 cpdef tuple match_numbers(Matchable trie, list topics)
+@cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
+cdef int _number_block(
+    Gate *w, Scratch *s, Matchable trie, list block, buffer *offsets, buffer *numbers
+) except -1
+@cython.locals(i=Py_ssize_t, known=Py_ssize_t, repeated=Py_ssize_t)
+cdef bint _number_or_repeat(
+    Scratch *s, Matchable trie, list block, Py_ssize_t at, dict answered, buffer *offsets, buffer *numbers
+) except -1
 @cython.locals(query=Query)
 cdef int _add_numbers(Scratch *s, Matchable trie, object topic, buffer *numbers) except -1
+cdef inline int _add_noted(Scratch *s, buffer *numbers) except -1
 @cython.locals(start=Py_ssize_t)
 cdef int _repeat(buffer *offsets, buffer *numbers, Py_ssize_t answer) except -1
 cdef inline int _push(buffer *words, uint64_t word) except -1

@@ -1,4 +1,4 @@
-"""Many topics at once: answers to topics that come again, and warming passes for the others (warming_gate.py).
+"""Many topics at once: answers to topics that come again, and interleaved traversals for the others (interleaved.py).
 
 All topics of a list or tuple are there when the call begins, so an answer of any instant since then is of an instant
 during the call. This does not hold if the user's code makes the topics one by one, since it may write to the trie
@@ -19,8 +19,17 @@ if not cython.compiled:
     from ctrie._nodes import root_of
     from subtrie._trie.match.deliveries import Told
     from subtrie._trie.match.gate_state import GROUP, Gate, begin_gate, end_gate
+    from subtrie._trie.match.interleaving_gate import DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
     from subtrie._trie.match.plan import Matchable
-    from subtrie._trie.match.questions import deliveries, match, match_asked, prepare, read_at_last
+    from subtrie._trie.match.questions import (
+        answer_of,
+        deliveries,
+        deliveries_of,
+        match,
+        match_asked,
+        prepare,
+        read_at_last,
+    )
     from subtrie._trie.match.reading import TRIAL, WORTH, distinct_subscribers, read_matches
     from subtrie._trie.match.scratch import (
         Asked,
@@ -33,14 +42,29 @@ if not cython.compiled:
         forget,
         release,
     )
+    from subtrie._trie.match.steps import scratch_at, topic_at
     from subtrie._trie.match.walk import Buffer, address, buffer_free, buffer_push, buffer_start
-    from subtrie._trie.match.warming_gate import warm_next
 else:
     from cython import address
     from cython.cimports.ctrie._nodes import root_of
     from cython.cimports.subtrie._trie.match.buffer import buffer_free, buffer_push, buffer_start
     from cython.cimports.subtrie._trie.match.gate_state import GROUP, begin_gate, end_gate
-    from cython.cimports.subtrie._trie.match.questions import deliveries, match, match_asked, prepare, read_at_last
+    from cython.cimports.subtrie._trie.match.interleaving_gate import (
+        DELIVERIES,
+        NUMBERS,
+        SUBSCRIBERS,
+        end_group,
+        take_next,
+    )
+    from cython.cimports.subtrie._trie.match.questions import (
+        answer_of,
+        deliveries,
+        deliveries_of,
+        match,
+        match_asked,
+        prepare,
+        read_at_last,
+    )
     from cython.cimports.subtrie._trie.match.reading import TRIAL, WORTH, distinct_subscribers, read_matches
     from cython.cimports.subtrie._trie.match.scratch import (
         add_again,
@@ -51,7 +75,7 @@ else:
         forget,
         release,
     )
-    from cython.cimports.subtrie._trie.match.warming_gate import warm_next
+    from cython.cimports.subtrie._trie.match.steps import scratch_at, topic_at
 
 
 def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
@@ -98,9 +122,16 @@ def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple
     if not cython.compiled:
         asked = Asked()
     for at in range(0, len(block), GROUP):
-        warm_next(w, trie, block, at)
-        for i in range(at, min(at + GROUP, len(block))):
-            answers.append(match_asked(trie, block[i], True, address(asked)))
+        taken = take_next(w, trie, block, at, SUBSCRIBERS)
+        try:
+            for i in range(min(GROUP, len(block) - at)):
+                if taken and topic_at(w.group, i).size > 0:
+                    answers.append(answer_of(scratch_at(w.group, i), trie, True))
+                else:
+                    answers.append(match_asked(trie, block[at + i], True, address(asked)))
+        finally:
+            if taken:
+                end_group(w)
 
 
 def _match_or_repeat(
@@ -139,13 +170,24 @@ def deliveries_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Told, 
             block = _block_of(topics, start)
             if not block:
                 return answers
-            for at in range(0, len(block), GROUP):
-                warm_next(w, trie, block, at)
-                for i in range(at, min(at + GROUP, len(block))):
-                    answers.append(deliveries(trie, block[i]))
+            _deliver_block(w, trie, block, answers)
             start += TRIAL
     finally:
         end_gate(w)
+
+
+def _deliver_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple[Told, ...]]) -> None:
+    for at in range(0, len(block), GROUP):
+        taken = take_next(w, trie, block, at, DELIVERIES)
+        try:
+            for i in range(min(GROUP, len(block) - at)):
+                if taken and topic_at(w.group, i).size > 0:
+                    answers.append(deliveries_of(scratch_at(w.group, i), trie))
+                else:
+                    answers.append(deliveries(trie, block[at + i]))
+        finally:
+            if taken:
+                end_group(w)
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers
@@ -162,24 +204,17 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
     begin(address(scratch), False)
     begin_gate(address(gate))
     try:
+        scratch.only_hashes = True
         _push(address(offsets), 0)
         for at in range(0, len(topics), TRIAL):
             block = topics[at : at + TRIAL]
             if at == 0 and _come_again(block):
                 answered = {}
-            repeated = 0
-            for i in range(len(block)):
-                if answered is not None:
-                    known = answered.setdefault(block[i], at + i)
-                    if known < at + i:
-                        repeated += 1
-                        _repeat(address(offsets), address(numbers), known)
-                        continue
-                elif i % GROUP == 0:
-                    warm_next(address(gate), trie, block, i)
-                _add_numbers(address(scratch), trie, block[i], address(numbers))
-                _push(address(offsets), numbers.count)
-            if repeated * WORTH < len(block):
+            if answered is None:
+                _number_block(address(gate), address(scratch), trie, block, address(offsets), address(numbers))
+            elif not _number_or_repeat(
+                address(scratch), trie, block, at, answered, address(offsets), address(numbers)
+            ):
                 answered = None
         return bytes_of(address(offsets)), bytes_of(address(numbers))
     finally:
@@ -189,6 +224,38 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
         buffer_free(address(numbers))
 
 
+def _number_block(w: Gate, s: Scratch, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
+    for at in range(0, len(block), GROUP):
+        taken = take_next(w, trie, block, at, NUMBERS)
+        try:
+            for i in range(min(GROUP, len(block) - at)):
+                if taken and topic_at(w.group, i).size > 0:
+                    _add_noted(scratch_at(w.group, i), numbers)
+                else:
+                    _add_numbers(s, trie, block[at + i], numbers)
+                _push(offsets, numbers.count)
+        finally:
+            if taken:
+                end_group(w)
+    return 0
+
+
+def _number_or_repeat(
+    s: Scratch, trie: Matchable, block: list[Any], at: int, answered: dict[Any, int], offsets: Buffer, numbers: Buffer
+) -> bool:
+    """Add the numbers of those that have not been `answered`. Return whether there were enough others."""
+    repeated = 0
+    for i in range(len(block)):
+        known = answered.setdefault(block[i], at + i)
+        if known < at + i:
+            repeated += 1
+            _repeat(offsets, numbers, known)
+        else:
+            _add_numbers(s, trie, block[i], numbers)
+            _push(offsets, numbers.count)
+    return repeated * WORTH >= len(block)
+
+
 def _add_numbers(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> int:
     """Add the numbers that the subscribers of one topic are."""
     query = prepare(address(s.walk), trie, topic)
@@ -196,8 +263,12 @@ def _add_numbers(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> in
         for number in distinct_subscribers(read_matches(trie._root, query), False):
             _push(numbers, number)
         return 0
-    s.only_hashes = True
     read_at_last(s, root_of(trie))
+    return _add_noted(s, numbers)
+
+
+def _add_noted(s: Scratch, numbers: Buffer) -> int:
+    """Add the numbers that the subscribers noted are."""
     if s.shared:
         forget(address(s.subscribers))
         raise ValueError("a group among the subscribers, which has no number")

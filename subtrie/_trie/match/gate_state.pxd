@@ -4,8 +4,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
-from subtrie._trie.match.steps cimport Steps
-from subtrie._trie.match.walk cimport Traversal, prefetch
+from subtrie._trie.match.steps cimport Member, Steps
+from subtrie._trie.match.walk cimport prefetch
 
 cdef extern from *:
     """
@@ -16,14 +16,15 @@ cdef extern from *:
         timespec_get(&now, TIME_UTC);
         return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     }
-    #ifdef CTRIE_EXPLORED       /* a pass for each topic, which would otherwise take a large trie */
-    enum { GATE_GROUP = 1, GATE_SMALL = 0, GATE_LARGE = 0 };
+    #ifdef CTRIE_EXPLORED       /* a group of each topic, which would otherwise take a large trie */
+    enum { GATE_GROUP = 1, GATE_FEWEST = 1, GATE_SMALL = 0, GATE_LARGE = 0 };
     #else
-    enum { GATE_GROUP = 16, GATE_SMALL = 12000, GATE_LARGE = 200000 };
+    enum { GATE_GROUP = 16, GATE_FEWEST = 4, GATE_SMALL = 12000, GATE_LARGE = 200000 };
     #endif
     """
     enum:
         GROUP "GATE_GROUP"
+        FEWEST "GATE_FEWEST"
         SMALL "GATE_SMALL"
         LARGE "GATE_LARGE"
     uint64_t nanoseconds()
@@ -36,9 +37,9 @@ cdef enum:
     MOST_ROUNDS = 2_048
 
 cdef struct Gate:
-    Traversal *topics       # NULL: no memory was needed yet
-    Steps *here
-    Steps *there
+    Member *group           # NULL: no memory was needed yet
+    Py_ssize_t count
+    Steps *steps
     bint pays
     bint better
     Py_ssize_t round
@@ -51,26 +52,23 @@ ctypedef Gate *Gated
 
 
 cdef inline void begin_gate(Gate *w) noexcept:
-    w.topics = NULL
-    w.here = w.there = NULL
+    w.group = NULL
+    w.steps = NULL
     w.pays = w.better = False
     w.rounds = 0
 
 
 cdef inline void end_gate(Gate *w) noexcept:
-    PyMem_RawFree(w.topics)
-    PyMem_RawFree(w.here)
-    PyMem_RawFree(w.there)
+    PyMem_RawFree(w.group)
+    PyMem_RawFree(w.steps)
 
 
-cdef inline bint has_room(Gate *w, Py_ssize_t count) noexcept:
-    if w.topics == NULL:
-        w.topics = <Traversal *>PyMem_RawMalloc(count * sizeof(Traversal))
-    if w.here == NULL:
-        w.here = <Steps *>PyMem_RawMalloc(sizeof(Steps))
-    if w.there == NULL:
-        w.there = <Steps *>PyMem_RawMalloc(sizeof(Steps))
-    return w.topics != NULL and w.here != NULL and w.there != NULL
+cdef inline bint has_room(Gate *w) noexcept:
+    if w.group == NULL:
+        w.group = <Member *>PyMem_RawMalloc(GROUP * sizeof(Member))
+    if w.steps == NULL:
+        w.steps = <Steps *>PyMem_RawMalloc(sizeof(Steps))
+    return w.group != NULL and w.steps != NULL
 
 
 cdef inline void fetch_characters(Borrowed text) noexcept:

@@ -1,4 +1,4 @@
-"""The state of the gate of the warming passes (warming_gate.py), and the room for a pass.
+"""The state of the gate of the interleaved traversals (interleaving_gate.py), and the room for a group of topics.
 
 This is the interpreted text. In the compiled twin (`gate_state.pxd`) all of it is a struct of C.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import Any
 
-from subtrie._trie.match.steps import Steps
-from subtrie._trie.match.walk import Traversal
+from subtrie._trie.match.steps import Group, Member, Steps
 
 PREFETCHES = False  # whether fetching a node has an effect
-GROUP = 16  # topics that a pass is made for
+GROUP = 16  # topics that are traversed side by side, at most
+FEWEST = 4  # and at least
 TRIED = 8
 ROUNDS = 128  # groups from one trial to the next, at least
 MOST_ROUNDS = 2_048
@@ -21,17 +21,18 @@ LARGE = 200_000
 
 
 class Gate:
-    """What one call for many topics knows of passes."""
+    """What one call for many topics knows of groups."""
 
     def __init__(self) -> None:
-        self.topics: list[Traversal] = []
-        self.here, self.there = Steps(), Steps()
-        self.pays = False  # a pass may pay, according to the last look
-        self.better = False  # it does, according to the last trial
+        self.group: Group = []
+        self.count = 0  # of the topics in it
+        self.steps = Steps()
+        self.pays = False  # groups may pay, according to the last look
+        self.better = False  # they do, according to the last trial
         self.round = 0  # groups since the last trial began
         self.rounds = 0  # groups from there to the next one; 0: there was none yet
         self.since = 0  # when the present group began
-        self.spent = [0, 0]  # nanoseconds of the groups tried, without and with a pass
+        self.spent = [0, 0]  # nanoseconds of the groups tried, of topics one by one and side by side
         self.longest = [0, 0]
 
 
@@ -42,9 +43,9 @@ def end_gate(w: Gate) -> None:
     """Give back memory."""
 
 
-def has_room(w: Gate, count: int) -> bool:
-    """Return whether there is memory for a pass of so many topics."""
-    w.topics = w.topics or [Traversal() for _ in range(count)]
+def has_room(w: Gate) -> bool:
+    """Return whether there is memory for a group."""
+    w.group = w.group or [Member() for _ in range(GROUP)]
     return True
 
 

@@ -54,6 +54,8 @@ cpdef bint has_match(Matchable trie, topic) except -1
 cdef inline bint _finds(Scratch *s, Matchable trie) except -1
 @cython.locals(asked=Asked, stripe=int, table=Table, answer=object, found=tuple)
 cpdef tuple deliveries(Matchable trie, topic)
+@cython.locals(found=tuple)
+cdef tuple deliveries_of(Scratch *s, Matchable trie)
 @cython.locals(asked=Asked, found=tuple)
 cpdef tuple all_held(Matchable trie, topic)
 @cython.locals(asked=Asked)

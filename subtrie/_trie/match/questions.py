@@ -444,6 +444,12 @@ def deliveries(trie: Matchable, topic: Any) -> tuple[Told, ...]:
     return delivered(found, trie._plan.dialect, True) if asked.by_turns else found
 
 
+def deliveries_of(s: Scratch, trie: Matchable) -> tuple[Told, ...]:
+    """Return the deliveries of the entries taken."""
+    found = _told(s, True)
+    return delivered(found, trie._plan.dialect, True) if s.shared else found
+
+
 def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """Return all subscriptions that `topic` reaches, at one instant."""
     if not cython.compiled:

@@ -130,7 +130,11 @@ cdef inline tuple answer_made(tuple answer):
 
 
 cdef int begin(Scratch *s, bint only_first) except -1
+cdef bint enter() noexcept
+cdef void leave() noexcept
+cdef void start(Scratch *s, bint only_first) noexcept
 cdef void release(Scratch *s) noexcept
+cdef void let_go(Scratch *s) noexcept
 cdef void take_seen(Scratch *s) noexcept
 cdef bint add_numbers(Scratch *s, buffer *numbers) noexcept
 cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept

@@ -66,13 +66,31 @@ class Later:
 
 def begin(s: Scratch, only_first: bool) -> None:
     """Begin. RecursionError: matches inside matches (from `__eq__` or a finalizer) are nested too deep."""
+    start(s, only_first)
+
+
+def enter() -> bool:
+    """Return whether one more match may be nested in those of this thread. If so, it is until `leave`."""
+    return True
+
+
+def leave() -> None:
+    """One match of this thread has ended."""
+
+
+def start(s: Scratch, only_first: bool) -> None:
+    """Begin, with nothing taken."""
     s.walk.only_first, s.walk.trails = only_first, None
     s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = False
     s.stack, s.subscribers = Buffer(), Buffer()
 
 
 def release(s: Scratch) -> None:
-    """End: give back memory, and references that have not been handed on."""
+    """End: `let_go` and `leave`."""
+
+
+def let_go(s: Scratch) -> None:
+    """Give back memory, and references that have not been handed on."""
 
 
 def note(subscribers: Buffer, subscriber: Any, hash: int) -> bool:

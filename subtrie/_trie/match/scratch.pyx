@@ -78,8 +78,21 @@ cdef Py_ssize_t FUNCTION = place_of(HeldMethod.function)    # to look the attrib
 
 
 cdef int begin(Scratch *s, bint only_first) except -1:
-    if not enter_match():
+    if not enter():
         raise RecursionError("a match asks the trie again, and that match again, and so on")
+    start(s, only_first)
+    return 0
+
+
+cdef bint enter() noexcept:
+    return enter_match()
+
+
+cdef void leave() noexcept:
+    leave_match()
+
+
+cdef void start(Scratch *s, bint only_first) noexcept:
     s.walk.only_first = only_first
     s.walk.trails = NULL
     s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = False
@@ -87,11 +100,17 @@ cdef int begin(Scratch *s, bint only_first) except -1:
     buffer_start(&s.walk.found)
     buffer_start(&s.stack)
     buffer_start(&s.subscribers)
-    return 0
 
 
 cdef void release(Scratch *s) noexcept:
+    let_go(s)
+    leave()
+
+
+cdef void let_go(Scratch *s) noexcept:
     cdef Py_ssize_t i
+    if s.only_hashes:       # nothing has been counted
+        forget(&s.subscribers)
     for i in range(0, s.subscribers.count, 2):
         Py_DECREF_PTR(<PyObject *>(s.subscribers.items[i] & ~<uint64_t>REPEATED))
     i = 0
@@ -103,7 +122,6 @@ cdef void release(Scratch *s) noexcept:
     buffer_free(&s.walk.found)
     buffer_free(&s.stack)
     buffer_free(&s.subscribers)
-    leave_match()
 
 
 cdef void take_seen(Scratch *s) noexcept:

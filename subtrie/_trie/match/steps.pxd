@@ -3,7 +3,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
-from subtrie._trie.match.walk cimport Traversal, prefetch
+from subtrie._trie.match.scratch cimport Scratch
+from subtrie._trie.match.walk cimport Trails, Traversal, prefetch
 
 cdef extern from *:
     """
@@ -19,6 +20,7 @@ cdef extern from *:
 
 cdef enum:
     ROOM = 1024
+    WILD = -1
     HEAD = 24               # where what is read of a C-node begins
     TAIL = 56               # where what is read of a branch may stand in another line
 
@@ -30,33 +32,42 @@ cdef enum:
     AT_CHILD
     AT_TEXT
 
+cdef struct Member:
+    Scratch scratch
+    Trails trails
+
 cdef struct Step:
     PyObject *node
     uint64_t hash
-    uint64_t whole
     uint64_t positions
-    int topic
+    int level
+    short topic
+    short word
     short state
     short place
-    Py_ssize_t end
 
 cdef struct Steps:
     Py_ssize_t count
     Step items[ROOM]
 
 ctypedef Step *OneStep
+ctypedef Traversal *OneTopic
 
 
-cdef inline Traversal *topic_at(Traversal *topics, Py_ssize_t i) noexcept nogil:
-    return &topics[i]
+cdef inline Scratch *scratch_at(Member *group, Py_ssize_t i) noexcept nogil:
+    return &group[i].scratch
+
+
+cdef inline Traversal *topic_at(Member *group, Py_ssize_t i) noexcept nogil:
+    return &group[i].scratch.walk
+
+
+cdef inline Trails *trails_at(Member *group, Py_ssize_t i) noexcept nogil:
+    return &group[i].trails
 
 
 cdef inline Step *step_at(Steps *steps, Py_ssize_t i) noexcept nogil:
     return &steps.items[i]
-
-
-cdef inline Step *last_step(Steps *steps) noexcept nogil:
-    return &steps.items[steps.count - 1]
 
 
 cdef inline void clear(Steps *steps) noexcept nogil:
@@ -65,13 +76,12 @@ cdef inline void clear(Steps *steps) noexcept nogil:
 
 cdef inline Step *new_step(Steps *steps) noexcept nogil:
     steps.count += 1
-    return last_step(steps)
+    return &steps.items[steps.count - 1]
 
 
-cdef inline Step *same_step(Steps *steps, const Step *s) noexcept nogil:
-    cdef Step *step = new_step(steps)
-    step[0] = s[0]
-    return step
+cdef inline void drop(Steps *steps, Py_ssize_t i) noexcept nogil:
+    steps.count -= 1
+    steps.items[i] = steps.items[steps.count]
 
 
 cdef inline bint is_in_first_line(Borrowed cn, Py_ssize_t place) noexcept nogil:

@@ -1,15 +1,17 @@
-"""The steps of a warming pass (warming.py) that are under way.
+"""The group of topics that interleaved traversals (interleaved.py) are made for, and the steps that are under way.
 
-This is the interpreted text. In the compiled twin (`steps.pxd`) steps are structs of C.
+This is the interpreted text. In the compiled twin (`steps.pxd`) both are arrays of structs.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from subtrie._trie.match.walk import Traversal
+from subtrie._trie.match.scratch import Scratch
+from subtrie._trie.match.walk import Trails, Traversal
 
 ROOM = 1024  # steps that are under way at most
+WILD = -1  # the number of the word, where a wildcard is looked for
 
 # What a step's node is.
 AT_LEVEL = 0  # the first I-node of a level
@@ -20,22 +22,34 @@ AT_CHILD = 4  # a branch, or an I-node
 AT_TEXT = 5  # a branch whose text stands apart
 
 
-class Step:
-    """Where a pass is with one topic, on one of its ways."""
+class Member:
+    """One topic of a group, and its answer."""
 
-    __slots__ = ("end", "hash", "node", "place", "positions", "state", "topic", "whole")
+    __slots__ = ("scratch", "trails")
+
+    def __init__(self) -> None:
+        self.scratch, self.trails = Scratch(), Trails()
+
+
+Group = list[Member]
+
+
+class Step:
+    """Where one topic is, on one of its ways."""
+
+    __slots__ = ("hash", "level", "node", "place", "positions", "state", "topic", "word")
     node: Any  # fetched, but not looked at yet
     state: int
     place: int
-    topic: int
-    hash: int  # of the word or wildcard that is looked for there: what C-nodes have not told apart yet
-    whole: int  # the same, whole
+    topic: int  # its number in the group
+    word: int  # the number of the word that is looked for
+    hash: int  # its hash: what C-nodes have not told apart yet
     positions: int  # after it
-    end: int  # how many characters the word has
+    level: int  # the number of the level
 
 
 class Steps:
-    """Steps, in the order in which they are made."""
+    """The steps that are under way."""
 
     __slots__ = ("items",)
 
@@ -47,19 +61,24 @@ class Steps:
         return len(self.items)
 
 
-def topic_at(topics: list[Traversal], i: int) -> Traversal:
+def scratch_at(group: Group, i: int) -> Scratch:
+    """Return the state of a topic's question by the topic's number."""
+    return group[i].scratch
+
+
+def topic_at(group: Group, i: int) -> Traversal:
     """Return a topic by its number."""
-    return topics[i]
+    return group[i].scratch.walk
+
+
+def trails_at(group: Group, i: int) -> Trails:
+    """Return the trails of a topic by its number."""
+    return group[i].trails
 
 
 def step_at(steps: Steps, i: int) -> Step:
     """Return a step by its number."""
     return steps.items[i]
-
-
-def last_step(steps: Steps) -> Step:
-    """Return the step that was noted last."""
-    return steps.items[-1]
 
 
 def clear(steps: Steps) -> None:
@@ -73,13 +92,10 @@ def new_step(steps: Steps) -> Step:
     return steps.items[-1]
 
 
-def same_step(steps: Steps, s: Step) -> Step:
-    """Note a step like this one."""
-    step = new_step(steps)
-    for name in Step.__slots__:
-        if hasattr(s, name):
-            setattr(step, name, getattr(s, name))
-    return step
+def drop(steps: Steps, i: int) -> None:
+    """Forget a step. The last one gets its number."""
+    steps.items[i] = steps.items[-1]
+    steps.items.pop()
 
 
 def is_in_first_line(cn: Any, place: int) -> bool:

@@ -145,6 +145,24 @@ cdef inline void note_found(Ends *ends, Borrowed branch) noexcept nogil:
     ends.found += 1
 
 
+cdef inline bint note_read(Traversal *t, Borrowed inode, Borrowed main) noexcept nogil:
+    cdef uint64_t *seen
+    if not OTHERS_MAY_WRITE:
+        return True
+    seen = buffer_room_for(&t.seen, NOTED)
+    if seen == NULL:
+        return False
+    seen[0] = <uint64_t>inode
+    seen[1] = <uint64_t>main
+    seen[2] = 0
+    t.seen.count += NOTED
+    return True
+
+
+cdef inline bint push_branch(Traversal *t, Borrowed branch) noexcept nogil:
+    return buffer_push(&t.found, <uint64_t>branch)
+
+
 cdef inline void begin_with(Traversal *t, Borrowed branch) noexcept nogil:
     t.found.items[0] = <uint64_t>branch     # no buffer is so small
     t.found.count = 1
@@ -159,6 +177,10 @@ cdef inline bint note_above(Traversal *t, Borrowed branch) noexcept nogil:
     above[2] = 0
     t.trails.above.count += ABOVE
     return True
+
+
+cdef inline uint64_t levels_noted(const Traversal *t) noexcept nogil:
+    return t.trails.above.count // ABOVE if t.trails != NULL else 0
 
 
 cdef inline Borrowed as_node(uint64_t noted) noexcept nogil:

@@ -176,6 +176,18 @@ def note_found(ends: Ends, branch: Any) -> None:
     ends._found.append(branch)
 
 
+def note_read(t: Traversal, inode: Any, main: Any) -> bool:
+    """Note an I-node and its main node for the second pass, if there is one, and if there is memory for that."""
+    t.seen.items += (inode, main, 0)
+    return True
+
+
+def push_branch(t: Traversal, branch: Any) -> bool:
+    """Note a branch with subscribers, if there is memory for that."""
+    t.found.items.append(branch)
+    return True
+
+
 def begin_with(t: Traversal, branch: Any) -> None:
     """Note a branch before all others."""
     t.found.items.append(branch)
@@ -186,6 +198,11 @@ def note_above(t: Traversal, branch: Any) -> bool:
     assert t.trails is not None
     t.trails.above.items += (branch, t.level, 0)
     return True
+
+
+def levels_noted(t: Traversal) -> int:
+    """Return how many levels `note_above` has noted."""
+    return 0 if t.trails is None else t.trails.above.count // ABOVE
 
 
 def buffer_start(buffer: Buffer) -> None:

@@ -1,17 +1,26 @@
-# C types for warming_gate.py.
+# C types for interleaving_gate.py.
 cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
 from subtrie._trie.match.gate_state cimport Gate
 from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.walk cimport Traversal
+from subtrie._trie.match.scratch cimport Scratch
+from subtrie._trie.match.walk cimport Trails, Traversal
+
+cdef enum:
+    SUBSCRIBERS
+    DELIVERIES
+    NUMBERS
 
 
-@cython.locals(i=Py_ssize_t, size=Py_ssize_t)
-cdef void warm_next(Gate *w, Matchable trie, list block, Py_ssize_t at) noexcept
+@cython.locals(i=Py_ssize_t, count=Py_ssize_t)
+cdef bint take_next(Gate *w, Matchable trie, list block, Py_ssize_t at, int asked) noexcept
+cdef inline void _start(Scratch *s, Trails *trails, Matchable trie, int asked) noexcept
+@cython.locals(i=Py_ssize_t)
+cdef void end_group(Gate *w) noexcept
 @cython.locals(now=uint64_t, kind=int)
-cdef bint _is_turn_to_warm(Gate *w) noexcept
+cdef bint _is_turn(Gate *w, Py_ssize_t count) noexcept
 @cython.locals(without=uint64_t, better=bint)
 cdef inline void _decide(Gate *w) noexcept
 @cython.locals(kind=int)

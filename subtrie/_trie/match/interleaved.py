@@ -1,0 +1,383 @@
+"""Interleaved traversals: the topics of a group are traversed side by side.
+
+Among a million filters, a match mostly waits for memory, one node after the other. Here each topic of a group goes one
+step at a time. A step looks at a node that was fetched before, and has the next one fetched into the processor's
+caches. While that is on its way from memory, the other topics make their steps (in the field: asynchronous memory
+access chaining).
+
+What is found is what `traverse` (traversal.py) finds, and the second pass is the same: each topic has an answer of one
+instant of its own. Only the order is different, in which nodes are read. What is rare is left to the ordinary match,
+which asks for that topic alone: tombs, L-nodes, writes and snapshots of other threads that are not complete, a second
+pass that fails, and more steps than there is room for. A topic that is left so has size 0 afterwards.
+
+Nodes are borrowed, as in a match: while a group is pinned no Python code runs, nothing is counted before the second
+pass, and nothing is allocated but by malloc. (`interleaving_gate.py` decides when this pays.)
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import W, flag_at, popcount
+    from ctrie._cnode import CNode, bitmap_of, child_at
+    from ctrie._descent import prefetch_child
+    from ctrie._nodes import INode, hash_of, value_of
+    from ctrie._slot import borrow, is_exactly, peek, pin, unpin
+    from subtrie._trie.branch import Chain, next_of, sole_hash_of
+    from subtrie._trie.match.questions import take_found
+    from subtrie._trie.match.steps import (
+        AT_CHILD,
+        AT_INNER,
+        AT_LEVEL,
+        AT_MAIN,
+        AT_PLACE,
+        AT_TEXT,
+        ROOM,
+        WILD,
+        Group,
+        Step,
+        Steps,
+        clear,
+        drop,
+        fetch_branch,
+        fetch_level,
+        fetch_main,
+        is_in_first_line,
+        new_step,
+        scratch_at,
+        step_at,
+        topic_at,
+    )
+    from subtrie._trie.match.traversal import along, still_holds
+    from subtrie._trie.match.walk import (
+        MOST_WORDS,
+        OTHERS_MAY_WRITE,
+        Traversal,
+        address,
+        after_many,
+        after_one,
+        begins_branch,
+        bit,
+        buffer_push,
+        fetch_text_apart,
+        is_one_word,
+        is_readonly,
+        levels_noted,
+        lowest_bit,
+        note_above,
+        note_read,
+        prefetch,
+        prefetch_to_count,
+        push_branch,
+        rewind,
+        word_at,
+    )
+    from subtrie._trie.words import MANY_WORDS, ONE_WORD
+else:
+    from cython import address
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
+    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
+    from cython.cimports.ctrie._descent import prefetch_child
+    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
+    from cython.cimports.ctrie._nodes import INode, hash_of, value_of
+    from cython.cimports.subtrie._trie.branch import Chain, next_of, sole_hash_of
+    from cython.cimports.subtrie._trie.match.questions import take_found
+    from cython.cimports.subtrie._trie.match.steps import (
+        AT_CHILD,
+        AT_INNER,
+        AT_LEVEL,
+        AT_MAIN,
+        AT_PLACE,
+        AT_TEXT,
+        ROOM,
+        WILD,
+        clear,
+        drop,
+        fetch_branch,
+        fetch_level,
+        fetch_main,
+        is_in_first_line,
+        new_step,
+        scratch_at,
+        step_at,
+        topic_at,
+    )
+    from cython.cimports.subtrie._trie.match.traversal import along, still_holds
+    from cython.cimports.subtrie._trie.match.walk import (
+        MOST_WORDS,
+        OTHERS_MAY_WRITE,
+        after_many,
+        after_one,
+        begins_branch,
+        bit,
+        buffer_push,
+        fetch_text_apart,
+        is_one_word,
+        is_readonly,
+        levels_noted,
+        lowest_bit,
+        note_above,
+        note_read,
+        prefetch,
+        prefetch_to_count,
+        push_branch,
+        rewind,
+        word_at,
+    )
+    from cython.cimports.subtrie._trie.words import MANY_WORDS, ONE_WORD
+
+
+def take_group(root: Any, group: Group, count: int, steps: Steps) -> None:
+    """Traverse what is below a borrowed root, for the topics of a group, and take references to the subscribers found.
+    A topic of size 0 is left out; one that is left to the ordinary match has size 0 afterwards.
+
+    Linearization point: that of a match, for each topic alone: a moment between the two passes. Progress: each step
+    goes further down a way of finite length, and nothing is tried twice."""
+    pin()
+    first = peek(root)
+    if is_exactly(first, INode):  # no snapshot is being taken
+        _go_through(first, peek(first), group, count, steps)
+    for i in range(count):
+        t = topic_at(group, i)
+        if not is_exactly(first, INode) or (
+            OTHERS_MAY_WRITE and t.size > 0 and not is_readonly(root) and not still_holds(t, root, first)
+        ):
+            t.size = 0
+        if t.size > 0 and not take_found(scratch_at(group, i)):
+            t.size = 0
+    unpin()
+
+
+def _go_through(first: Any, main: Any, group: Group, count: int, steps: Steps) -> None:
+    """The first pass, for all topics."""
+    clear(steps)
+    for i in range(count):
+        t = topic_at(group, i)
+        if t.size == 0:
+            continue
+        rewind(t)
+        t.level = 0
+        if not note_read(t, first, main) or not _is_usual(t, main):
+            t.size = 0
+            continue
+        if not t.reserved:
+            _to_wildcards(t, steps, i, main, 1)
+        _to_literals(t, steps, i, main, 1)
+    while steps.count > 0:
+        i = 0
+        while i < steps.count:
+            if _go(topic_at(group, step_at(steps, i).topic), step_at(steps, i), steps):
+                i += 1
+            else:
+                drop(steps, i)
+
+
+def _go(t: Traversal, s: Step, steps: Steps) -> bool:
+    """Make a step: look at a node that has been fetched. Return whether it leads to another."""
+    if t.size == 0:
+        return False
+    if s.state == AT_CHILD:
+        return _at_child(t, s)
+    if s.state == AT_PLACE:
+        _to_child(s, child_at(s.node, s.place))
+        return True
+    if s.state == AT_LEVEL:
+        _to_main(t, s, AT_MAIN)
+        return True
+    if s.state == AT_MAIN:
+        return _at_main(t, s, steps)
+    if s.state == AT_INNER:
+        return _at_inner(t, s)
+    return _reach(t, s)
+
+
+# ------------------------------------------------------------------------------------------------- what is looked at
+
+
+def _at_main(t: Traversal, s: Step, steps: Steps) -> bool:
+    """The first main node of a level: the wildcards and the topic's words lead on, each by a step of its own."""
+    if not _is_usual(t, s.node):
+        return False
+    if steps.count > ROOM - MOST_WORDS - 2:
+        t.size = 0
+        return False
+    t.level = s.level
+    _to_wildcards(t, steps, s.topic, s.node, s.positions)
+    _to_literals(t, steps, s.topic, s.node, s.positions & (t.full >> 1))  # positions with a word after them
+    return False
+
+
+def _is_usual(t: Traversal, main: Any) -> bool:
+    """Return whether a main node is a C-node, and nothing of it undecided. Otherwise the topic is left."""
+    if is_exactly(main, CNode) and peek(main) is borrow(None):
+        return True
+    t.size = 0
+    return False
+
+
+def _to_wildcards(t: Traversal, steps: Steps, topic: int, cn: Any, positions: int) -> None:
+    bitmap = bitmap_of(cn)
+    if bitmap >> MANY_WORDS:
+        _seek(t, steps, topic, cn, MANY_WORDS, WILD, after_many(t, positions))
+    if bitmap >> ONE_WORD & 1:
+        _seek(t, steps, topic, cn, ONE_WORD, WILD, after_one(t, positions))
+
+
+def _to_literals(t: Traversal, steps: Steps, topic: int, cn: Any, left: int) -> None:
+    """As `_literals` in traversal.py."""
+    while left:
+        i = lowest_bit(left)
+        left &= left - 1
+        reached = bit(i + 1)
+        others = left
+        while others:  # the same word at other positions leads to the same branch
+            j = lowest_bit(others)
+            others &= others - 1
+            if is_one_word(t, i, j):
+                reached |= bit(j + 1)
+                left ^= bit(j)
+        _seek(t, steps, topic, cn, word_at(t, i).hash, i, reached)
+
+
+def _seek(t: Traversal, steps: Steps, topic: int, cn: Any, hash: int, word: int, positions: int) -> None:
+    """Begin a step to the branch of a word, or of a wildcard, of a level. Afterwards it has these positions."""
+    bitmap = bitmap_of(cn)
+    flag = flag_at(hash, 0)
+    if not bitmap & flag:
+        return
+    s = new_step(steps)
+    s.topic = topic
+    s.level = t.level
+    s.hash = hash
+    s.word = word
+    s.positions = positions
+    _to_place(s, cn, popcount(bitmap & (flag - 1)))
+
+
+def _at_inner(t: Traversal, s: Step) -> bool:
+    """The main node of an I-node inside a level."""
+    if not _is_usual(t, s.node):
+        return False
+    bitmap = bitmap_of(s.node)
+    flag = flag_at(s.hash, 0)
+    if not bitmap & flag:
+        return False
+    _to_place(s, s.node, popcount(bitmap & (flag - 1)))
+    return True
+
+
+def _at_child(t: Traversal, s: Step) -> bool:
+    if is_exactly(s.node, INode):
+        s.hash >>= W
+        _to_main(t, s, AT_INNER)
+        return True
+    if s.word != WILD and hash_of(s.node) != word_at(t, s.word).hash:
+        return False
+    if is_exactly(s.node, Chain) and fetch_text_apart(s.node):
+        prefetch(value_of(s.node))
+        s.state = AT_TEXT
+        return True
+    return _reach(t, s)
+
+
+def _reach(t: Traversal, s: Step) -> bool:
+    """A branch that has the hash of a word, or is a wildcard's: as `_visit_if` and `_visit` in traversal.py."""
+    branch = s.node
+    reached = s.positions
+    if s.word != WILD and not begins_branch(word_at(t, s.word), branch, t.separator):
+        return False
+    if is_exactly(branch, Chain):
+        reached = along(t, branch, 1 if s.word == WILD else word_at(t, s.word).length, reached)
+    if not reached:
+        return False
+    if reached >> t.size & 1 and (sole_hash_of(branch) or value_of(branch) is not borrow(None)):
+        prefetch_to_count(value_of(branch))
+        if not push_branch(t, branch) or (t.trails and not buffer_push(address(t.trails.levels), s.level)):
+            t.size = 0
+            return False
+    below = next_of(branch)
+    if below is borrow(None) or (t.many_min and reached == bit(t.size)):
+        return False
+    t.level = s.level
+    if t.trails and not note_above(t, branch):
+        t.size = 0
+        return False
+    s.level = levels_noted(t)
+    s.positions = reached
+    s.node = below
+    s.state = AT_LEVEL
+    fetch_level(below)
+    return True
+
+
+# --------------------------------------------------------------------------------------------------- what is fetched
+
+
+def _to_main(t: Traversal, s: Step, state: int) -> None:
+    """Read an I-node's main node, and note both for the second pass."""
+    main = peek(s.node)
+    if not note_read(t, s.node, main):
+        t.size = 0
+    s.node = main
+    s.state = state
+    fetch_main(main)
+
+
+def _to_place(s: Step, cn: Any, place: int) -> None:
+    """Go on with a C-node's child: at once if it is in the line of memory that has been read."""
+    if is_in_first_line(cn, place):
+        _to_child(s, child_at(cn, place))
+        return
+    s.node = cn
+    s.place = place
+    s.state = AT_PLACE
+    prefetch_child(cn, place)
+
+
+def _to_child(s: Step, child: Any) -> None:
+    s.node = child
+    s.state = AT_CHILD
+    fetch_branch(child)
+
+
+# ------------------------------------------------------------------------------------------------- how large a trie is
+
+
+def estimated_size(root: Any, t: Traversal) -> float:
+    """Return about how many branches there are below a borrowed root, as one topic's way shows."""
+    size = 0.0
+    pin()
+    first = peek(root)
+    if is_exactly(first, INode):
+        size = _product(first, t)
+    unpin()
+    return size
+
+
+def _product(first: Any, t: Traversal) -> float:
+    """Return the product of the numbers of children that a topic passes on its way."""
+    product = 1.0
+    node = first
+    for i in range(t.size):
+        hash = word_at(t, i).hash
+        while is_exactly(node, INode):
+            main = peek(node)
+            if not is_exactly(main, CNode):
+                return product
+            bitmap = bitmap_of(main)
+            product *= popcount(bitmap)
+            flag = flag_at(hash, 0)
+            if not bitmap & flag:
+                return product
+            node = child_at(main, popcount(bitmap & (flag - 1)))
+            hash >>= W
+        if is_exactly(node, Chain) or next_of(node) is borrow(None):
+            return product
+        node = next_of(node)
+    return product
