@@ -137,7 +137,7 @@ class TestBuilt:
         assert executions > 10
 
     def test_both_twins_have_the_same_schedules(self) -> None:
-        """Among them those of warming passes, which other compiled modules make in large tries only."""
+        """Among them those of interleaved traversals, which other compiled modules make in large tries only."""
         counts = []
         for folder, twin in ((MODULES, "compiled"), (ROOT, "interpreted")):
             environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": twin, "PYTHONPATH": str(folder)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from array import array
 
 import pytest
@@ -11,7 +12,7 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 from tests.threads import meanwhile
 
-SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is not small for match/warming_gate.py
+SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is not small for match/interleaving_gate.py
 WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
 
 
@@ -90,7 +91,7 @@ def test_numbers_of_rows_are_refused_for_what_is_no_topic() -> None:
 
 @pytest.mark.slow
 def test_while_others_subscribe() -> None:
-    """A node that is fetched in advance may be gone before it is read."""
+    """Topics that are traversed side by side have their answers even so."""
     rng = random.Random(1)
     trie = filled(AMQP, 25_000, rng)
     topics = topics_of(AMQP, 1_000, rng)
@@ -109,6 +110,37 @@ def test_while_others_subscribe() -> None:
         for _ in range(5):
             assert all("always" in found for found in trie.match_many(topics))
             assert all(len(found) > 0 for found in trie.deliveries_many(topics))
+    trie.check()
+
+
+class Undecided:
+    """Cannot tell whether it is equal to another one."""
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("who knows")
+
+
+@pytest.mark.slow
+def test_nothing_is_kept_when_a_subscriber_raises_in_the_middle_of_a_group() -> None:
+    rng = random.Random(2)
+    trie = filled(AMQP, 25_000, rng)
+    everywhere = object()
+    trie.subscribe("#", everywhere)
+    trie.subscribe("odd.*", Undecided())
+    trie.subscribe("odd.one", Undecided())
+    topics = list(dict.fromkeys(topics_of(AMQP, 60, rng)))
+    answers = trie.match_many([*topics[:20], *topics[20:]])
+    assert all(everywhere in found for found in answers)
+    del answers
+    before = sys.getrefcount(everywhere)
+    for ask in (trie.match_many, trie.match_columns):
+        for at in (0, 7, 15, 16, 40):
+            with pytest.raises(ValueError, match="who knows"):
+                ask([*topics[:at], "odd.one", *topics[at:]])
+            assert sys.getrefcount(everywhere) == before
     trie.check()
 
 

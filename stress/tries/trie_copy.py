@@ -107,8 +107,8 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     """Import a private copy of both packages, with `changes` applied to the sources. Names are on the paths of
     `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. The copy reads only four levels of a name's hash, so that
     a collision does not take eleven levels, and three threads with one can be explored to the end. All threads remember
-    their answers in one place. Calls for many topics make a warming pass for each of them, which would otherwise take a
-    large trie, and memory that can be fetched in advance.
+    their answers in one place. Calls for many topics traverse each as a group of its own (interleaved.py), which would
+    otherwise take a large trie, and memory that can be fetched in advance.
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
@@ -118,8 +118,8 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored
     stripes: int = vars(modules["subtrie._trie.match.answer_cache"])["STRIPES"]
-    for name in ("warming_gate", "batches"):
-        vars(modules[f"subtrie._trie.match.{name}"]).update(PREFETCHES=True, GROUP=1, SMALL=0, LARGE=0)
+    for name in ("interleaving_gate", "gate_state", "batches"):
+        vars(modules[f"subtrie._trie.match.{name}"]).update(PREFETCHES=True, GROUP=1, FEWEST=1, SMALL=0, LARGE=0)
     for module in modules.values():
         if hasattr(module, "stripe_of_thread"):
             vars(module)["stripe_of_thread"] = lambda kind: kind * stripes

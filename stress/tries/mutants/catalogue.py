@@ -54,6 +54,7 @@ _INTEREST: Final = "subtrie._trie.interest"
 _CACHE: Final = "subtrie._trie.match.answer_cache"
 _TEXT_NODE: Final = "subtrie._trie.packed_key"
 _MATCHING: Final = "subtrie._trie.match.traversal"
+_INTERLEAVED: Final = "subtrie._trie.match.interleaved"
 _NAMED: Final = "subtrie._trie.match.named"
 _PATHS: Final = "subtrie._trie.match.reading"
 _SUBSCRIBERS: Final = "subtrie._trie.subscribers"
@@ -62,6 +63,10 @@ _SET_A: Final = ("__setitem__", ("a", 1001))
 _A_TORN_MATCH: Final = (
     "a wildcard beside words that meet",
     ((("match", ("a.y1",)),), (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))),
+)
+_A_TORN_MATCH_OF_MANY: Final = (
+    "a wildcard beside words that meet",
+    ((("match_many", ("a.y1",)),), (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))),
 )
 _A_MATCH_TORN_INSIDE: Final = (
     "words that meet below a wildcard",
@@ -498,6 +503,30 @@ _SUBSCRIPTIONS: Final = (
         shown_by=_A_MATCH_TORN_INSIDE,
     ),
     _of_subscriptions(
+        "topics side by side have no second pass",
+        _INTERLEAVED,
+        "not still_holds(t, root, first)",
+        "False",
+        shown_by=_A_TORN_MATCH_OF_MANY,
+    ),
+    _of_subscriptions(
+        "topics side by side look at the first level only once more",
+        _INTERLEAVED,
+        "    if not note_read(t, s.node, main):\n",
+        "    if False:\n",
+        shown_by=_A_TORN_MATCH_OF_MANY,
+    ),
+    _of_subscriptions(
+        "topics side by side go past a pending write",
+        _INTERLEAVED,
+        "    if is_exactly(main, CNode) and peek(main) is borrow(None):\n",
+        "    if is_exactly(main, CNode):\n",
+        shown_by=(
+            "words about to meet",
+            ((("subscribe", ("y1.c", "x")),), (("snapshot", ()), ("match_many", ("y1.c",)), ("match", ("y1.c",)))),
+        ),
+    ),
+    _of_subscriptions(
         "has_match says no after one pass",
         _MATCHING,
         "outcome == THROUGH and OTHERS",
@@ -832,6 +861,7 @@ _FIELDS: Final = (
         "        return True\n",
         "criteria",
         of="routes",
+        shown_by=("a filter of each kind", ((("subscribe", ("@a.b.*", "w")), ("match", ("@a.b f=1",))),)),
     ),
 )
 

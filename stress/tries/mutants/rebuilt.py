@@ -55,6 +55,7 @@ _TAKING: Final = """\
         if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
             take_seen(s)
 """
+_GO_THROUGH: Final = "        _go_through(first, peek(first), group, count, steps)\n"
 _MATCHES: Final = (("match", ("a.b",)),)
 _A_MOVE: Final = (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))
 _TORN: Final = ("subscriptions", "a wildcard beside words that meet", ((("match", ("a.y1",)),), _A_MOVE))
@@ -130,6 +131,25 @@ REBUILT: Final = (
             "subscriptions",
             "a wildcard beside words that meet",
             ((("match", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")),)),
+        ),
+        ideal=True,
+    ),
+    Rebuilt(
+        "topics side by side have no second pass",
+        f"{_MATCH}interleaved.py",
+        "not still_holds(t, root, first)",
+        "False",
+        ("subscriptions", "a wildcard beside words that meet", ((("match_many", ("a.y1",)),), _A_MOVE)),
+    ),
+    Rebuilt(
+        "subscribers of topics side by side are taken under another pin",
+        f"{_MATCH}interleaved.py",
+        _GO_THROUGH,
+        f"{_GO_THROUGH}    unpin()\n    pin()\n",
+        (
+            "subscriptions",
+            "a wildcard beside words that meet",
+            ((("match_many", ("a.y1",)),), (("unsubscribe", ("a.y1", "x")),)),
         ),
         ideal=True,
     ),
