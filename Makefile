@@ -182,7 +182,7 @@ SANITIZING := tests/test_atomics.py tests/test_ctrie_many.py tests/test_ctrie_ma
 	tests/test_subtrie_deliveries.py tests/test_subtrie_exact.py tests/test_subtrie_groups.py tests/test_subtrie_index.py \
 	tests/test_subtrie_lifetime.py tests/test_subtrie_model.py tests/test_subtrie_notices.py tests/test_subtrie_questions.py \
 	tests/test_subtrie_subscribers.py tests/test_subtrie_texts.py tests/test_subtrie_weak.py tests/test_topic_store.py \
-	tests/test_subtrie_filling.py tests/test_subtrie_warming.py tests/test_fields.py tests/test_hash_collisions.py \
+	tests/test_subtrie_filling.py tests/test_subtrie_interleaved.py tests/test_fields.py tests/test_hash_collisions.py \
 	tests/test_subtrie_threads.py
 sanitize: .venv/built
 	$(call sanitize,,'$(SANITIZE_PYTHON)',.venv)

@@ -12,7 +12,8 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 from tests.threads import meanwhile
 
-SIZES = [20, pytest.param(25_000, marks=pytest.mark.slow)]  # the larger one is not small for match/interleaving_gate.py
+# The larger ones are not small for match/interleaving_gate.py.
+SIZES = [20, pytest.param(6_000, marks=pytest.mark.compiled), pytest.param(25_000, marks=pytest.mark.slow)]
 WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
 
 
@@ -123,10 +124,10 @@ class Undecided:
         raise ValueError("who knows")
 
 
-@pytest.mark.slow
+@pytest.mark.compiled
 def test_nothing_is_kept_when_a_subscriber_raises_in_the_middle_of_a_group() -> None:
     rng = random.Random(2)
-    trie = filled(AMQP, 25_000, rng)
+    trie = filled(AMQP, 6_000, rng)
     everywhere = object()
     trie.subscribe("#", everywhere)
     trie.subscribe("odd.*", Undecided())
