@@ -10,16 +10,17 @@ from subtrie._trie.match.walk cimport Traversal
 cdef void take_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept
 @cython.locals(i=Py_ssize_t, t=OneTopic)
 cdef inline void _go_through(Borrowed first, Borrowed main, Member *group, Py_ssize_t count, Steps *steps) noexcept
-cdef inline bint _go(Traversal *t, Step *s, Steps *steps) noexcept
+@cython.locals(t=OneTopic)
+cdef inline bint _go(Step *s, Steps *steps) noexcept
 cdef inline bint _at_main(Traversal *t, const Step *s, Steps *steps) noexcept
 cdef inline bint _is_usual(Traversal *t, Borrowed main) noexcept
 @cython.locals(bitmap=uint64_t)
-cdef inline void _to_wildcards(Traversal *t, Steps *steps, int topic, Borrowed cn, uint64_t positions) noexcept
+cdef inline void _to_wildcards(Traversal *t, Steps *steps, Borrowed cn, uint64_t positions) noexcept
 @cython.locals(i=int, j=int, reached=uint64_t, others=uint64_t)
-cdef inline void _to_literals(Traversal *t, Steps *steps, int topic, Borrowed cn, uint64_t left) noexcept
+cdef inline void _to_literals(Traversal *t, Steps *steps, Borrowed cn, uint64_t left) noexcept
 @cython.locals(bitmap=uint64_t, flag=uint64_t, s=OneStep)
 cdef inline void _seek(
-    Traversal *t, Steps *steps, int topic, Borrowed cn, uint64_t hash, int word, uint64_t positions
+    Traversal *t, Steps *steps, Borrowed cn, uint64_t hash, int word, uint64_t positions
 ) noexcept
 @cython.locals(bitmap=uint64_t, flag=uint64_t)
 cdef inline bint _at_inner(Traversal *t, Step *s) noexcept

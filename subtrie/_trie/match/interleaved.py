@@ -167,19 +167,20 @@ def _go_through(first: Any, main: Any, group: Group, count: int, steps: Steps) -
             t.size = 0
             continue
         if not t.reserved:
-            _to_wildcards(t, steps, i, main, 1)
-        _to_literals(t, steps, i, main, 1)
+            _to_wildcards(t, steps, main, 1)
+        _to_literals(t, steps, main, 1)
     while steps.count > 0:
         i = 0
         while i < steps.count:
-            if _go(topic_at(group, step_at(steps, i).topic), step_at(steps, i), steps):
+            if _go(step_at(steps, i), steps):
                 i += 1
             else:
                 drop(steps, i)
 
 
-def _go(t: Traversal, s: Step, steps: Steps) -> bool:
+def _go(s: Step, steps: Steps) -> bool:
     """Make a step: look at a node that has been fetched. Return whether it leads to another."""
+    t = s.topic
     if t.size == 0:
         return False
     if s.state == AT_CHILD:
@@ -208,8 +209,8 @@ def _at_main(t: Traversal, s: Step, steps: Steps) -> bool:
         t.size = 0
         return False
     t.level = s.level
-    _to_wildcards(t, steps, s.topic, s.node, s.positions)
-    _to_literals(t, steps, s.topic, s.node, s.positions & (t.full >> 1))  # positions with a word after them
+    _to_wildcards(t, steps, s.node, s.positions)
+    _to_literals(t, steps, s.node, s.positions & (t.full >> 1))  # positions with a word after them
     return False
 
 
@@ -221,15 +222,15 @@ def _is_usual(t: Traversal, main: Any) -> bool:
     return False
 
 
-def _to_wildcards(t: Traversal, steps: Steps, topic: int, cn: Any, positions: int) -> None:
+def _to_wildcards(t: Traversal, steps: Steps, cn: Any, positions: int) -> None:
     bitmap = bitmap_of(cn)
     if bitmap >> MANY_WORDS:
-        _seek(t, steps, topic, cn, MANY_WORDS, WILD, after_many(t, positions))
+        _seek(t, steps, cn, MANY_WORDS, WILD, after_many(t, positions))
     if bitmap >> ONE_WORD & 1:
-        _seek(t, steps, topic, cn, ONE_WORD, WILD, after_one(t, positions))
+        _seek(t, steps, cn, ONE_WORD, WILD, after_one(t, positions))
 
 
-def _to_literals(t: Traversal, steps: Steps, topic: int, cn: Any, left: int) -> None:
+def _to_literals(t: Traversal, steps: Steps, cn: Any, left: int) -> None:
     """As `_literals` in traversal.py."""
     while left:
         i = lowest_bit(left)
@@ -242,17 +243,17 @@ def _to_literals(t: Traversal, steps: Steps, topic: int, cn: Any, left: int) -> 
             if is_one_word(t, i, j):
                 reached |= bit(j + 1)
                 left ^= bit(j)
-        _seek(t, steps, topic, cn, word_at(t, i).hash, i, reached)
+        _seek(t, steps, cn, word_at(t, i).hash, i, reached)
 
 
-def _seek(t: Traversal, steps: Steps, topic: int, cn: Any, hash: int, word: int, positions: int) -> None:
+def _seek(t: Traversal, steps: Steps, cn: Any, hash: int, word: int, positions: int) -> None:
     """Begin a step to the branch of a word, or of a wildcard, of a level. Afterwards it has these positions."""
     bitmap = bitmap_of(cn)
     flag = flag_at(hash, 0)
     if not bitmap & flag:
         return
     s = new_step(steps)
-    s.topic = topic
+    s.topic = t
     s.level = t.level
     s.hash = hash
     s.word = word

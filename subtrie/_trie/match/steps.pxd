@@ -38,13 +38,13 @@ cdef struct Member:
 
 cdef struct Step:
     PyObject *node
+    Traversal *topic
     uint64_t hash
     uint64_t positions
     int level
-    short topic
     short word
-    short state
-    short place
+    signed char state
+    signed char place
 
 cdef struct Steps:
     Py_ssize_t count

@@ -41,7 +41,7 @@ class Step:
     node: Any  # fetched, but not looked at yet
     state: int
     place: int
-    topic: int  # its number in the group
+    topic: Traversal
     word: int  # the number of the word that is looked for
     hash: int  # its hash: what C-nodes have not told apart yet
     positions: int  # after it
