@@ -19,7 +19,7 @@ cdef extern from *:
     #ifdef CTRIE_EXPLORED       /* a group of each topic, which would otherwise take a large trie */
     enum { GATE_GROUP = 1, GATE_FEWEST = 1, GATE_SMALL = 0, GATE_LARGE = 0 };
     #else
-    enum { GATE_GROUP = 16, GATE_FEWEST = 4, GATE_SMALL = 4000, GATE_LARGE = 20000 };
+    enum { GATE_GROUP = 16, GATE_FEWEST = 4, GATE_SMALL = 8000, GATE_LARGE = 200000 };
     #endif
     """
     enum:
