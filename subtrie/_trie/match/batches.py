@@ -91,10 +91,8 @@ def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
     at = 0
     begin_gate(w)
     try:
-        while True:
+        while at < len(topics):
             block = _block_of(topics, at)
-            if not block:
-                return answers
             if at == 0 and _come_again(block):
                 answered = {}
             if answered is None:
@@ -102,6 +100,7 @@ def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
             elif not _match_or_repeat(trie, block, answered, answers):
                 answered = None
             at += TRIAL
+        return answers
     finally:
         end_gate(w)
 
@@ -114,8 +113,9 @@ def _block_of(topics: Any, at: int) -> list[Any]:
 
 
 def _come_again(topics: list[Any]) -> bool:
-    """Return whether enough of these occur several times, so that it is WORTH keeping answers."""
-    return coming_again(topics) * WORTH >= len(topics)
+    """Return whether enough of these occur several times, so that it is WORTH keeping answers. Of a few that is not
+    asked, since it would take as long as a match."""
+    return len(topics) > GROUP and coming_again(topics) * WORTH >= len(topics)
 
 
 def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
@@ -166,12 +166,11 @@ def deliveries_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Told, 
     start = 0
     begin_gate(w)
     try:
-        while True:
+        while start < len(topics):
             block = _block_of(topics, start)
-            if not block:
-                return answers
             _deliver_block(w, trie, block, answers)
             start += TRIAL
+        return answers
     finally:
         end_gate(w)
 
@@ -212,9 +211,7 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
                 answered = {}
             if answered is None:
                 _number_block(address(gate), address(scratch), trie, block, address(offsets), address(numbers))
-            elif not _number_or_repeat(
-                address(scratch), trie, block, at, answered, address(offsets), address(numbers)
-            ):
+            elif not _number_or_repeat(address(scratch), trie, block, at, answered, address(offsets), address(numbers)):
                 answered = None
         return bytes_of(address(offsets)), bytes_of(address(numbers))
     finally:
