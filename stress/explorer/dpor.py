@@ -11,9 +11,9 @@ an execution has reached an explored state, it ends there (`explored_states`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from stress.explorer.coroutines import MAIN
@@ -48,7 +48,7 @@ class _Node:
     wanted: int = 0
     done: int = 0
     step: Step | None = None
-    clock: list[int] = field(default_factory=list)
+    clock: Sequence[int] = ()
     state: int = 0
     slept: int = 0
     below: int = 0
@@ -56,17 +56,16 @@ class _Node:
 
     def next(self) -> int:
         """Another thread to make the step; `MAIN` if there is none."""
-        left = self.wanted & ~self.done
-        for thread in self.asleep:
-            left &= ~(1 << thread)
+        left = self.wanted & ~(self.done | self.slept)
         return lowest(left) if left else MAIN
 
 
 class _Reduction:
     """The strategy, and its present path."""
 
-    def __init__(self, states: States | None) -> None:
+    def __init__(self, states: States | None, threads: int) -> None:
         self.path: list[_Node] = []
+        self._races = _Races(self.path, threads)
         self._machine: Machine | None = None
         self._given = 0
         self._states, self._memory = states, Memory()
@@ -92,7 +91,9 @@ class _Reduction:
         if at < len(self.path):  # the step was given to a thread that began to wait instead
             del self.path[at:]
         asleep = self._asleep(machine.execution) if at else {}
-        slept = sum(1 << thread for thread in asleep)
+        slept = 0
+        for thread in asleep:
+            slept |= 1 << thread
         awake = machine.enabled & ~slept
         if not awake:
             return MAIN
@@ -124,9 +125,10 @@ class _Reduction:
         del path[len(order) :]
         first = max(self._given - 1, 0)
         self._compare(execution, min(first, len(order)))
-        races = _Races(path, order, execution, first)
+        self._races.forget_from(first)
         for later in range(first, len(order)):
-            for earlier in races.of(later):
+            path[later].step = step_of(execution, later)
+            for earlier in self._races.of(later):
                 self._want(earlier, later)
         if self._states is not None:
             for node in path[first:]:
@@ -154,7 +156,7 @@ class _Reduction:
         """Mark threads to go first whose next steps depend on a step of the path. The order in which they would arrive
         is not known, so any of them may have to begin.
         """
-        clocks = [[-1] * threads] * threads
+        clocks: list[Sequence[int]] = [[-1] * threads] * threads
         for node in self.path:
             clocks[node.chosen] = node.clock
         for at, node in enumerate(self.path):
@@ -167,8 +169,10 @@ class _Reduction:
     def _want(self, earlier: int, later: int) -> None:
         """Have `later` happen before `earlier` in some execution: mark a thread to begin that can lead there."""
         path = self.path
-        thread_of = [node.chosen for node in path[earlier : later + 1]]
-        first_thread = thread_of[0]
+        node = path[earlier]
+        if node.wanted == node.enabled:
+            return
+        first_thread = node.chosen
         free = [
             at for at in range(earlier + 1, later) if path[at].clock[first_thread] < earlier
         ]  # the steps that need not happen after `earlier`
@@ -180,7 +184,6 @@ class _Reduction:
                 seen |= 1 << thread
                 if all(clock[path[before].chosen] < before for before in free[:place]):
                     initials |= 1 << thread
-        node = path[earlier]
         initials &= node.enabled
         if initials & node.wanted:
             return
@@ -210,54 +213,57 @@ class _Reduction:
 
 
 class _Races:
-    """Happens-before among the steps of an execution, and the pairs of steps that race.
+    """Happens-before among the steps of the path, and the pairs of steps that race.
 
     The clock of a step has, for each thread, the number of its last step that happened before this step or is this
     step.
     """
 
-    def __init__(self, path: list[_Node], order: list[int], execution: Execution, first: int) -> None:
-        self._path, self._order = path, order
+    def __init__(self, path: list[_Node], threads: int) -> None:
+        self._path = path
+        self._by_thread: list[list[int]] = [[] for _ in range(threads)]
         self._by_slot: dict[Any, list[int]] = {}
         self._calls: list[int] = []
         self._returns: list[int] = []
-        self._last: dict[int, int] = {}
-        self._threads = len(execution.logs)
-        for at in range(len(order)):
-            if at >= first:
-                path[at].step = step_of(execution, at)
-            else:
-                self._file(at)
+        self._filed: list[list[list[int]]] = []
+        """For each step, the lists that have its number."""
 
-    def _file(self, at: int) -> None:
-        step = self._path[at].step
-        assert step is not None
-        self._by_slot.setdefault(step.slot, []).append(at)
-        if step.calls:
-            self._calls.append(at)
-        if step.returns:
-            self._returns.append(at)
-        self._last[self._order[at]] = at
+    def forget_from(self, first: int) -> None:
+        """Forget step number `first` and those after it."""
+        while len(self._filed) > first:
+            for numbers in self._filed.pop():
+                numbers.pop()
 
     def of(self, later: int) -> list[int]:
         """The steps that race with `later`. To be called for each step in order."""
-        path, order = self._path, self._order
-        step, thread = path[later].step, order[later]
+        path = self._path
+        node = path[later]
+        step, thread = node.step, node.chosen
         assert step is not None
-        last = self._last.get(thread, -1)
-        clock = list(path[last].clock) if last >= 0 else [-1] * self._threads
+        mine = self._by_thread[thread]
+        clock = list(path[mine[-1]].clock) if mine else [-1] * len(self._by_thread)
         racing = []
         for at in self._candidates(step):
-            if at <= clock[order[at]]:  # true for all steps of the same thread
+            other = path[at]
+            if at <= clock[other.chosen]:  # true for all steps of the same thread
                 continue
-            node = path[at]
-            if node.step is not None and step.depends_on(node.step):
+            if other.step is not None and step.depends_on(other.step):
                 racing.append(at)
-                clock = [max(pair) for pair in zip(clock, node.clock, strict=True)]
+                clock = list(map(max, clock, other.clock))
         clock[thread] = later
-        path[later].clock = clock
-        self._file(later)
+        node.clock = clock
+        self._file(later, step, mine)
         return racing
+
+    def _file(self, at: int, step: Step, mine: list[int]) -> None:
+        lists = [mine, self._by_slot.setdefault(step.slot, [])]
+        if step.calls:
+            lists.append(self._calls)
+        if step.returns:
+            lists.append(self._returns)
+        for numbers in lists:
+            numbers.append(at)
+        self._filed.append(lists)
 
     def _candidates(self, step: Step) -> Iterable[int]:
         """The steps that `step` may depend on, the last one first."""
@@ -273,8 +279,8 @@ def reduced(experiment: Experiment, states: States | None = None) -> Iterator[Fi
     """Execute one schedule of every class of equivalent ones; yield the finding or None for each. With `states`, an
     execution ends where it reaches a state from which another one has continued.
     """
-    strategy = _Reduction(states)
     threads = len(experiment.scenario.threads)
+    strategy = _Reduction(states, threads)
     while True:
         with nullcontext() if states is None else states.followed(threads):
             execution, finding = experiment.run(strategy)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
 from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
-from stress.explorer.patience import Endless, patience
+from stress.explorer.patience import Endless, Patience
 from stress.explorer.scenario import Scenario, describe
 from stress.history import UNSEEN, ChangingAnswer, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
@@ -107,7 +107,7 @@ class Experiment:
         try:
             if execution.cut:
                 return execution, None
-            with patience(seam):
+            with Patience(seam):
                 return execution, self._judge(execution)
         except Endless:
             return execution, self._finding(execution, "livelock", _UNENDING["afterwards"], ())
@@ -159,16 +159,15 @@ class Experiment:
         everything.
         """
         normalise = self._normalise
-        raw = [answer for log in execution.logs for _, _, answer in log]
-        deferred = [answer for answer in raw if type(answer) is Deferred]
+        raw = [(call[0], answer) for calls, log in zip(self.scenario.threads, execution.logs, strict=True)
+               for call, (_, _, answer) in zip(calls, log, strict=False)]  # fmt: skip
+        deferred = [answer for _, answer in raw if type(answer) is Deferred]
         if deferred:
             for each in deferred:
                 each.first = each.read()
             self._stir()
-        ops = [op for calls, log in zip(self.scenario.threads, execution.logs, strict=True)
-               for (op, _), _ in zip(calls, log, strict=False)]  # fmt: skip
         found = []
-        for op, answer in zip(ops, raw, strict=True):
+        for op, answer in raw:
             seen = answer.answer() if type(answer) is Deferred else answer
             found.append(seen if type(seen) is Raised else normalise(op, seen))
         return tuple(found)

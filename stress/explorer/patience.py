@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from stress.explorer.slots import Seam
 
-__all__ = ["Endless", "patience"]
+__all__ = ["Endless", "Patience"]
 
 
 class Endless(BaseException):
     """A call that runs alone makes more accesses than any call needs."""
 
 
-@contextmanager
-def patience(seam: Seam, accesses: int = 50_000) -> Iterator[None]:
-    """Limit the number of accesses within the block, where no machine is running.
+class Patience:
+    """Limits the number of accesses within the block, where no machine is running: one more raises `Endless`."""
 
-    Raises:
-        Endless: there are more.
-    """
-    left = accesses
+    def __init__(self, seam: Seam, accesses: int = 50_000) -> None:
+        self._seam, self._left = seam, accesses
 
-    def before(*_: object) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+    def __enter__(self) -> None:
+        self._seam.before = self._before
+
+    def __exit__(self, *_: object) -> None:
+        self._seam.before = None
+
+    def _before(self, *_: object) -> None:
+        self._left -= 1
+        if self._left < 0:
             raise Endless
-
-    seam.before = before
-    try:
-        yield
-    finally:
-        seam.before = None

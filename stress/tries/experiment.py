@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from stress.explorer.experiment import UNSEEN_LOOK, Experiment, Finding, Look
 from stress.explorer.machine import BoundCall, Execution
-from stress.explorer.patience import patience
+from stress.explorer.patience import Patience
 from stress.explorer.scenario import Scenario
 from stress.history import UNSEEN, Operation
 from stress.spec import Spec
@@ -62,7 +62,7 @@ class TrieExperiment(Experiment):
         if self.start.left is not None:
             (op, args), _ = self.start.left
             self.before = (Operation(0, "gone", -2, None, op, args, UNSEEN),)
-        with patience(twin.seam):
+        with Patience(twin.seam):
             self.subject = self._made()
         twin.seam.journal.clear()
         self._follow_subject()
