@@ -11,7 +11,7 @@ an execution has reached an explored state, it ends there (`explored_states`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -38,8 +38,9 @@ class States(Protocol):
 @dataclass(slots=True)
 class _Node:
     """The state before a step: which threads can make it, which have and which should, and which need not (`asleep`,
-    because the next step of a sleeping thread has been seen already). `below` are the steps made since, as the memory's
-    bits; `slept` are the threads that were asleep at first.
+    because the next step of a sleeping thread has been seen already). `clock` has, for each thread, the number of its
+    last step that happened before this step or is this step. `below` are the steps made since, as the memory's bits;
+    `slept` are the threads that were asleep at first.
     """
 
     enabled: int
@@ -65,7 +66,7 @@ class _Reduction:
 
     def __init__(self, states: States | None, threads: int) -> None:
         self.path: list[_Node] = []
-        self._races = _Races(self.path, threads)
+        self._threads = threads
         self._machine: Machine | None = None
         self._given = 0
         self._states, self._memory = states, Memory()
@@ -125,17 +126,16 @@ class _Reduction:
         del path[len(order) :]
         first = max(self._given - 1, 0)
         self._compare(execution, min(first, len(order)))
-        self._races.forget_from(first)
         for later in range(first, len(order)):
             path[later].step = step_of(execution, later)
-            for earlier in self._races.of(later):
+            for earlier in self._racing(later):
                 self._want(earlier, later)
         if self._states is not None:
             for node in path[first:]:
                 assert node.step is not None
                 node.number = self._memory.number(node.chosen, node.step)
         if self._after is not None:
-            self._foresee(self._after, len(execution.logs))
+            self._foresee(self._after)
 
     def _compare(self, execution: Execution, first: int) -> None:
         """Compare the steps before `first` with those of the previous execution, which must be the same.
@@ -152,11 +152,30 @@ class _Reduction:
             raise Drift.told()
         self._names, self._wrote = names, wrote
 
-    def _foresee(self, after: int, threads: int) -> None:
+    def _racing(self, later: int) -> list[int]:
+        """The steps that race with step `later`, whose clock is set. To be called for each step in order."""
+        path, racing = self.path, []
+        node = path[later]
+        step, thread = node.step, node.chosen
+        assert step is not None
+        clock = [-1] * self._threads
+        for at in range(later - 1, -1, -1):
+            other = path[at]
+            if at > clock[other.chosen]:
+                if other.chosen == thread:
+                    clock = list(map(max, clock, other.clock))
+                elif other.step is not None and step.depends_on(other.step):
+                    racing.append(at)
+                    clock = list(map(max, clock, other.clock))
+        clock[thread] = later
+        node.clock = clock
+        return racing
+
+    def _foresee(self, after: int) -> None:
         """Mark threads to go first whose next steps depend on a step of the path. The order in which they would arrive
         is not known, so any of them may have to begin.
         """
-        clocks: list[Sequence[int]] = [[-1] * threads] * threads
+        clocks: list[Sequence[int]] = [[-1] * self._threads] * self._threads
         for node in self.path:
             clocks[node.chosen] = node.clock
         for at, node in enumerate(self.path):
@@ -172,18 +191,17 @@ class _Reduction:
         node = path[earlier]
         if node.wanted == node.enabled:
             return
-        first_thread = node.chosen
-        free = [
-            at for at in range(earlier + 1, later) if path[at].clock[first_thread] < earlier
-        ]  # the steps that need not happen after `earlier`
+        thread = node.chosen
+        free = [at for at in range(earlier + 1, later) if path[at].clock[thread] < earlier]
         free.append(later)
-        initials, seen = 0, 0
-        for place, at in enumerate(free):
+        firsts: dict[int, int] = {}  # of each thread, its first step that need not happen after `earlier`
+        initials = 0
+        for at in free:
             thread, clock = path[at].chosen, path[at].clock
-            if not seen >> thread & 1:
-                seen |= 1 << thread
-                if all(clock[path[before].chosen] < before for before in free[:place]):
+            if thread not in firsts:
+                if all(clock[other] < first for other, first in firsts.items()):
                     initials |= 1 << thread
+                firsts[thread] = at
         initials &= node.enabled
         if initials & node.wanted:
             return
@@ -210,69 +228,6 @@ class _Reduction:
                 if path:
                     path[-1].below |= node.below
         return False
-
-
-class _Races:
-    """Happens-before among the steps of the path, and the pairs of steps that race.
-
-    The clock of a step has, for each thread, the number of its last step that happened before this step or is this
-    step.
-    """
-
-    def __init__(self, path: list[_Node], threads: int) -> None:
-        self._path = path
-        self._by_thread: list[list[int]] = [[] for _ in range(threads)]
-        self._by_slot: dict[Any, list[int]] = {}
-        self._calls: list[int] = []
-        self._returns: list[int] = []
-        self._filed: list[list[list[int]]] = []
-        """For each step, the lists that have its number."""
-
-    def forget_from(self, first: int) -> None:
-        """Forget step number `first` and those after it."""
-        while len(self._filed) > first:
-            for numbers in self._filed.pop():
-                numbers.pop()
-
-    def of(self, later: int) -> list[int]:
-        """The steps that race with `later`. To be called for each step in order."""
-        path = self._path
-        node = path[later]
-        step, thread = node.step, node.chosen
-        assert step is not None
-        mine = self._by_thread[thread]
-        clock = list(path[mine[-1]].clock) if mine else [-1] * len(self._by_thread)
-        racing = []
-        for at in self._candidates(step):
-            other = path[at]
-            if at <= clock[other.chosen]:  # true for all steps of the same thread
-                continue
-            if other.step is not None and step.depends_on(other.step):
-                racing.append(at)
-                clock = list(map(max, clock, other.clock))
-        clock[thread] = later
-        node.clock = clock
-        self._file(later, step, mine)
-        return racing
-
-    def _file(self, at: int, step: Step, mine: list[int]) -> None:
-        lists = [mine, self._by_slot.setdefault(step.slot, [])]
-        if step.calls:
-            lists.append(self._calls)
-        if step.returns:
-            lists.append(self._returns)
-        for numbers in lists:
-            numbers.append(at)
-        self._filed.append(lists)
-
-    def _candidates(self, step: Step) -> Iterable[int]:
-        """The steps that `step` may depend on, the last one first."""
-        same = self._by_slot.get(step.slot, ())
-        if not (step.calls or step.returns):
-            return reversed(same)
-        return sorted(
-            {*same, *(self._returns if step.calls else ()), *(self._calls if step.returns else ())}, reverse=True
-        )
 
 
 def reduced(experiment: Experiment, states: States | None = None) -> Iterator[Finding | None]:

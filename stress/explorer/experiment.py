@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 from stress.checker.check import is_linearizable
@@ -73,8 +74,12 @@ class Experiment:
     before: tuple[Operation, ...] = ()
     """Calls that a thread left unfinished before the start."""
 
-    def __init__(self, machine: Machine, scenario: Scenario) -> None:
+    def __init__(
+        self, machine: Machine, scenario: Scenario, known_as: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """`known_as` are the operations that have other names in the specification."""
         self.machine, self.scenario = machine, scenario
+        self._calls = [[(known_as.get(op, op), args) for op, args in calls] for calls in scenario.threads]
         self._verdicts: dict[Any, tuple[str, str]] = {}
 
     # For subclasses to define.
@@ -93,10 +98,6 @@ class Experiment:
     def names(self) -> Names:
         """Fresh names for the trace of the next execution."""
         raise NotImplementedError
-
-    def _normalise(self, op: str, result: Any) -> Any:
-        """The part of an answer that counts."""
-        return self.spec.normalise(op, result)
 
     # Common to all subclasses.
 
@@ -158,18 +159,16 @@ class Experiment:
         """The answers of all completed calls, thread by thread. Snapshots are read before and after a change of
         everything.
         """
-        normalise = self._normalise
-        raw = [(call[0], answer) for calls, log in zip(self.scenario.threads, execution.logs, strict=True)
-               for call, (_, _, answer) in zip(calls, log, strict=False)]  # fmt: skip
-        deferred = [answer for _, answer in raw if type(answer) is Deferred]
+        deferred = [answer for log in execution.logs for _, _, answer in log if type(answer) is Deferred]
         if deferred:
             for each in deferred:
                 each.first = each.read()
             self._stir()
-        found = []
-        for op, answer in raw:
-            seen = answer.answer() if type(answer) is Deferred else answer
-            found.append(seen if type(seen) is Raised else normalise(op, seen))
+        found, normalise = [], self.spec.normalise
+        for calls, log in zip(self._calls, execution.logs, strict=True):
+            for (op, _), (_, _, answer) in zip(calls, log, strict=False):
+                seen = answer.answer() if type(answer) is Deferred else answer
+                found.append(seen if type(seen) is Raised else normalise(op, seen))
         return tuple(found)
 
     def _verdict(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> tuple[str, str]:
@@ -188,7 +187,7 @@ class Experiment:
         """The history: calls left unfinished before the start, the threads' calls, and the look at the end."""
         found = list(self.before)
         told = iter(answers)
-        for thread, (calls, log) in enumerate(zip(self.scenario.threads, execution.logs, strict=True)):
+        for thread, (calls, log) in enumerate(zip(self._calls, execution.logs, strict=True)):
             for (op, args), (called, returned, _) in zip(calls, log, strict=False):
                 found.append(Operation(len(found), thread, called, returned, op, args, next(told, UNSEEN)))
             if execution.begun[thread] >= 0:

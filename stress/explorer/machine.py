@@ -275,7 +275,11 @@ class Machine:
         thread."""
         me = self._current
         if self._looks_for_circles and not self._granted and (expected is LOAD or slot._value is not expected):
-            self._mind_circles(me, slot)
+            read, place = self._read[me], slot if slot._name is None else slot._name
+            if place not in read:
+                read[place] = None
+            else:
+                self._mind_circle(me, read, place)
         if self._granted:
             self._granted = False
         else:
@@ -295,7 +299,7 @@ class Machine:
                 for read in self._read:
                     read.clear()
             if self._waiting:
-                self._let_on_after_change_of(_place(slot))
+                self._let_on_after_change_of(slot if slot._name is None else slot._name)
         if self._begun[me] == -2:
             self._begun[me] = 2 * step
             execution.called.add(step)
@@ -303,12 +307,8 @@ class Machine:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
 
-    def _mind_circles(self, me: int, slot: Any) -> None:
-        """Make a thread wait that is about to read what it has read before, in the same state."""
-        read, place = self._read[me], _place(slot)
-        if place not in read:
-            read[place] = None
-            return
+    def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
+        """Make a thread wait that is about to read what it has read before, if it is in the same state."""
         now = _standing()
         if now == read[place]:
             self._park(me, _Circle(frozenset(read)))
@@ -370,11 +370,6 @@ class Machine:
         """As `Scheduler.wake`."""
         for number in [number for number, other in self._waiting.items() if other is event]:
             self._let_on(number)
-
-
-def _place(slot: Any) -> Any:
-    """The identity of the place that a step accesses."""
-    return slot if slot._name is None else slot._name
 
 
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})

@@ -68,12 +68,11 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
     def table(module: str) -> Mapping[int, Any]:
         return in_foreign if is_foreign(module) else by_id
 
-    owners = _owners()
+    classes = _classes()
+    functions = _with_defaults(classes)
     for names in _modules():
         here = table(str(names.get("__name__", "")))
-        _exchange_in(names, here, undo)
-        if here is by_id:
-            _exchange_inside(names, here, undo)
+        _exchange_in(names, here, undo, inside=here is by_id)
     for holder in gc.get_referrers(*everywhere, *in_code):
         if type(holder) is CellType:
             old = holder.cell_contents
@@ -81,51 +80,71 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
             undo.append(partial(setattr, holder, "cell_contents", old))
         elif type(holder) is dict and "__builtins__" in holder:
             _exchange_in(holder, table(str(holder.get("__name__", ""))), undo)
-    for owner in owners:
-        _exchange_of(owner, table(str(owner.__module__)), undo)
+    for cls in classes:
+        _exchange_in(cls, table(str(cls.__module__)), undo, inside=True)
+    for function in functions:
+        here = table(str(function.__module__))
+        if function.__kwdefaults__:
+            _exchange_in(function.__kwdefaults__, here, undo)
+        defaults = function.__defaults__
+        new = _in_place_of(defaults, here)
+        if new is not defaults:
+            function.__defaults__ = new
+            undo.append(partial(setattr, function, "__defaults__", defaults))
 
 
-def _owners() -> list[Any]:
-    """All classes, and all functions with default arguments. The collector cannot be asked who holds them: it forgets
-    tuples and dictionaries in which it follows nothing, such as classes of extension modules. Nor does it always know
-    functions: on free-threaded 3.13 it forgets those that there are when the first thread starts.
-    """
-    owners: dict[int, Any] = {}
+def _classes() -> list[type]:
+    """All classes, each after those that it is derived from."""
+    found: dict[int, type] = {id(object): object}
     waiting: list[Any] = [object]
     while waiting:
         for each in type.__subclasses__(waiting.pop()):
-            if id(each) not in owners:
-                owners[id(each)] = each
+            if id(each) not in found:
+                found[id(each)] = each
                 waiting.append(each)
-    places = [gc.get_objects(), *(list(names.values()) for names in (*_modules(), *map(vars, owners.values())))]
+    return list(found.values())
+
+
+def _with_defaults(classes: Iterable[type]) -> list[FunctionType]:
+    """All functions with default arguments. The collector cannot be asked who holds these: it forgets tuples and
+    dictionaries in which it follows nothing, such as classes of extension modules. Nor does it always know functions:
+    on free-threaded 3.13 it forgets those that there are when the first thread starts.
+    """
+    found: dict[int, FunctionType] = {}
+    places: list[list[Any]] = [gc.get_objects()]
+    places += [list(names.values()) for names in (*_modules(), *map(vars, classes))]
     for place in places:
-        for each in place:
-            if type(each) is FunctionType and (each.__defaults__ or each.__kwdefaults__):
-                owners[id(each)] = each
-    return list(owners.values())
+        for value in place:
+            if type(value) is FunctionType and (value.__defaults__ or value.__kwdefaults__):
+                found[id(value)] = value
+    return list(found.values())
 
 
 _HOLDERS: Final = frozenset({tuple, partial, staticmethod})
+_SERIES: Final = frozenset({dict, list})
+_MOST_ITEMS: Final = 100
 
 
-def _found(names: Any, by_id: Mapping[int, Any]) -> list[tuple[Any, Any, Any]]:
-    """What is to be replaced of the values of a dictionary, or the items of a list: where it is, itself, and what
-    replaces it.
+def _exchange_in(place: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]], inside: bool = False) -> None:
+    """Replace the keys of the table among the values of a dictionary, the items of a list or the attributes of a class;
+    and `inside` dictionaries and lists that are among these.
     """
-    found = []
-    for name, value in list(enumerate(names) if isinstance(names, list) else names.items()):
+    put = partial(setattr, place) if isinstance(place, type) else place.__setitem__
+    pairs = (
+        vars(place).items()
+        if isinstance(place, type)
+        else enumerate(place)
+        if isinstance(place, list)
+        else place.items()
+    )
+    for name, value in list(pairs):
         if id(value) in by_id or type(value) in _HOLDERS:
             new = _in_place_of(value, by_id)
             if new is not value:
-                found.append((name, value, new))
-    return found
-
-
-def _exchange_in(names: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
-    """The same for the values of a dictionary, or the items of a list."""
-    for name, value, new in _found(names, by_id):
-        undo.append(partial(names.__setitem__, name, value))
-        names[name] = new
+                put(name, new)
+                undo.append(partial(put, name, value))
+        elif inside and type(value) in _SERIES and len(value) <= _MOST_ITEMS:
+            _exchange_in(value, by_id, undo)
 
 
 def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
@@ -141,34 +160,6 @@ def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
         inner = _in_place_of(value.__func__, by_id)
         return value if inner is value.__func__ else staticmethod(inner)
     return value
-
-
-_SERIES: Final = frozenset({dict, list})
-_MOST_ITEMS: Final = 100
-
-
-def _exchange_inside(names: Mapping[str, Any], by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
-    """Replace the keys of the table in dictionaries and lists that are variables of a module, or attributes of a
-    class."""
-    for value in list(names.values()):
-        if type(value) in _SERIES and len(value) <= _MOST_ITEMS:
-            _exchange_in(value, by_id, undo)
-
-
-def _exchange_of(owner: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
-    """The same for attributes of a class, or default arguments of a function."""
-    if type(owner) is FunctionType:
-        _exchange_in(owner.__kwdefaults__ or {}, by_id, undo)
-        old = owner.__defaults__
-        new = _in_place_of(old, by_id)
-        if new is not old:
-            owner.__defaults__ = new
-            undo.append(partial(setattr, owner, "__defaults__", old))
-        return
-    for name, value, new in _found(vars(owner), by_id):
-        setattr(owner, name, new)
-        undo.append(partial(setattr, owner, name, value))
-    _exchange_inside(vars(owner), by_id, undo)
 
 
 @contextmanager

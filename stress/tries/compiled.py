@@ -340,7 +340,7 @@ class CompiledExperiment(TrieExperiment):
             self._follow_subject()
         return [
             [(partial(self._call, number, method), args) for method, args in calls]
-            for number, calls in enumerate(self._calls, start=1)
+            for number, calls in enumerate(self._bound, start=1)
         ]
 
     def _call(self, thread: int, method: Any, *args: Any) -> Any:

@@ -11,7 +11,7 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from stress.explorer.experiment import UNSEEN_LOOK, Experiment, Finding, Look
+from stress.explorer.experiment import Experiment, Finding, Look
 from stress.explorer.machine import BoundCall, Execution
 from stress.explorer.patience import Patience
 from stress.explorer.scenario import Scenario
@@ -55,13 +55,13 @@ class TrieExperiment(Experiment):
     """
 
     def __init__(self, twin: TrieCopy, scenario: Scenario) -> None:
-        super().__init__(twin.machine, scenario)
+        super().__init__(twin.machine, scenario, KNOWN_AS)
         self.twin = twin
         self.start = STARTS[scenario.target][scenario.start]
         self.spec = _spec(scenario.target, self.start)
         if self.start.left is not None:
             (op, args), _ = self.start.left
-            self.before = (Operation(0, "gone", -2, None, op, args, UNSEEN),)
+            self.before = (Operation(0, "gone", -2, None, KNOWN_AS.get(op, op), args, UNSEEN),)
         with Patience(twin.seam):
             self.subject = self._made()
         twin.seam.journal.clear()
@@ -71,7 +71,7 @@ class TrieExperiment(Experiment):
     def _follow_subject(self) -> None:
         self._trie = _trie(self.subject)
         self._notices = _Notices(self._trie) if self.start.has("on_interest") else None
-        self._calls = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
+        self._bound = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _made(self) -> Any:
         try:
@@ -88,15 +88,7 @@ class TrieExperiment(Experiment):
         self.twin.begin()
         if self._notices is not None:
             self._notices.take_back()
-        return self._calls
-
-    def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look = UNSEEN_LOOK) -> list[Operation]:
-        """The history, in the terms of the specification."""
-        found = super()._operations(execution, answers, look)
-        return [each._replace(op=KNOWN_AS.get(each.op, each.op)) for each in found]
-
-    def _normalise(self, op: str, result: Any) -> Any:
-        return self.spec.normalise(KNOWN_AS.get(op, op), result)
+        return self._bound
 
     def _look(self, execution: Execution) -> Look:
         """The present content of the trie, and the invariant that is broken, if any."""
