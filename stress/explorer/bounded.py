@@ -42,7 +42,7 @@ Schedule = tuple[Switch, ...]
 _NEVER = Switch(-1, MAIN)
 
 
-class Switches:
+class Switches(Strategy):
     """The strategy that makes exactly the switches of one schedule; a sleeping thread does not run. `asleep` gives, for
     every step, the threads that slept when it was decided, as bits.
     """
@@ -50,22 +50,21 @@ class Switches:
     def __init__(self, schedule: Schedule) -> None:
         self.asleep: list[int] = []
         self._schedule = schedule
-        self._machine: Machine | None = None
         self._rest = iter(schedule)
         self._next = _NEVER
         self._sleepers: dict[int, Step] = {}
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
-        self._machine, self._rest = machine, iter(self._schedule)
+        super().begin(machine)
+        self._rest = iter(self._schedule)
         self._next = next(self._rest, _NEVER)
         self._sleepers.clear()
         self.asleep.clear()
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         at, sleepers, asleep = machine.step, self._sleepers, 0
         if sleepers:
             self._wake(step_of(machine.execution, at - 1))
@@ -81,11 +80,9 @@ class Switches:
         return lowest(awake) if awake else MAIN
 
     def _switch(self, me: int) -> int:
-        machine = self._machine
-        assert machine is not None
         _, to, instead, _ = self._next
-        if not machine.enabled >> to & 1:
-            raise Drift(to, machine.step)
+        if not self.machine.enabled >> to & 1:
+            raise Drift(to, self.machine.step)
         if instead is not None:
             self._sleepers[me] = instead
         self._next = next(self._rest, _NEVER)

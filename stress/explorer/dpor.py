@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.explored_states import Memory
-from stress.explorer.machine import Drift, Execution, Machine, lowest
+from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.steps import Step, step_of
 
 __all__ = ["States", "reduced"]
@@ -61,13 +61,12 @@ class _Node:
         return lowest(left) if left else MAIN
 
 
-class _Reduction:
+class _Reduction(Strategy):
     """The strategy, and its present path."""
 
     def __init__(self, states: States | None, threads: int) -> None:
         self.path: list[_Node] = []
         self._threads = threads
-        self._machine: Machine | None = None
         self._given = 0
         self._states, self._memory = states, Memory()
         self._after: int | None = None
@@ -77,12 +76,12 @@ class _Reduction:
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
-        self._machine, self._given, self._after = machine, len(self.path), None
+        super().begin(machine)
+        self._given, self._after = len(self.path), None
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`: first along the path, then on with the running thread, unless it is asleep."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         at = machine.step
         if at < self._given:
             to = self.path[at].chosen

@@ -31,10 +31,13 @@ BoundCall = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class Strategy(Protocol):
-    """Decides which thread makes the next step."""
+    """Decides which thread of `machine` makes the next step."""
+
+    machine: Machine
 
     def begin(self, machine: Machine) -> None:
         """Called before every execution."""
+        self.machine = machine
 
     def decide(self, me: int) -> int:
         """The thread that makes step `machine.step`. `me` made the previous step; it is `MAIN` if that thread has ended

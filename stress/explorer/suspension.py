@@ -20,24 +20,22 @@ from stress.explorer.machine import Machine, Strategy, lowest
 __all__ = ["delayed", "stopped_for_ever"]
 
 
-class _Stops:
+class _Stops(Strategy):
     """Another strategy, except that thread 0 makes only `steps` steps."""
 
     def __init__(self, strategy: Strategy, steps: int) -> None:
         self._strategy, self._steps = strategy, steps
-        self._machine: Machine | None = None
         self.stopped = False
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
-        self._machine = machine
+        super().begin(machine)
         self._left = self._steps
         self._strategy.begin(machine)
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         if not self._left and machine.enabled & 1:
             machine.enabled &= ~1
             self.stopped = True
@@ -62,22 +60,21 @@ def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[F
             return
 
 
-class _Delay:
+class _Delay(Strategy):
     """A thread makes so many steps, the others run to their ends, one after another, and it goes on."""
 
     def __init__(self, thread: int, steps: int) -> None:
         self._thread, self._steps = 1 << thread, steps
-        self._machine: Machine | None = None
         self.left = steps
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
-        self._machine, self.left = machine, self._steps
+        super().begin(machine)
+        self.left = self._steps
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
-        assert self._machine is not None
-        enabled = self._machine.enabled
+        enabled = self.machine.enabled
         if self.left and enabled & self._thread:
             self.left -= 1
             return lowest(self._thread)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Drift, Execution, Machine
+from stress.explorer.machine import Drift, Execution, Machine, Strategy
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
 
@@ -21,21 +21,15 @@ _MOST_STEPS: Final = 120
 """The most steps shown: a longer execution goes in circles."""
 
 
-class Given:
+class Given(Strategy):
     """The strategy that follows the order of an earlier execution."""
 
     def __init__(self, order: Sequence[int]) -> None:
         self._order = order
-        self._machine: Machine | None = None
-
-    def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
-        self._machine = machine
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`. Threads that make no more steps have stopped for ever."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         if machine.step == machine.limit and me >= 0:
             return me  # the machine ends it, as it did the first time
         if machine.step >= len(self._order):
