@@ -265,10 +265,10 @@ class TestSchedules:
 
     def test_every_execution_starts_from_the_same_state(self, twin: TrieCopy) -> None:
         experiment = TrieExperiment(twin, scenario("map", "about to tomb", POP, ("snapshot", ())))
-        before = fingerprint(experiment.subject.mapping._root)
+        before = fingerprint(experiment.subject.trie._root)
         clean(islice(sampled(experiment, Random(SEED)), 50))
         clean(islice(stopped_for_ever(experiment), 20))
-        assert fingerprint(experiment.subject.mapping._root) == before
+        assert fingerprint(experiment.subject.trie._root) == before
 
     @pytest.mark.parametrize(("target", "subject"), [("map", "mapping"), ("subscriptions", "trie")])
     def test_every_process_starts_from_the_same_state(self, target: str, subject: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from stress.explorer.slots import LOAD, Seam
 
-__all__ = ["Explored", "Primitive", "explored_threading"]
+__all__ = ["ExploredThreading", "Primitive"]
 
 _BUSY: Final = object()
 
@@ -60,6 +60,17 @@ class Primitive:
             raise RuntimeError("the calling thread would wait for ever: no other one runs")
         return True  # the limit on accesses (`patience`) ends this
 
+    def _take(self, doing: str, free: Any, limit: float | None) -> bool:
+        """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was
+        in time.
+        """
+        while True:
+            self._step(doing, free)
+            if self._value is free:
+                return True
+            if limit == 0 or not self._wait(limit):
+                return False
+
     def _wake(self) -> None:
         scheduler = self.seam.scheduler
         if scheduler is not None and hasattr(scheduler, "wake"):
@@ -80,10 +91,6 @@ class _Change(Primitive):
         self._name, self.of = changed._name, changed
 
 
-def _timeout(blocking: bool, timeout: float) -> float | None:
-    return 0 if not blocking else None if timeout < 0 else timeout
-
-
 class Lock(Primitive):
     """As `threading.Lock`."""
 
@@ -95,14 +102,10 @@ class Lock(Primitive):
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """As `threading.Lock.acquire`."""
-        limit = _timeout(blocking, timeout)
-        while True:
-            self._step("acquire", False)
-            if not self._value:
-                self._value, self._holder = True, self._me()
-                return True
-            if limit == 0 or not self._wait(limit):
-                return False
+        if not self._take("acquire", False, 0 if not blocking else None if timeout < 0 else timeout):
+            return False
+        self._value, self._holder = True, self._me()
+        return True
 
     def release(self) -> None:
         """As `threading.Lock.release`."""
@@ -313,17 +316,11 @@ class _Counted(Primitive):
     def _value(self) -> Any:
         return None if self._has() else _BUSY
 
-    def _take(self, doing: str, limit: float | None) -> bool:
-        while True:
-            self._step(doing, None)
-            if self._has():
-                return True
-            if limit == 0 or not self._wait(limit):
-                return False
-
 
 class Semaphore(_Counted):
     """As `threading.Semaphore`."""
+
+    _is_bounded = False
 
     def __init__(self, value: int = 1) -> None:
         if value < 0:
@@ -336,7 +333,7 @@ class Semaphore(_Counted):
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
         """As `threading.Semaphore.acquire`."""
-        if not self._take("acquire", 0 if not blocking else timeout):
+        if not self._take("acquire", None, 0 if not blocking else timeout):
             return False
         self._count -= 1
         return True
@@ -346,6 +343,8 @@ class Semaphore(_Counted):
     def release(self, n: int = 1) -> None:
         """As `threading.Semaphore.release`."""
         self._change("release")
+        if self._is_bounded and self._count + n > self._initial:
+            raise ValueError("Semaphore released too many times")
         self._count += n
         self._wake()
 
@@ -360,13 +359,7 @@ class Semaphore(_Counted):
 class BoundedSemaphore(Semaphore):
     """As `threading.BoundedSemaphore`."""
 
-    def release(self, n: int = 1) -> None:
-        """As `threading.BoundedSemaphore.release`."""
-        self._change("release")
-        if self._count + n > self._initial:
-            raise ValueError("Semaphore released too many times")
-        self._count += n
-        self._wake()
+    _is_bounded = True
 
 
 class SimpleQueue(_Counted):
@@ -387,7 +380,7 @@ class SimpleQueue(_Counted):
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
         """As `queue.SimpleQueue.get`."""
-        if not self._take("get", timeout if block else 0):
+        if not self._take("get", None, timeout if block else 0):
             raise queue.Empty
         return self._items.popleft()
 
@@ -465,12 +458,12 @@ class _Caller:
         return hash(self.ident)
 
 
-class Explored:
-    """The explored primitives on one seam. `everything` maps the originals to them."""
+class ExploredThreading:
+    """The explored primitives on one seam. `everything` maps the originals to them, `instances` the types of those that
+    there are.
+    """
 
     def __init__(self, seam: Seam) -> None:
-        self.seam = seam
-
         def on_seam(cls: Any, **more: Any) -> Any:
             return type(cls.__name__.strip("_"), (cls,), {"seam": seam, **more})
 
@@ -482,7 +475,7 @@ class Explored:
 
         lock, rlock, notice = on_seam(Lock), on_seam(RLock), on_seam(_Notice)
         condition = on_seam(Condition, _notice=notice, _lock_kind=rlock)
-        self.kinds: dict[Any, Any] = {
+        kinds: dict[Any, Any] = {
             threading.Lock: lock,
             threading.RLock: rlock,
             threading.Condition: condition,
@@ -493,24 +486,18 @@ class Explored:
             queue.SimpleQueue: on_seam(SimpleQueue),
         }
         self.instances: dict[type, Any] = {type(threading.Lock()): lock, type(threading.RLock()): rlock}
-        self.instances.update({kind: made for kind, made in self.kinds.items() if isinstance(kind, type)})
+        self.instances.update({kind: made for kind, made in kinds.items() if isinstance(kind, type)})
         barrier = _rebuilt(threading.Barrier, {**vars(threading), "Condition": condition, "Lock": lock})
         self.everything: dict[Any, Any] = {
-            **self.kinds,
+            **kinds,
             threading.Barrier: barrier,
             threading.get_ident: get_ident,
             threading.current_thread: current_thread,
             threading.Thread: _no_thread,
         }
-        self.everything[threading] = self._module()
-
-    def _module(self) -> types.ModuleType:
-        module = types.ModuleType("threading")
-        vars(module).update(vars(threading))
-        for name, value in vars(threading).items():
-            if id(value) in (by_id := {id(old): new for old, new in self.everything.items()}):
-                vars(module)[name] = by_id[id(value)]
-        return module
+        by_id = {id(old): new for old, new in self.everything.items()}
+        module = self.everything[threading] = types.ModuleType("threading")
+        vars(module).update({name: by_id.get(id(value), value) for name, value in vars(threading).items()})
 
     def instead_of(self, instance: Any) -> Any:
         """An explored primitive to replace a real one that was made before; None if it is not a primitive."""
@@ -522,11 +509,6 @@ class Explored:
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
         return kind()
-
-
-def explored_threading(seam: Seam) -> Explored:
-    """The explored primitives on `seam`."""
-    return Explored(seam)
 
 
 def _no_thread(*_: object, **__: object) -> Any:

@@ -256,6 +256,10 @@ def _plain(answer: Any) -> Any:
     return type(answer)(map(_plain, answer)) if isinstance(answer, (tuple, list)) else answer
 
 
+def _with_plain_answer(method: Any) -> Any:
+    return lambda *args: _plain(method(*args))
+
+
 class _Named(SubscriptionsUnderTest):
     """As `SubscriptionsUnderTest`, with subscribers whose hashes are those of `SUBSCRIBER_HASHES`."""
 
@@ -275,29 +279,12 @@ class _Named(SubscriptionsUnderTest):
         """As the trie's."""
         return list(self.trie.filters(_named(subscriber)))
 
-    def entries(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().entries(topic))
-
-    def deliveries(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().deliveries(topic))
-
-    def match_many(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().match_many(topic))
-
-    def match_iter(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().match_iter(topic))
-
-    def deliveries_many(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().deliveries_many(topic))
-
-    def subscriptions(self) -> Any:
-        """As in the base class."""
-        return _plain(super().subscriptions())
+    entries = _with_plain_answer(SubscriptionsUnderTest.entries)
+    deliveries = _with_plain_answer(SubscriptionsUnderTest.deliveries)
+    match_many = _with_plain_answer(SubscriptionsUnderTest.match_many)
+    match_iter = _with_plain_answer(SubscriptionsUnderTest.match_iter)
+    deliveries_many = _with_plain_answer(SubscriptionsUnderTest.deliveries_many)
+    subscriptions = _with_plain_answer(SubscriptionsUnderTest.subscriptions)
 
     def snapshot(self) -> Deferred:
         """As in the base class."""

@@ -23,7 +23,6 @@ from stress.tries.names import TrieNames
 from stress.tries.scenarios import STARTS, Start
 from stress.tries.specs import KNOWN_AS, Shares
 from stress.tries.structure import fingerprint, shape
-from stress.tries.targets import MapUnderTest
 from stress.tries.trie_copy import TrieCopy
 
 __all__ = ["CONTENT", "BrokenStart", "Finding", "TrieExperiment"]
@@ -69,7 +68,7 @@ class TrieExperiment(Experiment):
         self._structures: dict[Any, Look] = {}
 
     def _follow_subject(self) -> None:
-        self._trie = _trie(self.subject)
+        self._trie = self.subject.trie
         self._notices = _Notices(self._trie) if self.start.has("on_interest") else None
         self._bound = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
 
@@ -131,7 +130,7 @@ class TrieExperiment(Experiment):
         put = fresh.__setitem__ if CONTENT[self.scenario.target] == "items" else fresh.subscribe
         for args in content:
             put(*args)
-        return self._shape(_trie(fresh))
+        return self._shape(fresh.trie)
 
     def _shape(self, trie: Any) -> Any:
         return shape(self.twin.nodes, trie)
@@ -183,7 +182,3 @@ class _Notices:
         if not broken and filters is not None and wanted != filters:
             return f"the listener has been told of {sorted(wanted)}, and there are {sorted(filters)}"
         return str(broken)
-
-
-def _trie(subject: Any) -> Any:
-    return subject.mapping if isinstance(subject, MapUnderTest) else subject.trie

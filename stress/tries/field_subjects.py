@@ -11,24 +11,21 @@ from typing import Any, Final
 from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of
 from stress.tries.fields import Asked, Fields, as_message, as_tests
+from stress.tries.under_test import UnderTest, check
 
 __all__ = ["FIELDS", "FieldsUnderTest", "RoutesUnderTest"]
 
 _Pairs = list[tuple[str, Any]]
 
 
-class FieldsUnderTest:
-    """The calls of the specification, on the `FieldMatcher` of the module `fields`. What it does not define goes to the
-    matcher.
-    """
+class FieldsUnderTest(UnderTest):
+    """The calls of the specification, on the `FieldMatcher` of the module `fields`."""
 
     def __init__(self, fields: Any, matcher: Any) -> None:
-        self._fields, self.trie = fields, matcher
+        super().__init__(matcher)
+        self._fields = fields
         self._criteria: dict[str, Any] = {}
         self._texts: dict[Any, str] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.trie, name)
 
     def subscribe(self, criteria: str, subscriber: Any) -> bool:
         """As the matcher's."""
@@ -179,7 +176,7 @@ def _field_workloads() -> list[Workload]:
     plain = [_calls(of_one, messages), _calls(of_two, ["f=1 g=1", "f=1", "g=2", "f=2 g=1"])]
     made = [(matcher, calls) for calls in plain]
     made += [(make, [*calls, *whole * 2]) for make in (matcher, counting) for calls in plain]
-    return [Workload(make, Fields(), calls, _check, "fields") for make, calls in made]
+    return [Workload(make, Fields(), calls, check, "fields") for make, calls in made]
 
 
 def _route_workloads() -> list[Workload]:
@@ -191,7 +188,7 @@ def _route_workloads() -> list[Workload]:
 
     routes = ["@a.b", "@a.b & f=1", "@a.*", "@a.* & f>=1", "@# & f=1", "@#", "@*.b & !f", "@a.# & f=2"]
     messages = ["@a.b f=1", "@a.b", "@a.c f=2", "@x.b f=1"]
-    return [Workload(matcher, Fields(), _calls(routes, messages), _check, "routes")]
+    return [Workload(matcher, Fields(), _calls(routes, messages), check, "routes")]
 
 
 def _calls(criteria: list[str], messages: list[str]) -> list[tuple[Any, ...]]:
@@ -200,10 +197,6 @@ def _calls(criteria: list[str], messages: list[str]) -> list[tuple[Any, ...]]:
     changes: list[tuple[Any, ...]] = [("subscribe", asked, subscriber), ("unsubscribe", asked, subscriber)]
     whole = [("subscriptions",), ("snapshot",), ("__len__",), ("clear",), ("unsubscribe_all", subscriber)]
     return [*changes * 6, *[("match", message)] * 8, ("subscribe_many", several), *whole]
-
-
-def _check(subject: Any) -> None:
-    subject.check()
 
 
 FIELDS: Final = {"fields": _field_workloads, "routes": _route_workloads}
