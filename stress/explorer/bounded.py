@@ -82,7 +82,7 @@ class Switches(Strategy):
     def _switch(self, me: int) -> int:
         _, to, instead, _ = self._next
         if not self.machine.enabled >> to & 1:
-            raise Drift(to, self.machine.step)
+            raise Drift.at(to, self.machine.step)
         if instead is not None:
             self._sleepers[me] = instead
         self._next = next(self._rest, _NEVER)
@@ -116,7 +116,7 @@ def bounded_by(
         first = schedule[-1].at + 1 if schedule else 0
         digests = past.digests(execution)
         if schedule and digests[first - 1 : first] != [schedule[-1].digest]:
-            raise Drift.told()
+            raise Drift()
         waiting.note(execution, first)
         for switch in _alternatives(execution, switches.asleep, digests, first):
             waiting.add((*schedule, switch))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
@@ -175,9 +175,6 @@ class _Turn:
         self.wait: Callable[[], bool] = self._lock.acquire
 
 
-def new_coroutines(kinds: Sequence[type[Coroutines]] = (Greenlets, Threads)) -> Coroutines:
+def new_coroutines() -> Coroutines:
     """Coroutines of the fastest kind that is available."""
-    quickest, *others = kinds
-    if quickest is Greenlets and find_spec("greenlet") is None:
-        return new_coroutines(others)
-    return quickest()
+    return Threads() if find_spec("greenlet") is None else Greenlets()

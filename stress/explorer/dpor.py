@@ -86,7 +86,7 @@ class _Reduction(Strategy):
         if at < self._given:
             to = self.path[at].chosen
             if not machine.enabled >> to & 1:
-                raise Drift(to, at)
+                raise Drift.at(to, at)
             return to
         if at < len(self.path):  # the step was given to a thread that began to wait instead
             del self.path[at:]
@@ -148,7 +148,7 @@ class _Reduction(Strategy):
             names = [getattr(slot, "_name", None) for slot in execution.slots]
         wrote = execution.wrote
         if first and (names[:first] != self._names[:first] or min(wrote ^ self._wrote, default=first) < first):
-            raise Drift.told()
+            raise Drift()
         self._names, self._wrote = names, wrote
 
     def _racing(self, later: int) -> list[int]:

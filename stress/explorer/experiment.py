@@ -117,7 +117,9 @@ class Experiment:
 
     def _judge(self, execution: Execution) -> Finding | None:
         if execution.trouble:
-            return None if self._wait_as_they_should(execution) else self._stuck(execution)
+            if self._wait_as_they_should(execution):
+                return None
+            return self._finding(execution, execution.trouble, self._unending(execution), execution.answers)
         look = self._look(execution)
         try:
             answers = execution.answers = self._answers(execution)
@@ -143,9 +145,6 @@ class Experiment:
         if verdict is None:
             verdict = self._verdicts[key] = ("" if wait_as_they_should(operations, self.spec) else "deadlock", "")
         return not verdict[0]
-
-    def _stuck(self, execution: Execution) -> Finding:
-        return self._finding(execution, execution.trouble, self._unending(execution), execution.answers)
 
     def _unending(self, execution: Execution) -> str:
         told = _UNENDING[execution.trouble]

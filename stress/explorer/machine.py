@@ -89,19 +89,15 @@ _OTHERWISE: Final = "a schedule that begins as an earlier one accesses something
 
 
 class Drift(BaseException):
-    """A strategy chose a thread that has no step to make: the code has changed since the schedule was recorded, or it
-    is not deterministic.
-    """
+    """The code has changed since a schedule was recorded, or it is not deterministic."""
 
-    def __init__(self, thread: int, step: int) -> None:
-        super().__init__(f"thread {thread} has no step number {step} to make")
+    def __init__(self, told: str = _OTHERWISE) -> None:
+        super().__init__(told)
 
     @classmethod
-    def told(cls, what: str = _OTHERWISE) -> Drift:
-        """A drift with a message of its own."""
-        drift = cls(0, 0)
-        drift.args = (what,)
-        return drift
+    def at(cls, thread: int, step: int) -> Drift:
+        """A strategy chose a thread that has no step to make."""
+        return cls(f"thread {thread} has no step number {step} to make")
 
 
 class _Livelock(BaseException):

@@ -167,7 +167,7 @@ class Outliving:
         """
         for name, value in self._values().items():
             if self._before.get(name, value) != value:
-                raise Drift.told(f"{name} outlives an execution, and calls change it: let the factory make it")
+                raise Drift(f"{name} outlives an execution, and calls change it: let the factory make it")
 
 
 class ObjectExperiment(Experiment):

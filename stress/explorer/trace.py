@@ -39,7 +39,7 @@ class Given(Strategy):
         if not machine.enabled >> to & 1:
             others = any(machine.enabled >> thread & 1 for thread in self._order[machine.step :])
             if not machine.enabled or others or not machine.waits(to):
-                raise Drift(to, machine.step)
+                raise Drift.at(to, machine.step)
             machine.enabled = 0  # the threads that could continue have stopped for ever; waiting ones may be resumed
             return -1
         return to
@@ -53,7 +53,7 @@ def execute_again(experiment: Experiment, earlier: Execution) -> None:
     """
     again, _ = experiment.run(Given(earlier.order))
     if (_seen(earlier), earlier.wrote, earlier.answers) != (_seen(again), again.wrote, again.answers):
-        raise Drift.told("the same schedule, executed again, is another execution")
+        raise Drift("the same schedule, executed again, is another execution")
 
 
 def _seen(execution: Execution) -> list[Any]:

@@ -96,12 +96,18 @@ class TrieExperiment(Experiment):
         key = (structure, whole, None if self._notices is None else self._notices.told)
         look = self._structures.get(key)
         if look is None:
-            mark = len(self.twin.seam.journal)
-            content, broken = self._examine(whole)
-            self.twin.seam.take_back(mark)
-            seen = () if content is UNSEEN else ((CONTENT[self.scenario.target], (), content),)
-            look = self._structures[key] = Look(key, seen, broken)
+            look = self._structures[key] = self._examined(whole)._replace(key=key)
         return look
+
+    def _examined(self, whole: bool) -> Look:
+        """A look that is like another one if it shows the same."""
+        mark = len(self.twin.seam.journal)
+        content, broken = self._examine(whole)
+        if mark:  # otherwise there is nothing that must stay
+            self.twin.seam.take_back(mark)
+        if content is UNSEEN:
+            return Look((None, broken), (), broken)
+        return Look((content, broken), ((CONTENT[self.scenario.target], (), content),), broken)
 
     def _structure(self) -> Any:
         if self.scenario.target in _BY_FIELDS:
