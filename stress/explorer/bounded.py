@@ -22,7 +22,7 @@ from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.steps import Step, name_of, step_of
 
-__all__ = ["Switch", "Switches", "bounded", "bounded_by"]
+__all__ = ["Switch", "Switches", "bounded"]
 
 
 class Switch(NamedTuple):
@@ -93,17 +93,12 @@ class Switches(Strategy):
             del self._sleepers[thread]
 
 
-def bounded(experiment: Experiment, preemptions: int) -> Iterator[Finding | None]:
-    """Execute the schedules with at most this number of preemptions, one of each class with the same visible result.
-    Yield the finding or None for each. A schedule that turns out to be like an earlier one is cut short.
-    """
-    return bounded_by(experiment, preemptions, lambda switches: switches)
-
-
-def bounded_by(
-    experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy]
+def bounded(
+    experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy] | None = None
 ) -> Iterator[Finding | None]:
-    """The same, where `within` turns the strategy of each schedule into the one to follow.
+    """Execute the schedules with at most this number of preemptions, one of each class with the same visible result.
+    Yield the finding or None for each. A schedule that turns out to be like an earlier one is cut short. `within`
+    turns the strategy of each schedule into the one to follow.
 
     Raises:
         Drift: an execution does not begin like the one that it shares its beginning with.
@@ -111,7 +106,7 @@ def bounded_by(
     waiting, past = _Waiting(preemptions), _Past()
     while (schedule := waiting.next()) is not None:
         switches = Switches(schedule)
-        execution, finding = experiment.run(within(switches))
+        execution, finding = experiment.run(switches if within is None else within(switches))
         yield finding
         first = schedule[-1].at + 1 if schedule else 0
         digests = past.digests(execution)

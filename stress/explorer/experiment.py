@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
 from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
+from stress.explorer.names import NodeNames
 from stress.explorer.patience import Endless, Patience
 from stress.explorer.scenario import Scenario, describe
 from stress.history import UNSEEN, ChangingAnswer, History, Operation, Raised, renumbered
@@ -27,7 +28,7 @@ from stress.recorder.record import Deferred
 from stress.reference import name_of
 from stress.spec import Spec
 
-__all__ = ["Experiment", "Finding", "Look", "Names"]
+__all__ = ["Experiment", "Finding", "Look"]
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,6 @@ class Look(NamedTuple):
 
 
 UNSEEN_LOOK: Final = Look(None)
-
-
-class Names(Protocol):
-    """Words for the objects in a trace; `legend` explains the names."""
-
-    legend: list[tuple[str, str]]
-
-    def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """The description of an access that is about to be made."""
 
 
 class Experiment:
@@ -95,7 +87,7 @@ class Experiment:
     def _stir(self) -> None:
         """Change everything that snapshots may show, between their two readings."""
 
-    def names(self) -> Names:
+    def names(self) -> NodeNames:
         """Fresh names for the trace of the next execution."""
         raise NotImplementedError
 

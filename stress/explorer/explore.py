@@ -24,7 +24,7 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
 from stress.explorer.machine import Drift, Execution
-from stress.explorer.minimise import fewest_preemptions, first, minimise
+from stress.explorer.minimise import fewest_preemptions, first, in_all_ways, minimise
 from stress.explorer.object_experiment import (
     ObjectExperiment,
     ObjectMachine,
@@ -326,7 +326,8 @@ class _Exploration:
     def _attempts(self, plan: _Plan) -> Attempts:
         whole = self._on(self._scenario)
         if plan.executions is not None:
-            yield from _ways(whole, Random(plan.seed), plan.executions)
+            half, quarter = plan.executions // 2, plan.executions // 4
+            yield from in_all_ways(whole, Random(plan.seed), half + 1, quarter, quarter)
             return
         if plan.samples is not None:
             yield from islice(sampled(whole, Random(plan.seed)), plan.samples)
@@ -387,19 +388,6 @@ class _Exploration:
             again = f"python -m stress replay {token}"
         report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)
-
-
-def _ways(experiment: ObjectExperiment, random: Random, executions: int) -> Attempts:
-    """At most this number of executions: all that differ, if they are few; else some of these, then others with few
-    preemptions, and some at random.
-    """
-    made = 0
-    for finding in islice(reduced(experiment), executions // 2 + 1):
-        made += 1
-        yield finding
-    if made > executions // 2:
-        yield from islice(bounded(experiment, 2), executions // 4)
-        yield from islice(sampled(experiment, random), executions // 4)
 
 
 def _written(calls: Sequence[Call]) -> str:

@@ -25,13 +25,17 @@ _SERIES: Final[Mapping[type, tuple[str, str]]] = {
 
 
 class NodeNames:
-    """Names of nodes, a letter and a number each, and words for accesses of what holds them."""
+    """Words for the objects in a trace: nodes have names, a letter and a number each, which `legend` explains."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._counts: dict[str, int] = {}
         self._kept: list[Any] = []  # kept alive, so that no other object gets the address of a named one
         self.legend: list[tuple[str, str]] = []
+
+    def access(self, slot: Any, expected: Any, desired: Any) -> str:
+        """The description of an access that is about to be made."""
+        raise NotImplementedError
 
     def of(self, value: Any) -> str:
         """A word for a value."""
@@ -67,7 +71,7 @@ class ObjectNames(NodeNames):
         self._nodes: list[tuple[str, Any]] = []
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """As `Names.access`."""
+        """As `NodeNames.access`."""
         if isinstance(slot, SwitchPoint):
             return f"({slot.what})"
         if isinstance(slot, Place):

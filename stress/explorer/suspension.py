@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from stress.explorer.bounded import bounded_by
+from stress.explorer.bounded import bounded
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Machine, Strategy, lowest
@@ -55,7 +55,7 @@ def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[F
             made.append(_Stops(strategy, steps))
             return made[-1]
 
-        yield from bounded_by(experiment, preemptions, stopping)
+        yield from bounded(experiment, preemptions, stopping)
         if not any(each.stopped for each in made):
             return
 

@@ -19,7 +19,7 @@ class CompiledNames(TrieNames):
     """As `TrieNames`, for slots that are identified by their addresses."""
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """As `Names.access`."""
+        """As `NodeNames.access`."""
         if not hasattr(slot, "address"):
             return super().access(slot, expected, desired)
         return self._access_of(f"{self._owner(slot)}.{FIELDS.get(slot.kind, 'prev')}", slot, expected, desired)

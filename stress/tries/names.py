@@ -20,7 +20,7 @@ class TrieNames(NodeNames):
     """Names of nodes, and words for accesses of their slots."""
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """As `Names.access`."""
+        """As `NodeNames.access`."""
         kind = type(slot).__name__
         if kind == "_Nowhere":
             return "(no slot)"
