@@ -120,8 +120,8 @@ def _with_defaults(classes: Iterable[type]) -> list[FunctionType]:
     return list(found.values())
 
 
-_HOLDERS: Final = frozenset({tuple, partial, staticmethod})
 _SERIES: Final = frozenset({dict, list})
+_LOOKED_INTO: Final = _SERIES | {tuple, partial, staticmethod}
 _MOST_ITEMS: Final = 100
 
 
@@ -129,21 +129,16 @@ def _exchange_in(place: Any, by_id: Mapping[int, Any], undo: list[Callable[[], N
     """Replace the keys of the table among the values of a dictionary, the items of a list or the attributes of a class;
     and `inside` dictionaries and lists that are among these.
     """
-    put = partial(setattr, place) if isinstance(place, type) else place.__setitem__
-    pairs = (
-        vars(place).items()
-        if isinstance(place, type)
-        else enumerate(place)
-        if isinstance(place, list)
-        else place.items()
-    )
-    for name, value in list(pairs):
-        if id(value) in by_id or type(value) in _HOLDERS:
+    put: Any = partial(setattr, place) if isinstance(place, type) else place.__setitem__
+    names = vars(place) if isinstance(place, type) else place
+    pairs = list(enumerate(names) if isinstance(names, list) else names.items())
+    for name, value in [(name, it) for name, it in pairs if id(it) in by_id or type(it) in _LOOKED_INTO]:
+        if type(value) not in _SERIES:
             new = _in_place_of(value, by_id)
             if new is not value:
                 put(name, new)
                 undo.append(partial(put, name, value))
-        elif inside and type(value) in _SERIES and len(value) <= _MOST_ITEMS:
+        elif inside and len(value) <= _MOST_ITEMS:
             _exchange_in(value, by_id, undo)
 
 
