@@ -75,7 +75,6 @@ class _Reduction(Strategy):
         self._wrote: set[int] = set()
 
     def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
         super().begin(machine)
         self._given, self._after = len(self.path), None
 

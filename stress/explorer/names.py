@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from stress.explorer.plain_state import Place
+from stress.explorer.plain_state import Place, attributes_of
 from stress.explorer.slots import LOAD
 from stress.explorer.switch_point import SwitchPoint
 from stress.explorer.synchronization import Primitive
@@ -139,10 +139,6 @@ def _references(holder: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _attributes(node: Any) -> Iterator[tuple[str, Any]]:
-    names = [*getattr(type(node), "_fields", ())]
-    for base in reversed(type(node).__mro__):
-        slots = base.__dict__.get("__slots__", ())
-        names += [slots] if isinstance(slots, str) else slots
-    for name in [*names, *getattr(node, "__dict__", ())]:
-        if not name.startswith("__") and hasattr(node, name):
-            yield name, getattr(node, name)
+    for name in getattr(type(node), "_fields", ()):
+        yield name, getattr(node, name)
+    yield from attributes_of(node)

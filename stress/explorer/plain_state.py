@@ -31,7 +31,7 @@ from typing import Any, Final
 from stress.explorer.slots import Seam
 from stress.explorer.substitution import is_foreign
 
-__all__ = ["CONTAINERS", "Place", "PlainState", "held"]
+__all__ = ["CONTAINERS", "Place", "PlainState", "attributes_of", "held"]
 
 CONTAINERS: Final = (list, dict, set, deque, bytearray)
 _READERS: Final = frozenset({
@@ -299,7 +299,8 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 500) -> Iterator[t
         elif isinstance(each, (list, tuple, deque)):
             waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each))
         if is_ours or each is made:
-            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in _attributes(each))
+            attributes = (*attributes_of(each), *_shared_attributes_of(each))
+            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
 
 
 _HEAP_TYPE: Final = 1 << 9
@@ -313,14 +314,19 @@ def _is_ours(each: Any) -> bool:
     return not is_foreign(module)
 
 
-def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
+def attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
+    """The attributes that an object has of its own."""
     for base in reversed(type(each).__mro__):
         slots = base.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if not name.startswith("__") and hasattr(each, name):
                 yield name, getattr(each, name)
     yield from list(getattr(each, "__dict__", {}).items())
-    for base in type(each).__mro__:  # attributes that all objects of a class share
+
+
+def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
+    """The containers that all objects of a class share."""
+    for base in type(each).__mro__:
         if _is_ours(base):
             for name, item in list(vars(base).items()):
                 if isinstance(item, CONTAINERS):

@@ -28,13 +28,11 @@ class _Stops(Strategy):
         self.stopped = False
 
     def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
         super().begin(machine)
         self._left = self._steps
         self._strategy.begin(machine)
 
     def decide(self, me: int) -> int:
-        """As `Strategy.decide`."""
         machine = self.machine
         if not self._left and machine.enabled & 1:
             machine.enabled &= ~1
@@ -68,12 +66,10 @@ class _Delay(Strategy):
         self.left = steps
 
     def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
         super().begin(machine)
         self.left = self._steps
 
     def decide(self, me: int) -> int:
-        """As `Strategy.decide`."""
         enabled = self.machine.enabled
         if self.left and enabled & self._thread:
             self.left -= 1

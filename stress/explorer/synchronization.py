@@ -4,7 +4,8 @@ Every operation on one is a step that the scheduler grants, like an access of a 
 has to wait has made a step, too, which is a read. Then it makes no step until another thread changes what it waits for.
 A wait with a timeout ends when no other thread can do anything: time passes only when all others wait.
 
-`queue.Queue` and the like are Python code on top of these, and need nothing more.
+`queue.Queue` and the like are Python code on top of these, and need nothing more. A method without a word of its own
+does what the original's does.
 """
 
 from __future__ import annotations
@@ -101,14 +102,12 @@ class Lock(Primitive):
         self._holder = -1
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """As `threading.Lock.acquire`."""
         if not self._take("acquire", False, 0 if not blocking else None if timeout < 0 else timeout):
             return False
         self._value, self._holder = True, self._me()
         return True
 
     def release(self) -> None:
-        """As `threading.Lock.release`."""
         self._step("release", True)
         if not self._value:
             raise RuntimeError("release unlocked lock")
@@ -116,7 +115,6 @@ class Lock(Primitive):
         self._wake()
 
     def locked(self) -> bool:
-        """As `threading.Lock.locked`."""
         self._step("locked")
         return bool(self._value)
 
@@ -139,11 +137,9 @@ class Lock(Primitive):
         self.acquire()
 
     def waits_for(self) -> str:
-        """As `Primitive.waits_for`."""
         return f"a {type(self).__name__} that thread {self._holder} holds"
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._value, self._holder = False, -1
 
 
@@ -153,14 +149,12 @@ class RLock(Lock):
     _count = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """As `threading.RLock.acquire`."""
         if not (self._value and self._holder == self._me()) and not super().acquire(blocking, timeout):
             return False
         self._count += 1
         return True
 
     def release(self) -> None:
-        """As `threading.RLock.release`."""
         if not self._is_owned():
             raise RuntimeError("cannot release un-acquired lock")
         self._count -= 1
@@ -182,7 +176,6 @@ class RLock(Lock):
         self._count = count
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         super().reset()
         self._count = 0
 
@@ -196,7 +189,6 @@ class _Notice(Primitive):
         self._made()
 
     def waits_for(self) -> str:
-        """As `Primitive.waits_for`."""
         return "a notify"
 
 
@@ -219,7 +211,6 @@ class Condition(Primitive):
         self._lock.release()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """As `threading.Condition.wait`."""
         if not self._lock._is_owned():
             raise RuntimeError("cannot wait on un-acquired lock")
         notice = self._notice()
@@ -235,14 +226,12 @@ class Condition(Primitive):
         return bool(notice._value)
 
     def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
-        """As `threading.Condition.wait_for`."""
         while not (found := predicate()):
             if not self.wait(timeout):
                 return predicate()
         return found
 
     def notify(self, n: int = 1) -> None:
-        """As `threading.Condition.notify`."""
         if not self._lock._is_owned():
             raise RuntimeError("cannot notify on un-acquired lock")
         for notice in self._waiters[:n]:
@@ -252,14 +241,12 @@ class Condition(Primitive):
             notice._wake()
 
     def notify_all(self) -> None:
-        """As `threading.Condition.notify_all`."""
         self.notify(len(self._waiters))
 
     def _is_owned(self) -> bool:
         return self._lock._is_owned()
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._lock.reset()
         self._waiters.clear()
 
@@ -273,23 +260,19 @@ class Event(Primitive):
         self._made()
 
     def is_set(self) -> bool:
-        """As `threading.Event.is_set`."""
         self._step("is_set")
         return bool(self._value)
 
     def set(self) -> None:
-        """As `threading.Event.set`."""
         self._change("set")
         self._value = True
         self._wake()
 
     def clear(self) -> None:
-        """As `threading.Event.clear`."""
         self._change("clear")
         self._value = False
 
     def wait(self, timeout: float | None = None) -> bool:
-        """As `threading.Event.wait`."""
         while True:
             self._step("wait")
             if self._value:
@@ -298,11 +281,9 @@ class Event(Primitive):
                 return bool(self._value)
 
     def waits_for(self) -> str:
-        """As `Primitive.waits_for`."""
         return "an Event to be set"
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._value = False
 
 
@@ -332,7 +313,6 @@ class Semaphore(_Counted):
         return self._count > 0
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
-        """As `threading.Semaphore.acquire`."""
         if not self._take("acquire", None, 0 if not blocking else timeout):
             return False
         self._count -= 1
@@ -341,7 +321,6 @@ class Semaphore(_Counted):
     __enter__ = acquire
 
     def release(self, n: int = 1) -> None:
-        """As `threading.Semaphore.release`."""
         self._change("release")
         if self._is_bounded and self._count + n > self._initial:
             raise ValueError("Semaphore released too many times")
@@ -352,7 +331,6 @@ class Semaphore(_Counted):
         self.release()
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._count = self._initial
 
 
@@ -373,13 +351,11 @@ class SimpleQueue(_Counted):
         return bool(self._items)
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        """As `queue.SimpleQueue.put`."""
         self._change("put")
         self._items.append(item)
         self._wake()
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """As `queue.SimpleQueue.get`."""
         if not self._take("get", None, timeout if block else 0):
             raise queue.Empty
         return self._items.popleft()
@@ -387,21 +363,17 @@ class SimpleQueue(_Counted):
     put_nowait = put
 
     def get_nowait(self) -> Any:
-        """As `queue.SimpleQueue.get_nowait`."""
         return self.get(block=False)
 
     def qsize(self) -> int:
-        """As `queue.SimpleQueue.qsize`."""
         self._step("qsize")
         return len(self._items)
 
     def empty(self) -> bool:
-        """As `queue.SimpleQueue.empty`."""
         self._step("empty")
         return not self._items
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._items.clear()
 
 
