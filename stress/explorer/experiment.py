@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple
 
 from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
+from stress.explorer.access_limit import AccessLimit, Endless
 from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import NodeNames
-from stress.explorer.patience import Endless, Patience
 from stress.explorer.scenario import Scenario, describe
 from stress.history import UNSEEN, ChangingAnswer, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
@@ -100,7 +100,7 @@ class Experiment:
         try:
             if execution.cut:
                 return execution, None
-            with Patience(seam):
+            with AccessLimit(seam):
                 return execution, self._judge(execution)
         except Endless:
             return execution, self._finding(execution, "livelock", _UNENDING["afterwards"], ())

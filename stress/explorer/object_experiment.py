@@ -16,11 +16,11 @@ from importlib import import_module
 from itertools import count
 from typing import Any, Final
 
+from stress.explorer.access_limit import AccessLimit
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
 from stress.explorer.machine import BoundCall, Drift, Execution, Machine
 from stress.explorer.names import ObjectNames
-from stress.explorer.patience import Patience
 from stress.explorer.plain_state import CONTAINERS, PlainState, held
 from stress.explorer.scenario import Around, Scenario
 from stress.explorer.slots import Seam, slot_module
@@ -190,7 +190,7 @@ class ObjectExperiment(Experiment):
         self._subject.plain.note(made)
         calls = self._subject.around.at_start
         if calls:
-            with Patience(self.machine.seam):
+            with AccessLimit(self.machine.seam):
                 self.before = tuple(
                     Operation(at, "main", time, time + 1, op, args, self._call(op, args))
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))

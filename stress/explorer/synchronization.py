@@ -59,7 +59,7 @@ class Primitive:
             return bool(park(awaited or self, timeout))
         if self.seam.before is None:
             raise RuntimeError("the calling thread would wait for ever: no other one runs")
-        return True  # the limit on accesses (`patience`) ends this
+        return True  # the limit on accesses (`access_limit`) ends this
 
     def _take(self, doing: str, free: Any, limit: float | None) -> bool:
         """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was

@@ -11,9 +11,9 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from stress.explorer.access_limit import AccessLimit
 from stress.explorer.experiment import Experiment, Finding, Look
 from stress.explorer.machine import BoundCall, Execution
-from stress.explorer.patience import Patience
 from stress.explorer.scenario import Scenario
 from stress.history import UNSEEN, Operation
 from stress.spec import Spec
@@ -61,7 +61,7 @@ class TrieExperiment(Experiment):
         if self.start.left is not None:
             (op, args), _ = self.start.left
             self.before = (Operation(0, "gone", -2, None, KNOWN_AS.get(op, op), args, UNSEEN),)
-        with Patience(twin.seam):
+        with AccessLimit(twin.seam):
             self.subject = self._made()
         twin.seam.journal.clear()
         self._follow_subject()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from stress.explorer.slots import Seam
 
-__all__ = ["Endless", "Patience"]
+__all__ = ["AccessLimit", "Endless"]
 
 
 class Endless(BaseException):
     """A call that runs alone makes more accesses than any call needs."""
 
 
-class Patience:
+class AccessLimit:
     """Limits the number of accesses within the block, where no machine is running: one more raises `Endless`."""
 
     def __init__(self, seam: Seam, accesses: int = 50_000) -> None:
