@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -24,8 +24,8 @@ class FieldsUnderTest(UnderTest):
     def __init__(self, fields: Any, matcher: Any) -> None:
         super().__init__(matcher)
         self._fields = fields
-        self._criteria: dict[str, Any] = {}
-        self._texts: dict[Any, str] = {}
+        self._criteria: dict[str, tuple[Any, ...]] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
 
     def subscribe(self, criteria: str, subscriber: Any) -> bool:
         """As the matcher's."""
@@ -97,13 +97,15 @@ class FieldsUnderTest(UnderTest):
     def _asked(self, criteria: str) -> tuple[Any, ...]:
         """What a text asks for, as the arguments of a call."""
         if criteria not in self._criteria:
-            asked = frozenset(self._criterion(test) for test in as_tests(criteria))
-            self._criteria[criteria] = asked
+            asked = self._criteria[criteria] = self._arguments(as_tests(criteria))
             self._texts[asked] = criteria
-        return (self._criteria[criteria],)
+        return self._criteria[criteria]
+
+    def _arguments(self, tests: Sequence[Asked]) -> tuple[Any, ...]:
+        return (frozenset(map(self._criterion, tests)),)
 
     def _told(self, found: Any) -> tuple[str, Any]:
-        return self._texts[found.criteria], found.subscriber
+        return self._texts[found.criteria,], found.subscriber
 
     def _criterion(self, test: Asked) -> Any:
         fields, name, value = self._fields, test.name, test.value
@@ -138,13 +140,9 @@ class RoutesUnderTest(FieldsUnderTest):
         """Who gets a message, be it once or more often."""
         return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries(*self._routed(message))))
 
-    def _asked(self, criteria: str) -> tuple[Any, ...]:
-        if criteria not in self._criteria:
-            topic, *rest = as_tests(criteria)
-            asked = topic.value, frozenset(map(self._criterion, rest))
-            self._criteria[criteria] = asked
-            self._texts[asked] = criteria
-        return self._criteria[criteria]  # type: ignore[no-any-return]
+    def _arguments(self, tests: Sequence[Asked]) -> tuple[Any, ...]:
+        topic, *rest = tests
+        return topic.value, frozenset(map(self._criterion, rest))
 
     def _told(self, found: Any) -> tuple[str, Any]:
         return self._texts[found.filter, found.criteria], found.subscriber
