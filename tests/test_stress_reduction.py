@@ -15,8 +15,8 @@ from ctrie import AtomicReference
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.machine import Machine, lowest
-from stress.explorer.object_experiment import Around, ObjectExperiment, explored_references, subject_of
-from stress.explorer.scenario import Scenario
+from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
+from stress.explorer.scenario import Around, Scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 

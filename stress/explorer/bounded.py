@@ -22,7 +22,7 @@ from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.steps import Step, name_of, step_of
 
-__all__ = ["Switch", "Switches", "bounded", "bounded_by"]
+__all__ = ["Switch", "Switches", "bounded"]
 
 
 class Switch(NamedTuple):
@@ -42,7 +42,7 @@ Schedule = tuple[Switch, ...]
 _NEVER = Switch(-1, MAIN)
 
 
-class Switches:
+class Switches(Strategy):
     """The strategy that makes exactly the switches of one schedule; a sleeping thread does not run. `asleep` gives, for
     every step, the threads that slept when it was decided, as bits.
     """
@@ -50,22 +50,21 @@ class Switches:
     def __init__(self, schedule: Schedule) -> None:
         self.asleep: list[int] = []
         self._schedule = schedule
-        self._machine: Machine | None = None
         self._rest = iter(schedule)
         self._next = _NEVER
         self._sleepers: dict[int, Step] = {}
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
-        self._machine, self._rest = machine, iter(self._schedule)
+        super().begin(machine)
+        self._rest = iter(self._schedule)
         self._next = next(self._rest, _NEVER)
         self._sleepers.clear()
         self.asleep.clear()
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         at, sleepers, asleep = machine.step, self._sleepers, 0
         if sleepers:
             self._wake(step_of(machine.execution, at - 1))
@@ -81,11 +80,9 @@ class Switches:
         return lowest(awake) if awake else MAIN
 
     def _switch(self, me: int) -> int:
-        machine = self._machine
-        assert machine is not None
         _, to, instead, _ = self._next
-        if not machine.enabled >> to & 1:
-            raise Drift(to, machine.step)
+        if not self.machine.enabled >> to & 1:
+            raise Drift.at(to, self.machine.step)
         if instead is not None:
             self._sleepers[me] = instead
         self._next = next(self._rest, _NEVER)
@@ -96,17 +93,12 @@ class Switches:
             del self._sleepers[thread]
 
 
-def bounded(experiment: Experiment, preemptions: int) -> Iterator[Finding | None]:
-    """Execute the schedules with at most this number of preemptions, one of each class with the same visible result.
-    Yield the finding or None for each. A schedule that turns out to be like an earlier one is cut short.
-    """
-    return bounded_by(experiment, preemptions, lambda switches: switches)
-
-
-def bounded_by(
-    experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy]
+def bounded(
+    experiment: Experiment, preemptions: int, within: Callable[[Strategy], Strategy] | None = None
 ) -> Iterator[Finding | None]:
-    """The same, where `within` turns the strategy of each schedule into the one to follow.
+    """Execute the schedules with at most this number of preemptions, one of each class with the same visible result.
+    Yield the finding or None for each. A schedule that turns out to be like an earlier one is cut short. `within`
+    turns the strategy of each schedule into the one to follow.
 
     Raises:
         Drift: an execution does not begin like the one that it shares its beginning with.
@@ -114,12 +106,12 @@ def bounded_by(
     waiting, past = _Waiting(preemptions), _Past()
     while (schedule := waiting.next()) is not None:
         switches = Switches(schedule)
-        execution, finding = experiment.run(within(switches))
+        execution, finding = experiment.run(switches if within is None else within(switches))
         yield finding
         first = schedule[-1].at + 1 if schedule else 0
         digests = past.digests(execution)
         if schedule and digests[first - 1 : first] != [schedule[-1].digest]:
-            raise Drift.told()
+            raise Drift()
         waiting.note(execution, first)
         for switch in _alternatives(execution, switches.asleep, digests, first):
             waiting.add((*schedule, switch))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
@@ -72,22 +72,22 @@ class Greenlets(_Bodies):
         greenlet: Any = import_module("greenlet")
         self._make = greenlet.greenlet
         self._main = greenlet.getcurrent
-        self._greenlets: list[Any] = []
-        self._parent: Any = None
+        self._greenlets: list[Any] = [None]
+        """Those of the bodies, and that of `MAIN`, which is the last one."""
 
     def start(self, body: Body, size: int) -> None:
         """As `Coroutines.start`."""
-        parent = self._main()
-        if parent is not self._parent:  # greenlets cannot leave the thread in which they were made
-            self._parent, self._greenlets = parent, []
+        main = self._main()
+        if main is not self._greenlets[MAIN]:  # greenlets cannot leave the thread in which they were made
+            self._greenlets = [main]
         self._body = body
-        while len(self._greenlets) < size:
-            self._greenlets.append(self._make(self._work))
+        while len(self._greenlets) <= size:
+            self._greenlets.insert(MAIN, self._make(self._work))
 
     def _work(self, number: int) -> None:
         while True:
             self._run(number)
-            number = self._parent.switch()
+            number = self._greenlets[MAIN].switch()
 
     def resume(self, to: int) -> None:
         """As `Coroutines.resume`."""
@@ -95,7 +95,7 @@ class Greenlets(_Bodies):
 
     def switch(self, me: int, to: int) -> None:
         """As `Coroutines.switch`."""
-        (self._parent if to < 0 else self._greenlets[to]).switch(to)
+        self._greenlets[to].switch(to)
 
     def thread_of_the_running(self, main: int) -> int:
         """As `Coroutines.thread_of_the_running`."""
@@ -175,9 +175,6 @@ class _Turn:
         self.wait: Callable[[], bool] = self._lock.acquire
 
 
-def new_coroutines(kinds: Sequence[type[Coroutines]] = (Greenlets, Threads)) -> Coroutines:
+def new_coroutines() -> Coroutines:
     """Coroutines of the fastest kind that is available."""
-    quickest, *others = kinds
-    if quickest is Greenlets and find_spec("greenlet") is None:
-        return new_coroutines(others)
-    return quickest()
+    return Threads() if find_spec("greenlet") is None else Greenlets()

@@ -11,15 +11,15 @@ an execution has reached an explored state, it ends there (`explored_states`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.explored_states import Memory
-from stress.explorer.machine import Drift, Execution, Machine, lowest
+from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.steps import Step, step_of
 
 __all__ = ["States", "reduced"]
@@ -38,8 +38,9 @@ class States(Protocol):
 @dataclass(slots=True)
 class _Node:
     """The state before a step: which threads can make it, which have and which should, and which need not (`asleep`,
-    because the next step of a sleeping thread has been seen already). `below` are the steps made since, as the memory's
-    bits; `slept` are the threads that were asleep at first.
+    because the next step of a sleeping thread has been seen already). `clock` has, for each thread, the number of its
+    last step that happened before this step or is this step. `below` are the steps made since, as the memory's bits;
+    `slept` are the threads that were asleep at first.
     """
 
     enabled: int
@@ -48,7 +49,7 @@ class _Node:
     wanted: int = 0
     done: int = 0
     step: Step | None = None
-    clock: list[int] = field(default_factory=list)
+    clock: Sequence[int] = ()
     state: int = 0
     slept: int = 0
     below: int = 0
@@ -56,18 +57,16 @@ class _Node:
 
     def next(self) -> int:
         """Another thread to make the step; `MAIN` if there is none."""
-        left = self.wanted & ~self.done
-        for thread in self.asleep:
-            left &= ~(1 << thread)
+        left = self.wanted & ~(self.done | self.slept)
         return lowest(left) if left else MAIN
 
 
-class _Reduction:
+class _Reduction(Strategy):
     """The strategy, and its present path."""
 
-    def __init__(self, states: States | None) -> None:
+    def __init__(self, states: States | None, threads: int) -> None:
         self.path: list[_Node] = []
-        self._machine: Machine | None = None
+        self._threads = threads
         self._given = 0
         self._states, self._memory = states, Memory()
         self._after: int | None = None
@@ -76,23 +75,24 @@ class _Reduction:
         self._wrote: set[int] = set()
 
     def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
-        self._machine, self._given, self._after = machine, len(self.path), None
+        super().begin(machine)
+        self._given, self._after = len(self.path), None
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`: first along the path, then on with the running thread, unless it is asleep."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         at = machine.step
         if at < self._given:
             to = self.path[at].chosen
             if not machine.enabled >> to & 1:
-                raise Drift(to, at)
+                raise Drift.at(to, at)
             return to
         if at < len(self.path):  # the step was given to a thread that began to wait instead
             del self.path[at:]
         asleep = self._asleep(machine.execution) if at else {}
-        slept = sum(1 << thread for thread in asleep)
+        slept = 0
+        for thread in asleep:
+            slept |= 1 << thread
         awake = machine.enabled & ~slept
         if not awake:
             return MAIN
@@ -124,16 +124,16 @@ class _Reduction:
         del path[len(order) :]
         first = max(self._given - 1, 0)
         self._compare(execution, min(first, len(order)))
-        races = _Races(path, order, execution, first)
         for later in range(first, len(order)):
-            for earlier in races.of(later):
+            path[later].step = step_of(execution, later)
+            for earlier in self._racing(later):
                 self._want(earlier, later)
         if self._states is not None:
             for node in path[first:]:
                 assert node.step is not None
                 node.number = self._memory.number(node.chosen, node.step)
         if self._after is not None:
-            self._foresee(self._after, len(execution.logs))
+            self._foresee(self._after)
 
     def _compare(self, execution: Execution, first: int) -> None:
         """Compare the steps before `first` with those of the previous execution, which must be the same.
@@ -147,14 +147,33 @@ class _Reduction:
             names = [getattr(slot, "_name", None) for slot in execution.slots]
         wrote = execution.wrote
         if first and (names[:first] != self._names[:first] or min(wrote ^ self._wrote, default=first) < first):
-            raise Drift.told()
+            raise Drift()
         self._names, self._wrote = names, wrote
 
-    def _foresee(self, after: int, threads: int) -> None:
+    def _racing(self, later: int) -> list[int]:
+        """The steps that race with step `later`, whose clock is set. To be called for each step in order."""
+        path, racing = self.path, []
+        node = path[later]
+        step, thread = node.step, node.chosen
+        assert step is not None
+        clock = [-1] * self._threads
+        for at in range(later - 1, -1, -1):
+            other = path[at]
+            if at > clock[other.chosen]:
+                if other.chosen == thread:
+                    clock = list(map(max, clock, other.clock))
+                elif other.step is not None and step.depends_on(other.step):
+                    racing.append(at)
+                    clock = list(map(max, clock, other.clock))
+        clock[thread] = later
+        node.clock = clock
+        return racing
+
+    def _foresee(self, after: int) -> None:
         """Mark threads to go first whose next steps depend on a step of the path. The order in which they would arrive
         is not known, so any of them may have to begin.
         """
-        clocks = [[-1] * threads] * threads
+        clocks: list[Sequence[int]] = [[-1] * self._threads] * self._threads
         for node in self.path:
             clocks[node.chosen] = node.clock
         for at, node in enumerate(self.path):
@@ -167,20 +186,20 @@ class _Reduction:
     def _want(self, earlier: int, later: int) -> None:
         """Have `later` happen before `earlier` in some execution: mark a thread to begin that can lead there."""
         path = self.path
-        thread_of = [node.chosen for node in path[earlier : later + 1]]
-        first_thread = thread_of[0]
-        free = [
-            at for at in range(earlier + 1, later) if path[at].clock[first_thread] < earlier
-        ]  # the steps that need not happen after `earlier`
-        free.append(later)
-        initials, seen = 0, 0
-        for place, at in enumerate(free):
-            thread, clock = path[at].chosen, path[at].clock
-            if not seen >> thread & 1:
-                seen |= 1 << thread
-                if all(clock[path[before].chosen] < before for before in free[:place]):
-                    initials |= 1 << thread
         node = path[earlier]
+        if node.wanted == node.enabled:
+            return
+        thread = node.chosen
+        free = [at for at in range(earlier + 1, later) if path[at].clock[thread] < earlier]
+        free.append(later)
+        firsts: dict[int, int] = {}  # of each thread, its first step that need not happen after `earlier`
+        initials = 0
+        for at in free:
+            thread, clock = path[at].chosen, path[at].clock
+            if thread not in firsts:
+                if all(clock[other] < first for other, first in firsts.items()):
+                    initials |= 1 << thread
+                firsts[thread] = at
         initials &= node.enabled
         if initials & node.wanted:
             return
@@ -209,72 +228,12 @@ class _Reduction:
         return False
 
 
-class _Races:
-    """Happens-before among the steps of an execution, and the pairs of steps that race.
-
-    The clock of a step has, for each thread, the number of its last step that happened before this step or is this
-    step.
-    """
-
-    def __init__(self, path: list[_Node], order: list[int], execution: Execution, first: int) -> None:
-        self._path, self._order = path, order
-        self._by_slot: dict[Any, list[int]] = {}
-        self._calls: list[int] = []
-        self._returns: list[int] = []
-        self._last: dict[int, int] = {}
-        self._threads = len(execution.logs)
-        for at in range(len(order)):
-            if at >= first:
-                path[at].step = step_of(execution, at)
-            else:
-                self._file(at)
-
-    def _file(self, at: int) -> None:
-        step = self._path[at].step
-        assert step is not None
-        self._by_slot.setdefault(step.slot, []).append(at)
-        if step.calls:
-            self._calls.append(at)
-        if step.returns:
-            self._returns.append(at)
-        self._last[self._order[at]] = at
-
-    def of(self, later: int) -> list[int]:
-        """The steps that race with `later`. To be called for each step in order."""
-        path, order = self._path, self._order
-        step, thread = path[later].step, order[later]
-        assert step is not None
-        last = self._last.get(thread, -1)
-        clock = list(path[last].clock) if last >= 0 else [-1] * self._threads
-        racing = []
-        for at in self._candidates(step):
-            if at <= clock[order[at]]:  # true for all steps of the same thread
-                continue
-            node = path[at]
-            if node.step is not None and step.depends_on(node.step):
-                racing.append(at)
-                clock = [max(pair) for pair in zip(clock, node.clock, strict=True)]
-        clock[thread] = later
-        path[later].clock = clock
-        self._file(later)
-        return racing
-
-    def _candidates(self, step: Step) -> Iterable[int]:
-        """The steps that `step` may depend on, the last one first."""
-        same = self._by_slot.get(step.slot, ())
-        if not (step.calls or step.returns):
-            return reversed(same)
-        return sorted(
-            {*same, *(self._returns if step.calls else ()), *(self._calls if step.returns else ())}, reverse=True
-        )
-
-
 def reduced(experiment: Experiment, states: States | None = None) -> Iterator[Finding | None]:
     """Execute one schedule of every class of equivalent ones; yield the finding or None for each. With `states`, an
     execution ends where it reaches a state from which another one has continued.
     """
-    strategy = _Reduction(states)
     threads = len(experiment.scenario.threads)
+    strategy = _Reduction(states, threads)
     while True:
         with nullcontext() if states is None else states.followed(threads):
             execution, finding = experiment.run(strategy)

@@ -14,19 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
+from stress.explorer.access_limit import AccessLimit, Endless
 from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
-from stress.explorer.patience import Endless, patience
+from stress.explorer.names import NodeNames
 from stress.explorer.scenario import Scenario, describe
 from stress.history import UNSEEN, ChangingAnswer, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
 from stress.reference import name_of
 from stress.spec import Spec
 
-__all__ = ["Experiment", "Finding", "Look", "Names"]
+__all__ = ["Experiment", "Finding", "Look"]
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,6 @@ class Look(NamedTuple):
 UNSEEN_LOOK: Final = Look(None)
 
 
-class Names(Protocol):
-    """Words for the objects in a trace; `legend` explains the names."""
-
-    legend: list[tuple[str, str]]
-
-    def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """The description of an access that is about to be made."""
-
-
 class Experiment:
     """A scenario on some object: `run` executes it once."""
 
@@ -73,8 +66,12 @@ class Experiment:
     before: tuple[Operation, ...] = ()
     """Calls that a thread left unfinished before the start."""
 
-    def __init__(self, machine: Machine, scenario: Scenario) -> None:
+    def __init__(
+        self, machine: Machine, scenario: Scenario, known_as: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """`known_as` are the operations that have other names in the specification."""
         self.machine, self.scenario = machine, scenario
+        self._calls = [[(known_as.get(op, op), args) for op, args in calls] for calls in scenario.threads]
         self._verdicts: dict[Any, tuple[str, str]] = {}
 
     # For subclasses to define.
@@ -90,13 +87,9 @@ class Experiment:
     def _stir(self) -> None:
         """Change everything that snapshots may show, between their two readings."""
 
-    def names(self) -> Names:
+    def names(self) -> NodeNames:
         """Fresh names for the trace of the next execution."""
         raise NotImplementedError
-
-    def _normalise(self, op: str, result: Any) -> Any:
-        """The part of an answer that counts."""
-        return self.spec.normalise(op, result)
 
     # Common to all subclasses.
 
@@ -107,7 +100,7 @@ class Experiment:
         try:
             if execution.cut:
                 return execution, None
-            with patience(seam):
+            with AccessLimit(seam):
                 return execution, self._judge(execution)
         except Endless:
             return execution, self._finding(execution, "livelock", _UNENDING["afterwards"], ())
@@ -116,7 +109,9 @@ class Experiment:
 
     def _judge(self, execution: Execution) -> Finding | None:
         if execution.trouble:
-            return None if self._wait_as_they_should(execution) else self._stuck(execution)
+            if self._wait_as_they_should(execution):
+                return None
+            return self._finding(execution, execution.trouble, self._unending(execution), execution.answers)
         look = self._look(execution)
         try:
             answers = execution.answers = self._answers(execution)
@@ -143,9 +138,6 @@ class Experiment:
             verdict = self._verdicts[key] = ("" if wait_as_they_should(operations, self.spec) else "deadlock", "")
         return not verdict[0]
 
-    def _stuck(self, execution: Execution) -> Finding:
-        return self._finding(execution, execution.trouble, self._unending(execution), execution.answers)
-
     def _unending(self, execution: Execution) -> str:
         told = _UNENDING[execution.trouble]
         waits = []
@@ -158,19 +150,16 @@ class Experiment:
         """The answers of all completed calls, thread by thread. Snapshots are read before and after a change of
         everything.
         """
-        normalise = self._normalise
-        raw = [answer for log in execution.logs for _, _, answer in log]
-        deferred = [answer for answer in raw if type(answer) is Deferred]
+        deferred = [answer for log in execution.logs for _, _, answer in log if type(answer) is Deferred]
         if deferred:
             for each in deferred:
                 each.first = each.read()
             self._stir()
-        ops = [op for calls, log in zip(self.scenario.threads, execution.logs, strict=True)
-               for (op, _), _ in zip(calls, log, strict=False)]  # fmt: skip
-        found = []
-        for op, answer in zip(ops, raw, strict=True):
-            seen = answer.answer() if type(answer) is Deferred else answer
-            found.append(seen if type(seen) is Raised else normalise(op, seen))
+        found, normalise = [], self.spec.normalise
+        for calls, log in zip(self._calls, execution.logs, strict=True):
+            for (op, _), (_, _, answer) in zip(calls, log, strict=False):
+                seen = answer.answer() if type(answer) is Deferred else answer
+                found.append(seen if type(seen) is Raised else normalise(op, seen))
         return tuple(found)
 
     def _verdict(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> tuple[str, str]:
@@ -189,7 +178,7 @@ class Experiment:
         """The history: calls left unfinished before the start, the threads' calls, and the look at the end."""
         found = list(self.before)
         told = iter(answers)
-        for thread, (calls, log) in enumerate(zip(self.scenario.threads, execution.logs, strict=True)):
+        for thread, (calls, log) in enumerate(zip(self._calls, execution.logs, strict=True)):
             for (op, args), (called, returned, _) in zip(calls, log, strict=False):
                 found.append(Operation(len(found), thread, called, returned, op, args, next(told, UNSEEN)))
             if execution.begun[thread] >= 0:

@@ -24,9 +24,8 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
 from stress.explorer.machine import Drift, Execution
-from stress.explorer.minimise import fewest_preemptions, first, minimise
+from stress.explorer.minimise import fewest_preemptions, first, in_all_ways, minimise
 from stress.explorer.object_experiment import (
-    Around,
     ObjectExperiment,
     ObjectMachine,
     Outliving,
@@ -38,7 +37,7 @@ from stress.explorer.origin import Origin, origin_of
 from stress.explorer.progress import Progress
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
-from stress.explorer.scenario import Program, Scenario
+from stress.explorer.scenario import Around, Program, Scenario
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode
 from stress.explorer.trace import execute_again, trace
@@ -197,12 +196,8 @@ def _scenarios(threads: Any) -> Scenarios | None:
         return threads
     if isinstance(threads, str) or any(isinstance(each, str) for each in threads):
         as_calls(threads)  # raises: these are calls of threads
-    are_operations = bool(threads) and all(isinstance(each, tuple) and each and _is_name(each[0]) for each in threads)
-    return Scenarios(threads) if are_operations else None
-
-
-def _is_name(each: Any) -> bool:
-    return isinstance(each, str)
+    are_operations = all(isinstance(each, tuple) and each and isinstance(each[0], str) for each in threads)
+    return Scenarios(threads) if threads and are_operations else None
 
 
 def _check_program(spec: Spec, program: Program, around: Around) -> None:
@@ -219,11 +214,10 @@ def _generated(
     began, executions = time.monotonic(), 0
     told = f"{scenarios}, seed {plan.seed}"
     missing: tuple[str, ...] = ()
-    for number, drawn in enumerate(scenarios.drawn(subject.spec, Random(plan.seed))):
-        around = Around(drawn.before, drawn.after)
-        _check_program(subject.spec, drawn.threads, around)
+    for number, (around, threads) in enumerate(scenarios.drawn(subject.spec, Random(plan.seed))):
+        _check_program(subject.spec, threads, around)
         here = replace(subject, around=around)
-        exploration = _Exploration(machine, here, target, Scenario(name, "", drawn.threads), began)
+        exploration = _Exploration(machine, here, target, Scenario(name, "", threads), began)
         outcome = exploration.run(replace(plan, executions=scenarios.executions, told=told))
         executions += outcome.executions
         missing = outcome.missing
@@ -332,7 +326,8 @@ class _Exploration:
     def _attempts(self, plan: _Plan) -> Attempts:
         whole = self._on(self._scenario)
         if plan.executions is not None:
-            yield from _ways(whole, Random(plan.seed), plan.executions)
+            half, quarter = plan.executions // 2, plan.executions // 4
+            yield from in_all_ways(whole, Random(plan.seed), half + 1, quarter, quarter)
             return
         if plan.samples is not None:
             yield from islice(sampled(whole, Random(plan.seed)), plan.samples)
@@ -393,19 +388,6 @@ class _Exploration:
             again = f"python -m stress replay {token}"
         report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)
-
-
-def _ways(experiment: ObjectExperiment, random: Random, executions: int) -> Attempts:
-    """At most this number of executions: all that differ, if they are few; else some of these, then others with few
-    preemptions, and some at random.
-    """
-    made = 0
-    for finding in islice(reduced(experiment), executions // 2 + 1):
-        made += 1
-        yield finding
-    if made > executions // 2:
-        yield from islice(bounded(experiment, 2), executions // 4)
-        yield from islice(sampled(experiment, random), executions // 4)
 
 
 def _written(calls: Sequence[Call]) -> str:

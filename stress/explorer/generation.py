@@ -14,11 +14,12 @@ from random import Random
 from typing import Any, Final
 
 from stress.checker.waiting import after, may_wait
+from stress.explorer.scenario import Around, Program
 from stress.history import Call, steady
 from stress.recorder.workload import Draw, as_calls
 from stress.spec import Spec
 
-__all__ = ["Drawn", "Scenarios"]
+__all__ = ["Scenarios"]
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,12 @@ class Scenarios:
             f"{self.executions:,} schedules of each"
         )
 
-    def drawn(self, spec: Spec, random: Random) -> Iterator[Drawn]:
+    def drawn(self, spec: Spec, random: Random) -> Iterator[tuple[Around, Program]]:
         """The scenarios, one after another, of growing size."""
         for number in range(self.scenarios):
             yield self._draw(spec, random, (number + 1) / self.scenarios)
 
-    def _draw(self, spec: Spec, random: Random, share: float) -> Drawn:
+    def _draw(self, spec: Spec, random: Random, share: float) -> tuple[Around, Program]:
         fresh = itertools.count(1).__next__
         roles = self.roles or [self.operations] * self.threads
         everything = self.operations or [operation for role in roles for operation in role]
@@ -93,16 +94,7 @@ class Scenarios:
         )
         then_made = [call(everything) for _ in range(size(self.after))]
         waiting = may_wait(spec, [call(everything) for _ in range(_WALK)])
-        return Drawn(tuple(before), threads, tuple(each for each in then_made if each[0] not in waiting))
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A scenario: the calls before, those of each thread, and those after."""
-
-    before: tuple[Call, ...]
-    threads: tuple[tuple[Call, ...], ...]
-    after: tuple[Call, ...]
+        return Around(tuple(before), tuple(each for each in then_made if each[0] not in waiting)), threads
 
 
 _WALK: Final = 60

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
@@ -30,10 +31,13 @@ BoundCall = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class Strategy(Protocol):
-    """Decides which thread makes the next step."""
+    """Decides which thread of `machine` makes the next step."""
+
+    machine: Machine
 
     def begin(self, machine: Machine) -> None:
         """Called before every execution."""
+        self.machine = machine
 
     def decide(self, me: int) -> int:
         """The thread that makes step `machine.step`. `me` made the previous step; it is `MAIN` if that thread has ended
@@ -66,22 +70,18 @@ class Execution:
     waiting: dict[int, str] = field(default_factory=dict)
 
     def precedence(self) -> tuple[int, ...]:
-        """Which calls came before which returns, and the reverse: all that a checker can use of the times. Thread n is
-        n + 1 where it calls, and -n - 1 where it returns. Consecutive calls have no order among them, nor do returns.
+        """Which calls came before which returns, and the reverse: all that a checker can use of the times. For each
+        call of each thread it has the number of returns before it and, if it has returned, that of calls before that.
         """
-        events: list[tuple[int, int]] = []
-        for thread, log in enumerate(self.logs, start=1):
+        calls, returns = sorted(self.called), sorted(self.returned)
+        found: list[int] = []
+        for log, begun in zip(self.logs, self.begun, strict=True):
             for called, returned, _ in log:
-                events.append((called, thread))
-                events.append((returned, -thread))
-            if self.begun[thread - 1] >= 0:
-                events.append((self.begun[thread - 1], thread))
-        events.sort()
-        found = [thread for _, thread in events]
-        for at in range(1, len(found)):  # insertion sort, only of calls among calls and of returns among returns
-            while at and (found[at] > 0) == (found[at - 1] > 0) and found[at] < found[at - 1]:
-                found[at - 1], found[at] = found[at], found[at - 1]
-                at -= 1
+                found.append(bisect_left(returns, called >> 1))
+                found.append(bisect_right(calls, returned >> 1))
+            if begun >= 0:
+                found.append(bisect_left(returns, begun >> 1))
+            found.append(-1)
         return tuple(found)
 
 
@@ -89,19 +89,15 @@ _OTHERWISE: Final = "a schedule that begins as an earlier one accesses something
 
 
 class Drift(BaseException):
-    """A strategy chose a thread that has no step to make: the code has changed since the schedule was recorded, or it
-    is not deterministic.
-    """
+    """The code has changed since a schedule was recorded, or it is not deterministic."""
 
-    def __init__(self, thread: int, step: int) -> None:
-        super().__init__(f"thread {thread} has no step number {step} to make")
+    def __init__(self, told: str = _OTHERWISE) -> None:
+        super().__init__(told)
 
     @classmethod
-    def told(cls, what: str = _OTHERWISE) -> Drift:
-        """A drift with a message of its own."""
-        drift = cls(0, 0)
-        drift.args = (what,)
-        return drift
+    def at(cls, thread: int, step: int) -> Drift:
+        """A strategy chose a thread that has no step to make."""
+        return cls(f"thread {thread} has no step number {step} to make")
 
 
 class _Livelock(BaseException):
@@ -126,9 +122,6 @@ class _Circle:
     def waits_for(self) -> str:
         """As a primitive's `waits_for`."""
         return "something that it reads again and again"
-
-
-_NEVER_READ: Final = object()
 
 
 def lowest(bits: int) -> int:
@@ -164,15 +157,12 @@ class Machine:
         self._current = MAIN
         self._begun: list[int] = []
         self._names: list[int] = []
-        self._started = 0
         self.limit = LIVELOCK
         self._granted = False
         self._waiting: dict[int, Any] = {}
         self.fair = False
         self._looks_for_circles = False
         self._read: list[dict[Any, Any]] = []
-        self._changes = 0
-        self._read_at: list[int] = []
         self._limits: dict[int, float] = {}
         self._late: set[int] = set()
         self._escaped: BaseException | None = None
@@ -192,13 +182,13 @@ class Machine:
             self._made_by = self.progress.begins(self._made_by)
         self._could_be = execution.enabled.append
         self._plans = plans
-        self.step, self.enabled, self._started, self._granted = 0, (1 << size) - 1, 0, False
+        self.step, self.enabled = 0, (1 << size) - 1
         self.limit = LIVELOCK
         self._waiting.clear()
         self._limits.clear()
         self._late.clear()
-        self._looks_for_circles, self._changes = self.fair, 0
-        self._read, self._read_at = [{} for _ in plans], [0] * size
+        self._looks_for_circles = self.fair
+        self._read = [{} for _ in plans]
         self._escaped = None
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
@@ -212,7 +202,7 @@ class Machine:
                     if self.enabled:
                         break
                     continue
-                self._let(to)
+                self._current = to
                 self.coroutines.resume(to)
             if self._waiting and not (self.enabled or execution.trouble):
                 execution.trouble = "deadlock"
@@ -251,15 +241,9 @@ class Machine:
         self._limits.pop(thread, None)
         self.enabled |= 1 << thread
 
-    def _let(self, to: int) -> None:
-        """Run `to` next, up to its access of step `step` at least."""
-        self._current = to
-        if not self._started >> to & 1:
-            self._started |= 1 << to
-            self._granted = True
-
     def _body(self, me: int) -> None:
         log, begun = self.execution.logs[me], self._begun
+        self._granted = True  # the decision to let it begin includes its first access
         try:
             for method, args in self._plans[me]:
                 begun[me] = -2
@@ -272,7 +256,7 @@ class Machine:
                 if self._granted or begun[me] == -2:  # a call without any access: make one, so that it has a time
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
-                log.append((begun[me] if begun[me] >= 0 else returned, returned, answer))
+                log.append((begun[me], returned, answer))
                 begun[me] = -1
                 self._read[me].clear()
                 self.limit = self.step + LIVELOCK
@@ -289,8 +273,12 @@ class Machine:
         """Called before every access: ask for the next decision, unless it was already made in favour of this
         thread."""
         me = self._current
-        if self._looks_for_circles and not self._granted:
-            self._mind_circles(me, slot, expected)
+        if self._looks_for_circles and not self._granted and (expected is LOAD or slot._value is not expected):
+            read, place = self._read[me], slot if slot._name is None else slot._name
+            if place not in read:
+                read[place] = None
+            else:
+                self._mind_circle(me, read, place)
         if self._granted:
             self._granted = False
         else:
@@ -306,9 +294,11 @@ class Machine:
         self._could_be(self.enabled)
         if expected is not LOAD and slot._value is expected:
             execution.wrote.add(step)
-            self._changes += 1
+            if self._looks_for_circles:
+                for read in self._read:
+                    read.clear()
             if self._waiting:
-                self._let_on_after_change_of(_place(slot))
+                self._let_on_after_change_of(slot if slot._name is None else slot._name)
         if self._begun[me] == -2:
             self._begun[me] = 2 * step
             execution.called.add(step)
@@ -316,21 +306,10 @@ class Machine:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
 
-    def _mind_circles(self, me: int, slot: Any, expected: Any) -> None:
-        """Make a thread wait that is about to read what it has read before, in the same state."""
-        read = self._read[me]
-        if self._read_at[me] != self._changes:
-            read.clear()
-            self._read_at[me] = self._changes
-        if expected is not LOAD and slot._value is expected:
-            return
-        place = _place(slot)
-        before = read.get(place, _NEVER_READ)
-        if before is _NEVER_READ:
-            read[place] = None
-            return
+    def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
+        """Make a thread wait that is about to read what it has read before, if it is in the same state."""
         now = _standing()
-        if now == before:
+        if now == read[place]:
             self._park(me, _Circle(frozenset(read)))
         else:
             read[place] = now
@@ -348,10 +327,7 @@ class Machine:
         self._granted = True
 
     def _hand_over(self, me: int, to: int) -> None:
-        if to == MAIN:
-            self._current = MAIN
-        else:
-            self._let(to)
+        self._current = to
         self.coroutines.switch(me, to)
 
     # The other methods that the seam needs.
@@ -393,11 +369,6 @@ class Machine:
         """As `Scheduler.wake`."""
         for number in [number for number, other in self._waiting.items() if other is event]:
             self._let_on(number)
-
-
-def _place(slot: Any) -> Any:
-    """The identity of the place that a step accesses."""
-    return slot if slot._name is None else slot._name
 
 
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})

@@ -18,7 +18,7 @@ from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 
-__all__ = ["fewest_preemptions", "first", "minimise"]
+__all__ = ["fewest_preemptions", "first", "in_all_ways", "minimise"]
 
 _EXECUTIONS: Final = 2_000
 _REDUCED: Final = 500
@@ -59,20 +59,22 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
 
 def first(experiment: Experiment, deadline: float) -> Finding | None:
     """The first finding in a scenario, if there is one before the deadline."""
-    return _found(_tried(experiment), deadline)
+    return _found(in_all_ways(experiment, Random(0), _REDUCED, _EXECUTIONS, _SAMPLES), deadline)
 
 
-def _tried(experiment: Experiment) -> Iterator[Finding | None]:
-    """The findings of the strategies in a scenario. If it is small, reduction alone is complete; else the strategies
-    take turns, since what one cannot find another may find soon.
+def in_all_ways(
+    experiment: Experiment, random: Random, few: int, with_few_preemptions: int, samples: int
+) -> Iterator[Finding | None]:
+    """All executions that differ, if they are fewer than `few`; else so many of these, then at most so many with two
+    preemptions, and some at random, since what one strategy cannot find another may find soon.
     """
     executions = 0
-    for finding in islice(reduced(experiment), _REDUCED):
+    for finding in islice(reduced(experiment), few):
         executions += 1
         yield finding
-    if executions == _REDUCED:
-        yield from islice(bounded(experiment, 2), _EXECUTIONS)
-        yield from islice(sampled(experiment, Random(0)), _SAMPLES)
+    if executions == few:
+        yield from islice(bounded(experiment, 2), with_few_preemptions)
+        yield from islice(sampled(experiment, random), samples)
 
 
 def fewest_preemptions(experiment: Experiment, deadline: float) -> Finding | None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from stress.explorer.plain_state import Place
+from stress.explorer.plain_state import Place, attributes_of
 from stress.explorer.slots import LOAD
 from stress.explorer.switch_point import SwitchPoint
 from stress.explorer.synchronization import Primitive
 from stress.history import Raised, show
 
-__all__ = ["ObjectNames"]
+__all__ = ["NodeNames", "ObjectNames"]
 
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, Raised, type)
 _SERIES: Final[Mapping[type, tuple[str, str]]] = {
@@ -24,19 +24,54 @@ _SERIES: Final[Mapping[type, tuple[str, str]]] = {
 }  # fmt: skip
 
 
-class ObjectNames:
-    """Names of the objects in an execution, and words for its accesses. `subject` returns the explored object."""
+class NodeNames:
+    """Words for the objects in a trace: nodes have names, a letter and a number each, which `legend` explains."""
 
-    def __init__(self, subject: Callable[[], Any]) -> None:
-        self._subject = subject
+    def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._counts: dict[str, int] = {}
-        self._nodes: list[tuple[str, Any]] = []
         self._kept: list[Any] = []  # kept alive, so that no other object gets the address of a named one
         self.legend: list[tuple[str, str]] = []
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """As `Names.access`."""
+        """The description of an access that is about to be made."""
+        raise NotImplementedError
+
+    def of(self, value: Any) -> str:
+        """A word for a value."""
+        raise NotImplementedError
+
+    def _access_of(self, place: str, slot: Any, expected: Any, desired: Any) -> str:
+        found = slot._value
+        if expected is LOAD:
+            return f"{place}: read {self.of(found)}"
+        swap = f"{place}: CAS {self.of(expected)} -> {self.of(desired)}"
+        return f"{swap} done" if found is expected else f"{swap} failed, it is {self.of(found)}"
+
+    def _next(self, letter: str) -> str:
+        number = self._counts[letter] = self._counts.get(letter, 0) + 1
+        return f"{letter}{number}"
+
+    def _introduce(self, node: Any, letter: str, content: Callable[[], str]) -> str:
+        """Give a node a name. What it holds, which may need names, too, comes after it in the legend."""
+        name = self._names[id(node)] = self._next(letter)
+        self._kept.append(node)
+        at = len(self.legend)
+        self.legend.append((name, ""))
+        self.legend[at] = name, content()
+        return name
+
+
+class ObjectNames(NodeNames):
+    """Names of the objects in an execution, and words for its accesses. `subject` returns the explored object."""
+
+    def __init__(self, subject: Callable[[], Any]) -> None:
+        super().__init__()
+        self._subject = subject
+        self._nodes: list[tuple[str, Any]] = []
+
+    def access(self, slot: Any, expected: Any, desired: Any) -> str:
+        """As `NodeNames.access`."""
         if isinstance(slot, SwitchPoint):
             return f"({slot.what})"
         if isinstance(slot, Place):
@@ -45,11 +80,7 @@ class ObjectNames:
             return self._on_primitive(slot, expected, desired)
         if not _is_reference(slot):
             return "(no access)"
-        place, found = self._place(slot), slot._value
-        if expected is LOAD:
-            return f"{place}: read {self.of(found)}"
-        swap = f"{place}: CAS {self.of(expected)} -> {self.of(desired)}"
-        return f"{swap} done" if found is expected else f"{swap} failed, it is {self.of(found)}"
+        return self._access_of(self._place(slot), slot, expected, desired)
 
     def _on_primitive(self, primitive: Primitive, expected: Any, doing: str) -> str:
         of = getattr(primitive, "of", primitive)
@@ -66,7 +97,7 @@ class ObjectNames:
         return self._names[id(reference)] if id(reference) in self._names else self._new(reference)
 
     def of(self, value: Any) -> str:
-        """A word for a value."""
+        """As `NodeNames.of`."""
         if isinstance(value, _PLAIN):
             return value.__name__ if isinstance(value, type) else show(value)
         if type(value) in _SERIES:
@@ -81,16 +112,13 @@ class ObjectNames:
 
     def _new(self, node: Any) -> str:
         kind = type(node).__name__
-        letter = kind.lstrip("_")[:1].upper()
-        number = self._counts[letter] = self._counts.get(letter, 0) + 1
-        name = self._names[id(node)] = f"{letter}{number}"
-        self._nodes.append((name, node))
-        self._kept.append(node)
-        at = len(self.legend)
-        self.legend.append((name, ""))
-        held = ", ".join(f"{each}={self.of(value)}" for each, value in _attributes(node) if not _is_reference(value))
-        self.legend[at] = (name, f"{kind}: {held}" if held else kind)
-        return name
+
+        def content() -> str:
+            self._nodes.append((self._names[id(node)], node))
+            held = [f"{each}={self.of(value)}" for each, value in _attributes(node) if not _is_reference(value)]
+            return f"{kind}: {', '.join(held)}" if held else kind
+
+        return self._introduce(node, kind.lstrip("_")[:1].upper(), content)
 
 
 def _is_reference(value: Any) -> bool:
@@ -111,10 +139,6 @@ def _references(holder: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _attributes(node: Any) -> Iterator[tuple[str, Any]]:
-    names = [*getattr(type(node), "_fields", ())]
-    for base in reversed(type(node).__mro__):
-        slots = base.__dict__.get("__slots__", ())
-        names += [slots] if isinstance(slots, str) else slots
-    for name in [*names, *getattr(node, "__dict__", ())]:
-        if not name.startswith("__") and hasattr(node, name):
-            yield name, getattr(node, name)
+    for name in getattr(type(node), "_fields", ()):
+        yield name, getattr(node, name)
+    yield from attributes_of(node)

@@ -16,44 +16,21 @@ from importlib import import_module
 from itertools import count
 from typing import Any, Final
 
-from stress.checker.waiting import may_wait
+from stress.explorer.access_limit import AccessLimit
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
 from stress.explorer.machine import BoundCall, Drift, Execution, Machine
 from stress.explorer.names import ObjectNames
-from stress.explorer.patience import patience
 from stress.explorer.plain_state import CONTAINERS, PlainState, held
-from stress.explorer.scenario import Scenario
+from stress.explorer.scenario import Around, Scenario
 from stress.explorer.slots import Seam, slot_module
 from stress.explorer.substitution import exchanged, substituted
 from stress.explorer.switch_point import switching
-from stress.explorer.synchronization import Explored, explored_threading
-from stress.history import ANSWERS, Call, Operation, freeze
+from stress.explorer.synchronization import ExploredThreading
+from stress.history import ANSWERS, Operation, freeze
 from stress.spec import Spec
 
-__all__ = ["Around", "ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
-
-
-@dataclass(frozen=True)
-class Around:
-    """The calls that are made before any thread runs, and after the last one has ended."""
-
-    at_start: tuple[Call, ...] = ()
-    at_end: tuple[Call, ...] = ()
-
-    def smaller(self, spec: Spec) -> Iterator[Around]:
-        """Variants without all calls before or after, or without one of them, if then no call before has to wait."""
-        start, end = self.at_start, self.at_end
-        if len(start) > 1:
-            yield Around((), end)
-        if len(end) > 1:
-            yield Around(start, ())
-        for at in range(len(end)):
-            yield Around(start, (*end[:at], *end[at + 1 :]))
-        for at in range(len(start)):
-            left = (*start[:at], *start[at + 1 :])
-            if not may_wait(spec, left):
-                yield Around(left, end)
+__all__ = ["ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +63,7 @@ class ObjectMachine(Machine):
     that it refuses.
     """
 
-    def __init__(self, seam: Seam, primitives: Explored, real: tuple[type, ...]) -> None:
+    def __init__(self, seam: Seam, primitives: ExploredThreading, real: tuple[type, ...]) -> None:
         super().__init__(seam, _coroutines())
         self.primitives, self.real, self.fair = primitives, real, True
 
@@ -98,7 +75,7 @@ def explored_references() -> Iterator[ObjectMachine]:
     """
     seam = Seam(takes_back=False)
     native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
-    primitives = explored_threading(seam)
+    primitives = ExploredThreading(seam)
     late = [(sys.modules, "threading", primitives.everything[threading])]  # for functions that import it when called
     with (
         _one_at_a_time,
@@ -156,16 +133,14 @@ def subject_of(
 def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) -> None:
     """Refuse real primitives: all explored threads run in one real thread, which could enter a real lock several
     times, and the access of a real reference would be no step."""
-    kinds = machine.real
-    for each, where in held(_made(machine.seam, factory), kinds):
-        if isinstance(each, kinds) and not where:
+    for each, where in held(_made(machine.seam, factory), machine.real):
+        kind = type(each).__name__
+        if isinstance(each, machine.real) and not where:
+            raise ValueError(f"a {kind} cannot be explored, since it is not Python code: use stress.run for it")
+        if isinstance(each, machine.real):
             raise ValueError(
-                f"a {type(each).__name__} cannot be explored, since it is not Python code: use stress.run for it"
-            )
-        if isinstance(each, kinds):
-            raise ValueError(
-                f"{where} is of type {type(each).__name__}, and was made before the exploration, or by a name that the "
-                "explorer does not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
+                f"{where} is of type {kind}, and was made before the exploration, or by a name that the explorer does "
+                "not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
             )
 
 
@@ -192,7 +167,7 @@ class Outliving:
         """
         for name, value in self._values().items():
             if self._before.get(name, value) != value:
-                raise Drift.told(f"{name} outlives an execution, and calls change it: let the factory make it")
+                raise Drift(f"{name} outlives an execution, and calls change it: let the factory make it")
 
 
 class ObjectExperiment(Experiment):
@@ -215,7 +190,7 @@ class ObjectExperiment(Experiment):
         self._subject.plain.note(made)
         calls = self._subject.around.at_start
         if calls:
-            with patience(self.machine.seam):
+            with AccessLimit(self.machine.seam):
                 self.before = tuple(
                     Operation(at, "main", time, time + 1, op, args, self._call(op, args))
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))

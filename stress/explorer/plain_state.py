@@ -23,7 +23,7 @@ import ast
 import dis
 import inspect
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any, Final
@@ -31,7 +31,7 @@ from typing import Any, Final
 from stress.explorer.slots import Seam
 from stress.explorer.substitution import is_foreign
 
-__all__ = ["CONTAINERS", "Place", "PlainState", "held"]
+__all__ = ["CONTAINERS", "Place", "PlainState", "attributes_of", "held"]
 
 CONTAINERS: Final = (list, dict, set, deque, bytearray)
 _READERS: Final = frozenset({
@@ -39,8 +39,8 @@ _READERS: Final = frozenset({
     "enumerate", "zip", "reversed", "bool", "repr", "str", "next", "map", "filter", "deque", "hash",
 })  # fmt: skip
 """Names of functions that read a container in one step."""
-_KEEPERS: Final = frozenset({"iter", "map", "filter", "enumerate", "zip", "reversed"})
-"""Those of them whose results read the container later."""
+_KEEPERS: Final = frozenset({"iter", "map", "filter", "enumerate", "zip"})
+"""Those of them whose results read the container later, and may be given to other code."""
 _CHANGERS: Final = frozenset({
     "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle",
 })  # fmt: skip
@@ -299,7 +299,8 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 500) -> Iterator[t
         elif isinstance(each, (list, tuple, deque)):
             waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each))
         if is_ours or each is made:
-            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in _attributes(each))
+            attributes = (*attributes_of(each), *_shared_attributes_of(each))
+            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
 
 
 _HEAP_TYPE: Final = 1 << 9
@@ -313,14 +314,19 @@ def _is_ours(each: Any) -> bool:
     return not is_foreign(module)
 
 
-def _attributes(each: Any) -> Iterator[tuple[str, Any]]:
+def attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
+    """The attributes that an object has of its own."""
     for base in reversed(type(each).__mro__):
         slots = base.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if not name.startswith("__") and hasattr(each, name):
                 yield name, getattr(each, name)
     yield from list(getattr(each, "__dict__", {}).items())
-    for base in type(each).__mro__:  # attributes that all objects of a class share
+
+
+def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
+    """The containers that all objects of a class share."""
+    for base in type(each).__mro__:
         if _is_ours(base):
             for name, item in list(vars(base).items()):
                 if isinstance(item, CONTAINERS):
@@ -440,7 +446,22 @@ def _both(
 
 _FUTURE: Final = 0x1FF0000  # the code flags that `from __future__ import` sets
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Parts = Mapping[type[ast.AST], tuple[str, ...]]
+
+_BY_ITEMS: Final[_Parts] = {ast.Subscript: ("value",), ast.For: ("iter",), ast.comprehension: ("iter",)}
+"""The parts of an expression or statement that it reads item by item."""
+_AS_A_WHOLE: Final[_Parts] = {
+    ast.If: ("test",), ast.While: ("test",), ast.IfExp: ("test",), ast.UnaryOp: ("operand",), ast.BoolOp: ("values",),
+    ast.BinOp: ("left", "right"), ast.Compare: ("left", "comparators"), ast.Starred: ("value",),
+    ast.FormattedValue: ("value",),
+}  # fmt: skip
+"""Those that it reads in one step."""
+_NOT_PASSED_ON: Final[_Parts] = {
+    **_BY_ITEMS, ast.If: ("test",), ast.While: ("test",), ast.IfExp: ("test",), ast.UnaryOp: ("operand",),
+    ast.Compare: ("left", "comparators"), ast.Return: ("value",),
+}  # fmt: skip
+"""Those that it uses without giving them to other code than the caller."""
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -450,15 +471,7 @@ class _Rewriter(ast.NodeTransformer):
         self._attributes, self._containers = attributes, containers
         self._private: list[frozenset[str]] = []
 
-    # Functions.
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        return self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
-        return self._function(node)
-
-    def _function(self, node: Any) -> Any:
+    def visit_FunctionDef(self, node: _Function) -> Any:
         if node.name in _MAKING:
             return node
         self._private.append(_private_names(node))
@@ -466,99 +479,51 @@ class _Rewriter(ast.NodeTransformer):
         self._private.pop()
         return node
 
+    visit_AsyncFunctionDef = visit_FunctionDef
+
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         private, self._private = self._private, []
         node.body = [self.visit(each) for each in node.body]
         self._private = private
         return node
 
-    # Accesses.
-
     def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
         is_of_container = self._containers and (node.attr in _CHANGING or node.attr in _READING)
         wraps = node.attr in self._attributes or (is_of_container and not self._is_private(node.value))
-        self.generic_visit(node)
         if self._private and wraps:
             node.value = _call("at", node.value)
         return node
 
-    def visit_Subscript(self, node: ast.Subscript) -> Any:
-        wraps = self._may_be_shared(node.value)
-        self.generic_visit(node)
-        if wraps:
-            node.value = _call("items", node.value)
-        return node
-
-    def visit_For(self, node: ast.For) -> Any:
-        return self._loop(node)
-
-    def visit_comprehension(self, node: ast.comprehension) -> Any:
-        return self._loop(node)
-
-    def _loop(self, node: Any) -> Any:
-        wraps = self._may_be_shared(node.iter)
-        self.generic_visit(node)
-        if wraps:
-            node.iter = _call("items", node.iter)
-        return node
-
-    def visit_Compare(self, node: ast.Compare) -> Any:
-        shared = [self._may_be_shared(each) for each in (node.left, *node.comparators)]
-        self.generic_visit(node)
-        sides = [_read_if(wraps, each) for each, wraps in zip((node.left, *node.comparators), shared, strict=True)]
-        node.left, node.comparators = sides[0], sides[1:]
-        return node
-
     def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        doing = "write" if name in _CHANGERS else "read" if name in _READERS else ""
-        is_read = doing == "write" or (doing == "read" and isinstance(node.func, ast.Name))
-        shared = [is_read and self._may_be_shared(each) for each in node.args]
-        self.generic_visit(node)
-        node.args = [_call(doing, each) if wraps else each for each, wraps in zip(node.args, shared, strict=True)]
+        if name in _CHANGERS:
+            self._wrap("write", node, ("args",))
+        elif name in _READERS and isinstance(node.func, ast.Name):
+            self._wrap("read", node, ("args",))
         return node
 
-    def visit_Starred(self, node: ast.Starred) -> Any:
-        if isinstance(node.ctx, ast.Store):  # `first, *rest = ...` does not read here
-            return self.generic_visit(node)
-        return self._reading(node, "value")
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
-        return self._reading(node, "operand")
-
-    def visit_BinOp(self, node: ast.BinOp) -> Any:
-        return self._reading(node, "left", "right")
-
-    def visit_If(self, node: ast.If) -> Any:
-        return self._reading(node, "test")
-
-    def visit_While(self, node: ast.While) -> Any:
-        return self._reading(node, "test")
-
-    def visit_IfExp(self, node: ast.IfExp) -> Any:
-        return self._reading(node, "test")
-
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        return self._reading(node, "value")
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        shared = [self._may_be_shared(each) for each in node.values]
-        self.generic_visit(node)
-        node.values = [_read_if(wraps, each) for each, wraps in zip(node.values, shared, strict=True)]
+    def generic_visit(self, node: ast.AST) -> Any:
+        super().generic_visit(node)
+        self._wrap("items", node, _BY_ITEMS.get(type(node), ()))
+        self._wrap("read", node, _AS_A_WHOLE.get(type(node), ()))
         return node
 
-    def _reading(self, node: Any, *fields: str) -> Any:
-        shared = [name for name in fields if self._may_be_shared(getattr(node, name))]
-        self.generic_visit(node)
-        for name in shared:
-            setattr(node, name, _call("read", getattr(node, name)))
-        return node
+    def _wrap(self, helper: str, node: ast.AST, fields: Sequence[str]) -> None:
+        """Put calls of a helper around those parts of a node that may be containers which other code has."""
+        for name in fields:
+            part = getattr(node, name)
+            if isinstance(part, list):
+                setattr(node, name, [_call(helper, each) if self._may_be_shared(each) else each for each in part])
+            elif self._may_be_shared(part):
+                setattr(node, name, _call(helper, part))
 
     def _may_be_shared(self, node: ast.expr) -> bool:
-        """Whether an expression may be a container that other code has."""
         if not self._private or not self._containers:
             return False
-        return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and not self._is_private(node)
+        is_read = isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Load)
+        return is_read and not self._is_private(node)
 
     def _is_private(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and bool(self._private) and node.id in self._private[-1]
@@ -571,10 +536,6 @@ def _call(helper: str, argument: ast.expr) -> ast.Call:
     for each in (call, function, function.value):
         ast.copy_location(each, argument)
     return call
-
-
-def _read_if(is_read: bool, expression: ast.expr) -> ast.expr:
-    return _call("read", expression) if is_read else expression
 
 
 _FRESH: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
@@ -623,27 +584,12 @@ def _is_fresh(node: ast.expr | None) -> bool:
 def _harmless(node: ast.AST) -> Iterator[str]:
     """The names that a node uses without passing on their values."""
     used: list[Any] = []
+    for name in _NOT_PASSED_ON.get(type(node), ()):
+        part = getattr(node, name)
+        used += part if isinstance(part, list) else [part]
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute):
             used.append(node.func.value)
-        elif isinstance(node.func, ast.Name) and node.func.id in _READERS - {
-            "iter",
-            "map",
-            "filter",
-            "enumerate",
-            "zip",
-        }:
+        elif isinstance(node.func, ast.Name) and node.func.id in _READERS - _KEEPERS:
             used += node.args
-    elif isinstance(node, ast.Subscript):
-        used.append(node.value)
-    elif isinstance(node, (ast.For, ast.comprehension)):
-        used.append(node.iter)
-    elif isinstance(node, ast.Compare):
-        used += [node.left, *node.comparators]
-    elif isinstance(node, ast.Return):
-        used.append(node.value)
-    elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
-        used.append(node.test)
-    elif isinstance(node, ast.UnaryOp):
-        used.append(node.operand)
     yield from (each.id for each in used if isinstance(each, ast.Name))

@@ -22,42 +22,35 @@ _AGAIN: Final = 25
 """One schedule in so many is executed again: the first, and one of each strategy in turns."""
 
 
-class Uniform:
+class Uniform(Strategy):
     """Picks one of the threads that can make a step, each with the same probability."""
 
     def __init__(self, random: Random) -> None:
         self._random = random.random
-        self._machine: Machine | None = None
-
-    def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
-        self._machine = machine
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
-        assert self._machine is not None
-        enabled = self._machine.enabled
+        enabled = self.machine.enabled
         for _ in range(int(self._random() * enabled.bit_count())):
             enabled &= enabled - 1
         return lowest(enabled)
 
 
-class PCT:
+class PCT(Strategy):
     """Priorities, and `depth` - 1 steps at which they change. `length` is the number of steps of the latest
     execution."""
 
     def __init__(self, random: Random, depth: int) -> None:
         self._random, self._depth = random, depth
-        self._machine: Machine | None = None
         self._priorities: list[int] = []
         self._changes: dict[int, int] = {}
         self.length = 50
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
+        super().begin(machine)
         if machine.step:
             self.length = machine.step
-        self._machine = machine
         threads = machine.enabled.bit_count()
         self._priorities = list(range(self._depth, self._depth + threads))
         self._random.shuffle(self._priorities)
@@ -65,8 +58,7 @@ class PCT:
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         lowered = self._changes.pop(machine.step, None)
         if lowered is not None and me >= 0:
             self._priorities[me] = lowered

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stress.checker.waiting import may_wait
 from stress.history import Call, show
+from stress.spec import Spec
 
-__all__ = ["Program", "Scenario", "describe"]
+__all__ = ["Around", "Program", "Scenario", "describe"]
 
 Program = tuple[tuple[Call, ...], ...]
 """The calls of each thread."""
@@ -25,6 +28,28 @@ class Scenario:
     def __str__(self) -> str:
         threads = " | ".join("; ".join(map(describe, calls)) for calls in self.threads)
         return f"{', '.join(filter(None, (self.target, self.start)))}: {threads}"
+
+
+@dataclass(frozen=True)
+class Around:
+    """The calls that are made before any thread runs, and after the last one has ended."""
+
+    at_start: tuple[Call, ...] = ()
+    at_end: tuple[Call, ...] = ()
+
+    def smaller(self, spec: Spec) -> Iterator[Around]:
+        """Variants without all calls before or after, or without one of them, if then no call before has to wait."""
+        start, end = self.at_start, self.at_end
+        if len(start) > 1:
+            yield Around((), end)
+        if len(end) > 1:
+            yield Around(start, ())
+        for at in range(len(end)):
+            yield Around(start, (*end[:at], *end[at + 1 :]))
+        for at in range(len(start)):
+            left = (*start[:at], *start[at + 1 :])
+            if not may_wait(spec, left):
+                yield Around(left, end)
 
 
 def describe(call: Call) -> str:

@@ -10,6 +10,7 @@ Only slots change, so a journal of their changes is enough to undo an execution.
 from __future__ import annotations
 
 import importlib
+from collections import deque
 from collections.abc import Callable
 from types import GenericAlias, ModuleType
 from typing import Any, Final, Protocol
@@ -36,13 +37,6 @@ class Scheduler(Protocol):
         """Resume the threads that wait for `event`."""
 
 
-class _Unwritten(list[tuple[Any, Any]]):
-    """A journal that records nothing."""
-
-    def append(self, entry: tuple[Any, Any]) -> None:
-        pass
-
-
 class Seam:
     """The place where the slots of one copy of the packages call a scheduler.
 
@@ -54,15 +48,14 @@ class Seam:
         self.before: Callable[..., None] | None = None
         self.after: Callable[[Any], None] | None = None
         self.scheduler: Scheduler | None = None
-        self.journal: list[tuple[Any, Any]] = [] if takes_back else _Unwritten()
+        self.journal: deque[tuple[Any, Any]] = deque(maxlen=None if takes_back else 0)
 
     def take_back(self, mark: int = 0) -> None:
         """Undo every change since the journal had `mark` entries."""
         journal = self.journal
-        for at in range(len(journal) - 1, mark - 1, -1):
-            slot, value = journal[at]
+        while len(journal) > mark:
+            slot, value = journal.pop()
             slot._value = value
-        del journal[mark:]
 
 
 def slot_module(seam: Seam) -> ModuleType:

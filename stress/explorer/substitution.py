@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -42,10 +42,6 @@ def is_foreign(module: Any) -> bool:
     )
 
 
-def _everywhere(module: Any) -> bool:
-    return False
-
-
 @contextmanager
 def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> Iterator[None]:
     """Within the block, the keys of `everywhere` are replaced in all modules, and those of `in_code` in modules that
@@ -53,9 +49,7 @@ def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> It
     """
     undo: list[Callable[[], None]] = []
     try:
-        owners = _owners()
-        _exchange(everywhere, owners, _everywhere, undo)
-        _exchange(in_code, owners, is_foreign, undo)
+        _exchange(everywhere, in_code, undo)
         yield
     finally:
         for step in reversed(undo):
@@ -65,77 +59,87 @@ def substituted(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any]) -> It
             _exchange_in(names, back, [])
 
 
-def _exchange(
-    table: Mapping[Any, Any], owners: Iterable[Any], is_left_out: Callable[[Any], bool], undo: list[Callable[[], None]]
-) -> None:
-    """Replace the keys of `table` by their values; `undo` gets the functions that reverse it."""
-    by_id = {id(old): new for old, new in table.items()}
+def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: list[Callable[[], None]]) -> None:
+    """Replace the keys of the tables by their values; `undo` gets the functions that reverse it."""
+    in_foreign = {id(old): new for old, new in everywhere.items()}
+    by_id = {**in_foreign, **{id(old): new for old, new in in_code.items()}}
+
+    @cache
+    def table(module: str) -> Mapping[int, Any]:
+        return in_foreign if is_foreign(module) else by_id
+
+    classes = _classes()
+    functions = _with_defaults(classes)
     for names in _modules():
-        if not is_left_out(names.get("__name__", "")):
-            _exchange_in(names, by_id, undo)
-            if not is_foreign(names.get("__name__", "")):
-                _exchange_inside(names, by_id, undo)
-    for holder in gc.get_referrers(*table):
+        here = table(str(names.get("__name__", "")))
+        _exchange_in(names, here, undo, inside=here is by_id)
+    for holder in gc.get_referrers(*everywhere, *in_code):
         if type(holder) is CellType:
             old = holder.cell_contents
             holder.cell_contents = by_id[id(old)]
             undo.append(partial(setattr, holder, "cell_contents", old))
-        elif type(holder) is dict and "__builtins__" in holder and not is_left_out(holder.get("__name__", "")):
-            _exchange_in(holder, by_id, undo)
-    for owner in owners:
-        if _knows(owner, by_id) and not is_left_out(owner.__module__):
-            _exchange_of(owner, by_id, undo)
+        elif type(holder) is dict and "__builtins__" in holder:
+            _exchange_in(holder, table(str(holder.get("__name__", ""))), undo)
+    for cls in classes:
+        _exchange_in(cls, table(str(cls.__module__)), undo, inside=True)
+    for function in functions:
+        here = table(str(function.__module__))
+        if function.__kwdefaults__:
+            _exchange_in(function.__kwdefaults__, here, undo)
+        defaults = function.__defaults__
+        new = _in_place_of(defaults, here)
+        if new is not defaults:
+            function.__defaults__ = new
+            undo.append(partial(setattr, function, "__defaults__", defaults))
 
 
-def _owners() -> list[Any]:
-    """All classes, and all functions with default arguments. The collector cannot be asked who holds them: it forgets
-    tuples and dictionaries in which it follows nothing, such as classes of extension modules. Nor does it always know
-    functions: on free-threaded 3.13 it forgets those that there are when the first thread starts.
-    """
-    classes: dict[int, Any] = {}
+def _classes() -> list[type]:
+    """All classes, each after those that it is derived from."""
+    found: dict[int, type] = {id(object): object}
     waiting: list[Any] = [object]
     while waiting:
         for each in type.__subclasses__(waiting.pop()):
-            if id(each) not in classes:
-                classes[id(each)] = each
+            if id(each) not in found:
+                found[id(each)] = each
                 waiting.append(each)
-    named = (value for names in (*_modules(), *map(vars, classes.values())) for value in list(names.values()))
-    functions = {id(each): each for each in (*gc.get_objects(), *named) if type(each) is FunctionType}
-    return [*classes.values(), *[each for each in functions.values() if each.__defaults__ or each.__kwdefaults__]]
+    return list(found.values())
 
 
-def _knows(owner: Any, by_id: Mapping[int, Any]) -> bool:
-    """Whether one of these is an attribute of a class, or a default argument of a function."""
-    if type(owner) is FunctionType:
-        return any(id(each) in by_id for each in (*(owner.__defaults__ or ()), *(owner.__kwdefaults__ or {}).values()))
-    attributes = list(vars(owner).values())
-    if not by_id.keys().isdisjoint(map(id, attributes)):
-        return True
-    return any(_holds(each, by_id) for each in [each for each in attributes if type(each) in _CONTAINERS])
+def _with_defaults(classes: Iterable[type]) -> list[FunctionType]:
+    """All functions with default arguments. The collector cannot be asked who holds these: it forgets tuples and
+    dictionaries in which it follows nothing, such as classes of extension modules. Nor does it always know functions:
+    on free-threaded 3.13 it forgets those that there are when the first thread starts.
+    """
+    found: dict[int, FunctionType] = {}
+    places: list[list[Any]] = [gc.get_objects()]
+    places += [list(names.values()) for names in (*_modules(), *map(vars, classes))]
+    for place in places:
+        for value in place:
+            if type(value) is FunctionType and (value.__defaults__ or value.__kwdefaults__):
+                found[id(value)] = value
+    return list(found.values())
 
 
-def _holds(container: Any, by_id: Mapping[int, Any]) -> bool:
-    if type(container) in _HOLDERS:
-        return _in_place_of(container, by_id) is not container
-    return len(container) <= _MOST_ITEMS and not by_id.keys().isdisjoint(map(id, _items(container)))
+_SERIES: Final = frozenset({dict, list})
+_LOOKED_INTO: Final = _SERIES | {tuple, partial, staticmethod}
+_MOST_ITEMS: Final = 100
 
 
-_HOLDERS: Final = frozenset({tuple, partial, staticmethod})
-_CONTAINERS: Final = _HOLDERS | {dict, list}
-
-
-def _items(container: Any) -> Iterable[Any]:
-    return list(container.values()) if isinstance(container, dict) else list(container)
-
-
-def _exchange_in(names: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
-    """The same for the values of a dictionary, or the items of a list."""
-    pairs = list(names.items() if isinstance(names, dict) else enumerate(names))
-    for name, value in [pair for pair in pairs if id(pair[1]) in by_id or type(pair[1]) in _HOLDERS]:
-        new = _in_place_of(value, by_id)
-        if new is not value:
-            undo.append(partial(names.__setitem__, name, value))
-            names[name] = new
+def _exchange_in(place: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]], inside: bool = False) -> None:
+    """Replace the keys of the table among the values of a dictionary, the items of a list or the attributes of a class;
+    and `inside` dictionaries and lists that are among these.
+    """
+    put: Any = partial(setattr, place) if isinstance(place, type) else place.__setitem__
+    names = vars(place) if isinstance(place, type) else place
+    pairs = list(enumerate(names) if isinstance(names, list) else names.items())
+    for name, value in [(name, it) for name, it in pairs if id(it) in by_id or type(it) in _LOOKED_INTO]:
+        if type(value) not in _SERIES:
+            new = _in_place_of(value, by_id)
+            if new is not value:
+                put(name, new)
+                undo.append(partial(put, name, value))
+        elif inside and len(value) <= _MOST_ITEMS:
+            _exchange_in(value, by_id, undo)
 
 
 def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
@@ -151,34 +155,6 @@ def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
         inner = _in_place_of(value.__func__, by_id)
         return value if inner is value.__func__ else staticmethod(inner)
     return value
-
-
-def _exchange_inside(names: Mapping[str, Any], by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
-    """Replace the keys of the table in dictionaries and lists that are variables of a module, or attributes of a
-    class."""
-    for value in list(names.values()):
-        if type(value) in (dict, list) and len(value) <= _MOST_ITEMS:
-            _exchange_in(value, by_id, undo)
-
-
-_MOST_ITEMS: Final = 100
-
-
-def _exchange_of(owner: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
-    """The same for attributes of a class, or default arguments of a function."""
-    if isinstance(owner, FunctionType):
-        _exchange_in(owner.__kwdefaults__ or {}, by_id, undo)
-        old = owner.__defaults__
-        if any(id(each) in by_id for each in old or ()):
-            owner.__defaults__ = tuple(by_id.get(id(each), each) for each in old or ())
-            undo.append(partial(setattr, owner, "__defaults__", old))
-        return
-    for name, value in list(vars(owner).items()):
-        new = _in_place_of(value, by_id)
-        if new is not value:
-            setattr(owner, name, new)
-            undo.append(partial(setattr, owner, name, value))
-    _exchange_inside(vars(owner), by_id, undo)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from stress.explorer.bounded import bounded_by
+from stress.explorer.bounded import bounded
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Machine, Strategy, lowest
@@ -20,24 +20,20 @@ from stress.explorer.machine import Machine, Strategy, lowest
 __all__ = ["delayed", "stopped_for_ever"]
 
 
-class _Stops:
+class _Stops(Strategy):
     """Another strategy, except that thread 0 makes only `steps` steps."""
 
     def __init__(self, strategy: Strategy, steps: int) -> None:
         self._strategy, self._steps = strategy, steps
-        self._machine: Machine | None = None
         self.stopped = False
 
     def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
-        self._machine = machine
+        super().begin(machine)
         self._left = self._steps
         self._strategy.begin(machine)
 
     def decide(self, me: int) -> int:
-        """As `Strategy.decide`."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         if not self._left and machine.enabled & 1:
             machine.enabled &= ~1
             self.stopped = True
@@ -57,27 +53,24 @@ def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[F
             made.append(_Stops(strategy, steps))
             return made[-1]
 
-        yield from bounded_by(experiment, preemptions, stopping)
+        yield from bounded(experiment, preemptions, stopping)
         if not any(each.stopped for each in made):
             return
 
 
-class _Delay:
+class _Delay(Strategy):
     """A thread makes so many steps, the others run to their ends, one after another, and it goes on."""
 
     def __init__(self, thread: int, steps: int) -> None:
         self._thread, self._steps = 1 << thread, steps
-        self._machine: Machine | None = None
         self.left = steps
 
     def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
-        self._machine, self.left = machine, self._steps
+        super().begin(machine)
+        self.left = self._steps
 
     def decide(self, me: int) -> int:
-        """As `Strategy.decide`."""
-        assert self._machine is not None
-        enabled = self._machine.enabled
+        enabled = self.machine.enabled
         if self.left and enabled & self._thread:
             self.left -= 1
             return lowest(self._thread)

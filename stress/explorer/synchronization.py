@@ -4,7 +4,8 @@ Every operation on one is a step that the scheduler grants, like an access of a 
 has to wait has made a step, too, which is a read. Then it makes no step until another thread changes what it waits for.
 A wait with a timeout ends when no other thread can do anything: time passes only when all others wait.
 
-`queue.Queue` and the like are Python code on top of these, and need nothing more.
+`queue.Queue` and the like are Python code on top of these, and need nothing more. A method without a word of its own
+does what the original's does.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Final
 
 from stress.explorer.slots import LOAD, Seam
 
-__all__ = ["Explored", "Primitive", "explored_threading"]
+__all__ = ["ExploredThreading", "Primitive"]
 
 _BUSY: Final = object()
 
@@ -58,7 +59,18 @@ class Primitive:
             return bool(park(awaited or self, timeout))
         if self.seam.before is None:
             raise RuntimeError("the calling thread would wait for ever: no other one runs")
-        return True  # the limit on accesses (`patience`) ends this
+        return True  # the limit on accesses (`access_limit`) ends this
+
+    def _take(self, doing: str, free: Any, limit: float | None) -> bool:
+        """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was
+        in time.
+        """
+        while True:
+            self._step(doing, free)
+            if self._value is free:
+                return True
+            if limit == 0 or not self._wait(limit):
+                return False
 
     def _wake(self) -> None:
         scheduler = self.seam.scheduler
@@ -80,10 +92,6 @@ class _Change(Primitive):
         self._name, self.of = changed._name, changed
 
 
-def _timeout(blocking: bool, timeout: float) -> float | None:
-    return 0 if not blocking else None if timeout < 0 else timeout
-
-
 class Lock(Primitive):
     """As `threading.Lock`."""
 
@@ -94,18 +102,12 @@ class Lock(Primitive):
         self._holder = -1
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """As `threading.Lock.acquire`."""
-        limit = _timeout(blocking, timeout)
-        while True:
-            self._step("acquire", False)
-            if not self._value:
-                self._value, self._holder = True, self._me()
-                return True
-            if limit == 0 or not self._wait(limit):
-                return False
+        if not self._take("acquire", False, 0 if not blocking else None if timeout < 0 else timeout):
+            return False
+        self._value, self._holder = True, self._me()
+        return True
 
     def release(self) -> None:
-        """As `threading.Lock.release`."""
         self._step("release", True)
         if not self._value:
             raise RuntimeError("release unlocked lock")
@@ -113,7 +115,6 @@ class Lock(Primitive):
         self._wake()
 
     def locked(self) -> bool:
-        """As `threading.Lock.locked`."""
         self._step("locked")
         return bool(self._value)
 
@@ -136,11 +137,9 @@ class Lock(Primitive):
         self.acquire()
 
     def waits_for(self) -> str:
-        """As `Primitive.waits_for`."""
         return f"a {type(self).__name__} that thread {self._holder} holds"
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._value, self._holder = False, -1
 
 
@@ -150,14 +149,12 @@ class RLock(Lock):
     _count = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """As `threading.RLock.acquire`."""
         if not (self._value and self._holder == self._me()) and not super().acquire(blocking, timeout):
             return False
         self._count += 1
         return True
 
     def release(self) -> None:
-        """As `threading.RLock.release`."""
         if not self._is_owned():
             raise RuntimeError("cannot release un-acquired lock")
         self._count -= 1
@@ -179,7 +176,6 @@ class RLock(Lock):
         self._count = count
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         super().reset()
         self._count = 0
 
@@ -193,7 +189,6 @@ class _Notice(Primitive):
         self._made()
 
     def waits_for(self) -> str:
-        """As `Primitive.waits_for`."""
         return "a notify"
 
 
@@ -216,7 +211,6 @@ class Condition(Primitive):
         self._lock.release()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """As `threading.Condition.wait`."""
         if not self._lock._is_owned():
             raise RuntimeError("cannot wait on un-acquired lock")
         notice = self._notice()
@@ -232,14 +226,12 @@ class Condition(Primitive):
         return bool(notice._value)
 
     def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
-        """As `threading.Condition.wait_for`."""
         while not (found := predicate()):
             if not self.wait(timeout):
                 return predicate()
         return found
 
     def notify(self, n: int = 1) -> None:
-        """As `threading.Condition.notify`."""
         if not self._lock._is_owned():
             raise RuntimeError("cannot notify on un-acquired lock")
         for notice in self._waiters[:n]:
@@ -249,14 +241,12 @@ class Condition(Primitive):
             notice._wake()
 
     def notify_all(self) -> None:
-        """As `threading.Condition.notify_all`."""
         self.notify(len(self._waiters))
 
     def _is_owned(self) -> bool:
         return self._lock._is_owned()
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._lock.reset()
         self._waiters.clear()
 
@@ -270,23 +260,19 @@ class Event(Primitive):
         self._made()
 
     def is_set(self) -> bool:
-        """As `threading.Event.is_set`."""
         self._step("is_set")
         return bool(self._value)
 
     def set(self) -> None:
-        """As `threading.Event.set`."""
         self._change("set")
         self._value = True
         self._wake()
 
     def clear(self) -> None:
-        """As `threading.Event.clear`."""
         self._change("clear")
         self._value = False
 
     def wait(self, timeout: float | None = None) -> bool:
-        """As `threading.Event.wait`."""
         while True:
             self._step("wait")
             if self._value:
@@ -295,11 +281,9 @@ class Event(Primitive):
                 return bool(self._value)
 
     def waits_for(self) -> str:
-        """As `Primitive.waits_for`."""
         return "an Event to be set"
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._value = False
 
 
@@ -313,17 +297,11 @@ class _Counted(Primitive):
     def _value(self) -> Any:
         return None if self._has() else _BUSY
 
-    def _take(self, doing: str, limit: float | None) -> bool:
-        while True:
-            self._step(doing, None)
-            if self._has():
-                return True
-            if limit == 0 or not self._wait(limit):
-                return False
-
 
 class Semaphore(_Counted):
     """As `threading.Semaphore`."""
+
+    _is_bounded = False
 
     def __init__(self, value: int = 1) -> None:
         if value < 0:
@@ -335,8 +313,7 @@ class Semaphore(_Counted):
         return self._count > 0
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
-        """As `threading.Semaphore.acquire`."""
-        if not self._take("acquire", 0 if not blocking else timeout):
+        if not self._take("acquire", None, 0 if not blocking else timeout):
             return False
         self._count -= 1
         return True
@@ -344,8 +321,9 @@ class Semaphore(_Counted):
     __enter__ = acquire
 
     def release(self, n: int = 1) -> None:
-        """As `threading.Semaphore.release`."""
         self._change("release")
+        if self._is_bounded and self._count + n > self._initial:
+            raise ValueError("Semaphore released too many times")
         self._count += n
         self._wake()
 
@@ -353,20 +331,13 @@ class Semaphore(_Counted):
         self.release()
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._count = self._initial
 
 
 class BoundedSemaphore(Semaphore):
     """As `threading.BoundedSemaphore`."""
 
-    def release(self, n: int = 1) -> None:
-        """As `threading.BoundedSemaphore.release`."""
-        self._change("release")
-        if self._count + n > self._initial:
-            raise ValueError("Semaphore released too many times")
-        self._count += n
-        self._wake()
+    _is_bounded = True
 
 
 class SimpleQueue(_Counted):
@@ -380,35 +351,29 @@ class SimpleQueue(_Counted):
         return bool(self._items)
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        """As `queue.SimpleQueue.put`."""
         self._change("put")
         self._items.append(item)
         self._wake()
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """As `queue.SimpleQueue.get`."""
-        if not self._take("get", timeout if block else 0):
+        if not self._take("get", None, timeout if block else 0):
             raise queue.Empty
         return self._items.popleft()
 
     put_nowait = put
 
     def get_nowait(self) -> Any:
-        """As `queue.SimpleQueue.get_nowait`."""
         return self.get(block=False)
 
     def qsize(self) -> int:
-        """As `queue.SimpleQueue.qsize`."""
         self._step("qsize")
         return len(self._items)
 
     def empty(self) -> bool:
-        """As `queue.SimpleQueue.empty`."""
         self._step("empty")
         return not self._items
 
     def reset(self) -> None:
-        """As `Primitive.reset`."""
         self._items.clear()
 
 
@@ -465,12 +430,12 @@ class _Caller:
         return hash(self.ident)
 
 
-class Explored:
-    """The explored primitives on one seam. `everything` maps the originals to them."""
+class ExploredThreading:
+    """The explored primitives on one seam. `everything` maps the originals to them, `instances` the types of those that
+    there are.
+    """
 
     def __init__(self, seam: Seam) -> None:
-        self.seam = seam
-
         def on_seam(cls: Any, **more: Any) -> Any:
             return type(cls.__name__.strip("_"), (cls,), {"seam": seam, **more})
 
@@ -482,7 +447,7 @@ class Explored:
 
         lock, rlock, notice = on_seam(Lock), on_seam(RLock), on_seam(_Notice)
         condition = on_seam(Condition, _notice=notice, _lock_kind=rlock)
-        self.kinds: dict[Any, Any] = {
+        kinds: dict[Any, Any] = {
             threading.Lock: lock,
             threading.RLock: rlock,
             threading.Condition: condition,
@@ -493,24 +458,18 @@ class Explored:
             queue.SimpleQueue: on_seam(SimpleQueue),
         }
         self.instances: dict[type, Any] = {type(threading.Lock()): lock, type(threading.RLock()): rlock}
-        self.instances.update({kind: made for kind, made in self.kinds.items() if isinstance(kind, type)})
+        self.instances.update({kind: made for kind, made in kinds.items() if isinstance(kind, type)})
         barrier = _rebuilt(threading.Barrier, {**vars(threading), "Condition": condition, "Lock": lock})
         self.everything: dict[Any, Any] = {
-            **self.kinds,
+            **kinds,
             threading.Barrier: barrier,
             threading.get_ident: get_ident,
             threading.current_thread: current_thread,
             threading.Thread: _no_thread,
         }
-        self.everything[threading] = self._module()
-
-    def _module(self) -> types.ModuleType:
-        module = types.ModuleType("threading")
-        vars(module).update(vars(threading))
-        for name, value in vars(threading).items():
-            if id(value) in (by_id := {id(old): new for old, new in self.everything.items()}):
-                vars(module)[name] = by_id[id(value)]
-        return module
+        by_id = {id(old): new for old, new in self.everything.items()}
+        module = self.everything[threading] = types.ModuleType("threading")
+        vars(module).update({name: by_id.get(id(value), value) for name, value in vars(threading).items()})
 
     def instead_of(self, instance: Any) -> Any:
         """An explored primitive to replace a real one that was made before; None if it is not a primitive."""
@@ -522,11 +481,6 @@ class Explored:
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
         return kind()
-
-
-def explored_threading(seam: Seam) -> Explored:
-    """The explored primitives on `seam`."""
-    return Explored(seam)
 
 
 def _no_thread(*_: object, **__: object) -> Any:

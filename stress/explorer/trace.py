@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Drift, Execution, Machine
+from stress.explorer.machine import Drift, Execution, Machine, Strategy
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
 
@@ -21,21 +21,15 @@ _MOST_STEPS: Final = 120
 """The most steps shown: a longer execution goes in circles."""
 
 
-class Given:
+class Given(Strategy):
     """The strategy that follows the order of an earlier execution."""
 
     def __init__(self, order: Sequence[int]) -> None:
         self._order = order
-        self._machine: Machine | None = None
-
-    def begin(self, machine: Machine) -> None:
-        """As `Strategy.begin`."""
-        self._machine = machine
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`. Threads that make no more steps have stopped for ever."""
-        machine = self._machine
-        assert machine is not None
+        machine = self.machine
         if machine.step == machine.limit and me >= 0:
             return me  # the machine ends it, as it did the first time
         if machine.step >= len(self._order):
@@ -45,7 +39,7 @@ class Given:
         if not machine.enabled >> to & 1:
             others = any(machine.enabled >> thread & 1 for thread in self._order[machine.step :])
             if not machine.enabled or others or not machine.waits(to):
-                raise Drift(to, machine.step)
+                raise Drift.at(to, machine.step)
             machine.enabled = 0  # the threads that could continue have stopped for ever; waiting ones may be resumed
             return -1
         return to
@@ -59,7 +53,7 @@ def execute_again(experiment: Experiment, earlier: Execution) -> None:
     """
     again, _ = experiment.run(Given(earlier.order))
     if (_seen(earlier), earlier.wrote, earlier.answers) != (_seen(again), again.wrote, again.answers):
-        raise Drift.told("the same schedule, executed again, is another execution")
+        raise Drift("the same schedule, executed again, is another execution")
 
 
 def _seen(execution: Execution) -> list[Any]:

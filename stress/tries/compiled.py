@@ -30,15 +30,14 @@ from stress.explorer.coroutines import Coroutines
 from stress.explorer.experiment import Finding, Look
 from stress.explorer.machine import BoundCall, Execution, Strategy
 from stress.explorer.scenario import Scenario
-from stress.explorer.slots import LOAD, threading_module
-from stress.history import UNSEEN
+from stress.explorer.slots import LOAD
 from stress.recorder.record import Deferred
 from stress.tries.compiled_names import CompiledNames
-from stress.tries.experiment import CONTENT, TrieExperiment
+from stress.tries.experiment import TrieExperiment
 from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, unmix
 from stress.tries.scenarios import Start
 from stress.tries.targets import SubscriptionsUnderTest
-from stress.tries.trie_copy import LEVELS, TrieCopy
+from stress.tries.trie_copy import LEVELS, TrieCopy, explore_waits
 
 __all__ = ["CompiledCopy", "CompiledExperiment", "NotBuilt", "load_compiled"]
 
@@ -256,6 +255,10 @@ def _plain(answer: Any) -> Any:
     return type(answer)(map(_plain, answer)) if isinstance(answer, (tuple, list)) else answer
 
 
+def _with_plain_answer(method: Any) -> Any:
+    return lambda *args: _plain(method(*args))
+
+
 class _Named(SubscriptionsUnderTest):
     """As `SubscriptionsUnderTest`, with subscribers whose hashes are those of `SUBSCRIBER_HASHES`."""
 
@@ -275,29 +278,12 @@ class _Named(SubscriptionsUnderTest):
         """As the trie's."""
         return list(self.trie.filters(_named(subscriber)))
 
-    def entries(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().entries(topic))
-
-    def deliveries(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().deliveries(topic))
-
-    def match_many(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().match_many(topic))
-
-    def match_iter(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().match_iter(topic))
-
-    def deliveries_many(self, topic: str) -> Any:
-        """As in the base class."""
-        return _plain(super().deliveries_many(topic))
-
-    def subscriptions(self) -> Any:
-        """As in the base class."""
-        return _plain(super().subscriptions())
+    entries = _with_plain_answer(SubscriptionsUnderTest.entries)
+    deliveries = _with_plain_answer(SubscriptionsUnderTest.deliveries)
+    match_many = _with_plain_answer(SubscriptionsUnderTest.match_many)
+    match_iter = _with_plain_answer(SubscriptionsUnderTest.match_iter)
+    deliveries_many = _with_plain_answer(SubscriptionsUnderTest.deliveries_many)
+    subscriptions = _with_plain_answer(SubscriptionsUnderTest.subscriptions)
 
     def snapshot(self) -> Deferred:
         """As in the base class."""
@@ -340,7 +326,7 @@ class CompiledExperiment(TrieExperiment):
             self._follow_subject()
         return [
             [(partial(self._call, number, method), args) for method, args in calls]
-            for number, calls in enumerate(self._calls, start=1)
+            for number, calls in enumerate(self._bound, start=1)
         ]
 
     def _call(self, thread: int, method: Any, *args: Any) -> Any:
@@ -352,14 +338,8 @@ class CompiledExperiment(TrieExperiment):
             return super()._judge(execution)
 
     def _look(self, execution: Execution) -> Look:
-        """As in the base class, but without a key: comparing structures takes longer than looking at them."""
-        whole = all(begun == -1 for begun in execution.begun)
-        mark = len(self.twin.seam.journal)
-        content, broken = self._examine(whole)
-        if mark:
-            self.twin.seam.take_back(mark)
-        seen = () if content is UNSEEN else ((CONTENT[self.scenario.target], (), content),)
-        return Look((None if content is UNSEEN else content, broken), seen, broken)
+        """As in the base class, but always anew: comparing structures takes longer than looking at them."""
+        return self._examined(all(begun == -1 for begun in execution.begun))
 
     def _shape(self, trie: Any) -> Any:
         root = next(held for held in _held_by(trie) if type(held).__name__ == "Root")
@@ -421,9 +401,7 @@ def _seam() -> CompiledSeam:
     native.set_int(nodes.__pyx_capi__["HASH_BITS"], LEVELS * W)
     _follow(native, importlib.import_module("ctrie._native").Slot)
     seam = CompiledSeam(native)
-    explored = threading_module(_PythonSide(seam))  # type: ignore[arg-type]
-    for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
-        vars(importlib.import_module(name))["threading"] = explored
+    explore_waits(sys.modules, _PythonSide(seam))
     return seam
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import gc
 from typing import Any, Final
 
-from stress.explorer.slots import LOAD
 from stress.tries.names import FIELDS, LETTERS, PLAIN, TrieNames
 
 __all__ = ["CompiledNames"]
@@ -20,27 +19,17 @@ class CompiledNames(TrieNames):
     """As `TrieNames`, for slots that are identified by their addresses."""
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """As `Names.access`."""
+        """As `NodeNames.access`."""
         if not hasattr(slot, "address"):
             return super().access(slot, expected, desired)
-        field = f"{self._owner(slot)}.{FIELDS.get(slot.kind, 'prev')}"
-        found = slot._value
-        if expected is LOAD:
-            return f"{field}: read {self.of(found)}"
-        swap = f"{field}: CAS {self.of(expected)} -> {self.of(desired)}"
-        return f"{swap} done" if found is expected else f"{swap} failed, it is {self.of(found)}"
+        return self._access_of(f"{self._owner(slot)}.{FIELDS.get(slot.kind, 'prev')}", slot, expected, desired)
 
     def _owner(self, slot: Any) -> str:
         identity = slot.address - _HEAD
         if identity not in self._names:
-            self._names[identity] = self._next(slot.kind)
+            self._names[identity] = self._next(LETTERS.get(slot.kind, slot.kind[0]))
             self.legend.append((self._names[identity], slot.kind))
         return self._names[identity]
-
-    def _next(self, kind: str) -> str:
-        letter = LETTERS.get(kind, kind[0])
-        number = self._counts[letter] = self._counts.get(letter, 0) + 1
-        return f"{letter}{number}"
 
     def _content(self, node: Any) -> str:
         kind = type(node).__name__

@@ -11,9 +11,9 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from stress.explorer.experiment import UNSEEN_LOOK, Experiment, Finding, Look
+from stress.explorer.access_limit import AccessLimit
+from stress.explorer.experiment import Experiment, Finding, Look
 from stress.explorer.machine import BoundCall, Execution
-from stress.explorer.patience import patience
 from stress.explorer.scenario import Scenario
 from stress.history import UNSEEN, Operation
 from stress.spec import Spec
@@ -23,7 +23,6 @@ from stress.tries.names import TrieNames
 from stress.tries.scenarios import STARTS, Start
 from stress.tries.specs import KNOWN_AS, Shares
 from stress.tries.structure import fingerprint, shape
-from stress.tries.targets import MapUnderTest
 from stress.tries.trie_copy import TrieCopy
 
 __all__ = ["CONTENT", "BrokenStart", "Finding", "TrieExperiment"]
@@ -55,23 +54,23 @@ class TrieExperiment(Experiment):
     """
 
     def __init__(self, twin: TrieCopy, scenario: Scenario) -> None:
-        super().__init__(twin.machine, scenario)
+        super().__init__(twin.machine, scenario, KNOWN_AS)
         self.twin = twin
         self.start = STARTS[scenario.target][scenario.start]
         self.spec = _spec(scenario.target, self.start)
         if self.start.left is not None:
             (op, args), _ = self.start.left
-            self.before = (Operation(0, "gone", -2, None, op, args, UNSEEN),)
-        with patience(twin.seam):
+            self.before = (Operation(0, "gone", -2, None, KNOWN_AS.get(op, op), args, UNSEEN),)
+        with AccessLimit(twin.seam):
             self.subject = self._made()
         twin.seam.journal.clear()
         self._follow_subject()
         self._structures: dict[Any, Look] = {}
 
     def _follow_subject(self) -> None:
-        self._trie = _trie(self.subject)
+        self._trie = self.subject.trie
         self._notices = _Notices(self._trie) if self.start.has("on_interest") else None
-        self._calls = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
+        self._bound = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _made(self) -> Any:
         try:
@@ -88,15 +87,7 @@ class TrieExperiment(Experiment):
         self.twin.begin()
         if self._notices is not None:
             self._notices.take_back()
-        return self._calls
-
-    def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look = UNSEEN_LOOK) -> list[Operation]:
-        """The history, in the terms of the specification."""
-        found = super()._operations(execution, answers, look)
-        return [each._replace(op=KNOWN_AS.get(each.op, each.op)) for each in found]
-
-    def _normalise(self, op: str, result: Any) -> Any:
-        return self.spec.normalise(KNOWN_AS.get(op, op), result)
+        return self._bound
 
     def _look(self, execution: Execution) -> Look:
         """The present content of the trie, and the invariant that is broken, if any."""
@@ -105,12 +96,18 @@ class TrieExperiment(Experiment):
         key = (structure, whole, None if self._notices is None else self._notices.told)
         look = self._structures.get(key)
         if look is None:
-            mark = len(self.twin.seam.journal)
-            content, broken = self._examine(whole)
-            self.twin.seam.take_back(mark)
-            seen = () if content is UNSEEN else ((CONTENT[self.scenario.target], (), content),)
-            look = self._structures[key] = Look(key, seen, broken)
+            look = self._structures[key] = self._examined(whole)._replace(key=key)
         return look
+
+    def _examined(self, whole: bool) -> Look:
+        """A look that is like another one if it shows the same."""
+        mark = len(self.twin.seam.journal)
+        content, broken = self._examine(whole)
+        if mark:  # otherwise there is nothing that must stay
+            self.twin.seam.take_back(mark)
+        if content is UNSEEN:
+            return Look((None, broken), (), broken)
+        return Look((content, broken), ((CONTENT[self.scenario.target], (), content),), broken)
 
     def _structure(self) -> Any:
         if self.scenario.target in _BY_FIELDS:
@@ -139,7 +136,7 @@ class TrieExperiment(Experiment):
         put = fresh.__setitem__ if CONTENT[self.scenario.target] == "items" else fresh.subscribe
         for args in content:
             put(*args)
-        return self._shape(_trie(fresh))
+        return self._shape(fresh.trie)
 
     def _shape(self, trie: Any) -> Any:
         return shape(self.twin.nodes, trie)
@@ -191,7 +188,3 @@ class _Notices:
         if not broken and filters is not None and wanted != filters:
             return f"the listener has been told of {sorted(wanted)}, and there are {sorted(filters)}"
         return str(broken)
-
-
-def _trie(subject: Any) -> Any:
-    return subject.mapping if isinstance(subject, MapUnderTest) else subject.trie

@@ -4,31 +4,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, Final
 
 from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of
 from stress.tries.fields import Asked, Fields, as_message, as_tests
+from stress.tries.under_test import UnderTest, check
 
 __all__ = ["FIELDS", "FieldsUnderTest", "RoutesUnderTest"]
 
 _Pairs = list[tuple[str, Any]]
 
 
-class FieldsUnderTest:
-    """The calls of the specification, on the `FieldMatcher` of the module `fields`. What it does not define goes to the
-    matcher.
-    """
+class FieldsUnderTest(UnderTest):
+    """The calls of the specification, on the `FieldMatcher` of the module `fields`."""
 
     def __init__(self, fields: Any, matcher: Any) -> None:
-        self._fields, self.trie = fields, matcher
-        self._criteria: dict[str, Any] = {}
-        self._texts: dict[Any, str] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.trie, name)
+        super().__init__(matcher)
+        self._fields = fields
+        self._criteria: dict[str, tuple[Any, ...]] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
 
     def subscribe(self, criteria: str, subscriber: Any) -> bool:
         """As the matcher's."""
@@ -100,13 +97,15 @@ class FieldsUnderTest:
     def _asked(self, criteria: str) -> tuple[Any, ...]:
         """What a text asks for, as the arguments of a call."""
         if criteria not in self._criteria:
-            asked = frozenset(self._criterion(test) for test in as_tests(criteria))
-            self._criteria[criteria] = asked
+            asked = self._criteria[criteria] = self._arguments(as_tests(criteria))
             self._texts[asked] = criteria
-        return (self._criteria[criteria],)
+        return self._criteria[criteria]
+
+    def _arguments(self, tests: Sequence[Asked]) -> tuple[Any, ...]:
+        return (frozenset(map(self._criterion, tests)),)
 
     def _told(self, found: Any) -> tuple[str, Any]:
-        return self._texts[found.criteria], found.subscriber
+        return self._texts[found.criteria,], found.subscriber
 
     def _criterion(self, test: Asked) -> Any:
         fields, name, value = self._fields, test.name, test.value
@@ -141,13 +140,9 @@ class RoutesUnderTest(FieldsUnderTest):
         """Who gets a message, be it once or more often."""
         return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries(*self._routed(message))))
 
-    def _asked(self, criteria: str) -> tuple[Any, ...]:
-        if criteria not in self._criteria:
-            topic, *rest = as_tests(criteria)
-            asked = topic.value, frozenset(map(self._criterion, rest))
-            self._criteria[criteria] = asked
-            self._texts[asked] = criteria
-        return self._criteria[criteria]  # type: ignore[no-any-return]
+    def _arguments(self, tests: Sequence[Asked]) -> tuple[Any, ...]:
+        topic, *rest = tests
+        return topic.value, frozenset(map(self._criterion, rest))
 
     def _told(self, found: Any) -> tuple[str, Any]:
         return self._texts[found.filter, found.criteria], found.subscriber
@@ -179,7 +174,7 @@ def _field_workloads() -> list[Workload]:
     plain = [_calls(of_one, messages), _calls(of_two, ["f=1 g=1", "f=1", "g=2", "f=2 g=1"])]
     made = [(matcher, calls) for calls in plain]
     made += [(make, [*calls, *whole * 2]) for make in (matcher, counting) for calls in plain]
-    return [Workload(make, Fields(), calls, _check, "fields") for make, calls in made]
+    return [Workload(make, Fields(), calls, check, "fields") for make, calls in made]
 
 
 def _route_workloads() -> list[Workload]:
@@ -191,7 +186,7 @@ def _route_workloads() -> list[Workload]:
 
     routes = ["@a.b", "@a.b & f=1", "@a.*", "@a.* & f>=1", "@# & f=1", "@#", "@*.b & !f", "@a.# & f=2"]
     messages = ["@a.b f=1", "@a.b", "@a.c f=2", "@x.b f=1"]
-    return [Workload(matcher, Fields(), _calls(routes, messages), _check, "routes")]
+    return [Workload(matcher, Fields(), _calls(routes, messages), check, "routes")]
 
 
 def _calls(criteria: list[str], messages: list[str]) -> list[tuple[Any, ...]]:
@@ -200,10 +195,6 @@ def _calls(criteria: list[str], messages: list[str]) -> list[tuple[Any, ...]]:
     changes: list[tuple[Any, ...]] = [("subscribe", asked, subscriber), ("unsubscribe", asked, subscriber)]
     whole = [("subscriptions",), ("snapshot",), ("__len__",), ("clear",), ("unsubscribe_all", subscriber)]
     return [*changes * 6, *[("match", message)] * 8, ("subscribe_many", several), *whole]
-
-
-def _check(subject: Any) -> None:
-    subject.check()
 
 
 FIELDS: Final = {"fields": _field_workloads, "routes": _route_workloads}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from stress.explorer.slots import LOAD
+from stress.explorer.names import NodeNames
 
 __all__ = ["FIELDS", "LETTERS", "PLAIN", "TrieNames"]
 
@@ -16,42 +16,24 @@ FIELDS: Final = {"INode": "main", "Root": "node", "RDCSSDescriptor": "verdict", 
 PLAIN: Final = (type(None), bool, int, float, str)
 
 
-class TrieNames:
+class TrieNames(NodeNames):
     """Names of nodes, and words for accesses of their slots."""
 
-    def __init__(self) -> None:
-        self._names: dict[int, str] = {}
-        self._counts: dict[str, int] = {}
-        self._kept: list[Any] = []  # kept alive, so that no other object gets the address of a named one
-        self.legend: list[tuple[str, str]] = []
-
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
-        """As `Names.access`."""
+        """As `NodeNames.access`."""
         kind = type(slot).__name__
         if kind == "_Nowhere":
             return "(no slot)"
-        field = f"{self.of(slot)}.{FIELDS.get(kind, 'prev')}"
-        found = slot._value
-        if expected is LOAD:
-            return f"{field}: read {self.of(found)}"
-        swap = f"{field}: CAS {self.of(expected)} -> {self.of(desired)}"
-        return f"{swap} done" if found is expected else f"{swap} failed, it is {self.of(found)}"
+        return self._access_of(f"{self.of(slot)}.{FIELDS.get(kind, 'prev')}", slot, expected, desired)
 
     def of(self, node: Any) -> str:
         """The node's name; a new one if it has none."""
         if isinstance(node, PLAIN):
             return str(node)
-        name = self._names.get(id(node))
-        if name is None:
-            kind = type(node).__name__
-            letter = LETTERS.get(kind, kind[0])
-            number = self._counts[letter] = self._counts.get(letter, 0) + 1
-            name = self._names[id(node)] = f"{letter}{number}"
-            self._kept.append(node)
-            at = len(self.legend)
-            self.legend.insert(at, (name, ""))
-            self.legend[at] = (name, f"{kind} {self._content(node)}".rstrip())
-        return name
+        if id(node) in self._names:
+            return self._names[id(node)]
+        kind = type(node).__name__
+        return self._introduce(node, LETTERS.get(kind, kind[0]), lambda: f"{kind} {self._content(node)}".rstrip())
 
     def _content(self, node: Any) -> str:
         kind = type(node).__name__

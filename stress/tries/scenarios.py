@@ -245,20 +245,14 @@ _SHARE_OPERATIONS: Final[dict[str, _Arguments]] = {
 # --------------------------------------------------------------------------------------------- the values of topics
 
 
-def _topics(topics: str, *places: str, later: Sequence[Call] = ()) -> Start:
-    values = _values(topics.split())
-    calls: list[Call] = [("__setitem__", (topic, value)) for topic, value in values.items()]
-    return Start((*calls, *later), tuple(tuple((key, values.get(key, 0)) for key in p.split()) for p in places))
-
-
 _TOPICS: Final = {
-    "empty": _topics("", "a.b a.b a.c", "a.b a a.c"),
-    "one topic": _topics("a.b", "a.b a.b a.c", "a.b a.c a", "a.b.c a.b a"),
-    "a topic above": _topics("a a.b", "a.b a a.c", "a a.c a.b"),
-    "a topic beside": _topics("a.b a.c", "a.b a.c a", "a.b a.b a"),
-    "words about to meet": _topics("y1.b y2 a.y1 a.y2", "y1.b y2 y1.c", "a.y1 a.y2 a.y3", "y1.c y1.d y1.b"),
-    "words of one hash": _topics("same1.b same2", "same1.b same2 same3"),
-    "after a snapshot": _topics("a.b a.c y1 y2", "a.b a.c y1", "a.b y1 a.c", later=[("items", ())]),
+    "empty": _map("", "a.b a.b a.c", "a.b a a.c"),
+    "one topic": _map("a.b", "a.b a.b a.c", "a.b a.c a", "a.b.c a.b a"),
+    "a topic above": _map("a a.b", "a.b a a.c", "a a.c a.b"),
+    "a topic beside": _map("a.b a.c", "a.b a.c a", "a.b a.b a"),
+    "words about to meet": _map("y1.b y2 a.y1 a.y2", "y1.b y2 y1.c", "a.y1 a.y2 a.y3", "y1.c y1.d y1.b"),
+    "words of one hash": _map("same1.b same2", "same1.b same2 same3"),
+    "after a snapshot": _map("a.b a.c y1 y2", "a.b a.c y1", "a.b y1 a.c", later=[("items", ())]),
 }
 
 _TOPIC_OPERATIONS: Final[dict[str, _Arguments]] = {

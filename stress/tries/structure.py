@@ -4,12 +4,12 @@ need.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 __all__ = ["fingerprint", "shape"]
 
 _ATOMS = frozenset({type(None), bool, int, float, str})
-_fields: dict[type, tuple[str, ...]] = {}
 
 
 def fingerprint(value: Any) -> Any:
@@ -19,16 +19,14 @@ def fingerprint(value: Any) -> Any:
     bare: dict[Any, int] = {}
 
     def print_of(value: Any) -> Any:
-        kind = type(value)
+        kind: Any = type(value)
         if kind in _ATOMS:
             return value
         if kind is tuple:
             return tuple([print_of(item) for item in value])
         if kind is frozenset:
             return frozenset([print_of(item) for item in value])
-        fields = _fields.get(kind)
-        if fields is None:
-            fields = _fields[kind] = _fields_of(kind)
+        fields = _fields_of(kind)
         if not fields:
             return kind.__name__, bare.setdefault(value, len(bare))
         return (kind.__name__, *[print_of(getattr(value, name, None)) for name in fields])
@@ -36,6 +34,7 @@ def fingerprint(value: Any) -> Any:
     return print_of(value)
 
 
+@cache
 def _fields_of(kind: type) -> tuple[str, ...]:
     """The attributes of a node's class. A dictionary counts as a class without any."""
     names = [name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ())]

@@ -6,6 +6,7 @@ A structure is imported only when it is used, so that nothing else depends on it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -14,76 +15,55 @@ from stress.recorder.workload import Workload, one_of, unique
 from stress.specs import Map, Subscriptions
 from stress.tries.field_subjects import FIELDS
 from stress.tries.topics import Topics
+from stress.tries.under_test import UnderTest, beside_a_fork, check
 
 __all__ = ["TARGETS", "MapUnderTest", "StoreUnderTest", "SubscriptionsUnderTest", "TopicsUnderTest"]
 
 
-class MapUnderTest:
-    """The calls of the map specification, on a mapping such as `ctrie.Ctrie`. Calls that are not defined here go to the
-    mapping.
-    """
-
-    def __init__(self, mapping: Any) -> None:
-        self.mapping = mapping
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.mapping, name)
+class MapUnderTest(UnderTest):
+    """The calls of the map specification, on a mapping such as `ctrie.Ctrie`."""
 
     def items(self) -> frozenset[tuple[Any, Any]]:
         """All pairs, read at one instant."""
-        return frozenset(self.mapping.items())
+        return frozenset(self.trie.items())
 
     def keys(self) -> tuple[Any, ...]:
         """All keys, read at one instant."""
-        return tuple(self.mapping.keys())
+        return tuple(self.trie.keys())
 
     def values(self) -> tuple[Any, ...]:
         """All values, read at one instant."""
-        return tuple(self.mapping.values())
+        return tuple(self.trie.values())
 
     def compute(self, key: Any, amount: int) -> Any:
         """Add `amount` to the value."""
-        return self.mapping.compute(key, lambda old: (old or 0) + amount)
+        return self.trie.compute(key, lambda old: (old or 0) + amount)
 
     def get_or_create(self, key: Any, value: Any) -> Any:
         """With a factory that makes `value` if there is none."""
-        return self.mapping.get_or_create(key, lambda: value)
+        return self.trie.get_or_create(key, lambda: value)
 
     def get_many(self, key: Any) -> Any:
         """The value of one key, by a call for many keys."""
-        return self.mapping.get_many([key])[0]
+        return self.trie.get_many([key])[0]
 
     def update(self, key: Any, value: Any) -> None:
         """Store one pair by a call for many, which stores them all at once if the map is empty."""
-        self.mapping.update([(key, value)])
+        self.trie.update([(key, value)])
 
     def readonly_snapshot(self) -> Deferred:
         """A read-only snapshot, read later."""
-        taken = self.mapping.readonly_snapshot()
+        taken = self.trie.readonly_snapshot()
         return Deferred(lambda: list(taken.items()))
 
     def snapshot(self) -> Deferred:
-        """A writable snapshot, read later. Changes of a fork of it must not show in the snapshot or in the mapping."""
-        taken = self.mapping.snapshot()
-
-        def read() -> list[tuple[Any, Any]]:
-            fork = taken.snapshot()
-            fork["written to a fork"] = True
-            for key in taken:
-                del fork[key]
-            return list(taken.items())
-
-        return Deferred(read)
+        """A writable snapshot, read later."""
+        taken = self.trie.snapshot()
+        return beside_a_fork(taken, taken.snapshot)
 
 
-class SubscriptionsUnderTest:
+class SubscriptionsUnderTest(UnderTest):
     """The calls of the subscription specification, on a trie such as `subtrie.SubscriptionTrie`."""
-
-    def __init__(self, trie: Any) -> None:
-        self.trie = trie
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.trie, name)
 
     def entries(self, topic: str) -> list[tuple[str, Any]]:
         """Filter and subscriber of each entry that matches."""
@@ -115,41 +95,21 @@ class SubscriptionsUnderTest:
         return Deferred(lambda: [(entry.filter, entry.subscriber) for entry in taken.subscriptions()])
 
 
-class TopicsUnderTest:
+class TopicsUnderTest(UnderTest):
     """The calls of the specification of topics, on a store such as `subtrie.TopicStore`."""
-
-    def __init__(self, store: Any) -> None:
-        self.store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
 
     def matching(self, filter: str) -> list[tuple[str, Any]]:
         """Topic and value of each topic that matches."""
-        return list(self.store.matching(filter))
+        return list(self.trie.matching(filter))
 
     def snapshot(self) -> Deferred:
-        """A snapshot, read later. Changes of a fork of it must not show in the snapshot or in the store."""
-        taken = self.store.snapshot()
-
-        def read() -> list[tuple[Any, Any]]:
-            fork = taken.fork()
-            fork["written.to.a.fork"] = True
-            for topic in taken:
-                del fork[topic]
-            return list(taken.items())
-
-        return Deferred(read)
+        """A snapshot, read later."""
+        taken = self.trie.snapshot()
+        return beside_a_fork(taken, taken.fork)
 
 
-class StoreUnderTest:
+class StoreUnderTest(UnderTest):
     """The calls of the map specification, on a `subtrie.TopicStore`, including its lookups by filter."""
-
-    def __init__(self, store: Any) -> None:
-        self.trie = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.trie, name)
 
     def matching(self, topic: str) -> Any:
         """The value of a topic, looked up with the topic as the filter."""
@@ -191,15 +151,9 @@ def _map_calls(value: Any) -> list[tuple[Any, ...]]:
         ("__delitem__", key), ("pop", key, None), ("compute", key, 1),
     ]  # fmt: skip
     whole = [
-        ("popitem",),
-        ("items",),
-        ("keys",),
-        ("values",),
-        ("__len__",),
-        ("clear",),
-        ("snapshot",),
+        ("popitem",), ("items",), ("keys",), ("values",), ("__len__",), ("clear",), ("snapshot",),
         ("readonly_snapshot",),
-    ]
+    ]  # fmt: skip
     return on_key * 3 + whole
 
 
@@ -216,34 +170,22 @@ def _map_workloads() -> list[Workload]:
     few, spec = one_of(1, 2, 3), Map()
     on_one_key = [call for call in _map_calls(unique) if len(call) > 1]
     return [
-        Workload(plain, spec, _map_calls(unique), _check, "map"),
-        Workload(plain, spec, on_one_key, _check, "map"),
-        Workload(colliding, spec, _map_calls(few), _check, "map"),
-        Workload(plain, spec, _map_calls(few), _check, "map"),
-        Workload(colliding, spec, on_one_key, _check, "map"),
+        Workload(plain, spec, _map_calls(unique), check, "map"),
+        Workload(plain, spec, on_one_key, check, "map"),
+        Workload(colliding, spec, _map_calls(few), check, "map"),
+        Workload(plain, spec, _map_calls(few), check, "map"),
+        Workload(colliding, spec, on_one_key, check, "map"),
     ]
-
-
-def _check(subject: Any) -> None:
-    subject.check()
 
 
 def _subscription_workloads() -> list[Workload]:
     subtrie = import_module("subtrie")
 
-    def trie() -> SubscriptionsUnderTest:
-        return SubscriptionsUnderTest(subtrie.SubscriptionTrie())
+    def trie(**settings: Any) -> SubscriptionsUnderTest:
+        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))
 
-    def remembering() -> SubscriptionsUnderTest:
-        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(cache=4))
-
-    def indexed() -> SubscriptionsUnderTest:
-        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(index=True))
-
-    def exact() -> SubscriptionsUnderTest:
-        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(exact=True))
-
-    makers = (trie, remembering, indexed, exact)
+    settings: Sequence[dict[str, Any]] = ({}, {"cache": 4}, {"index": True}, {"exact": True})
+    makers = [partial(trie, **each) for each in settings]
     shallow = ["a.b", "*.b", "a.*", "#", "a.#"]
     deep = ["a.b.c.d", "a.b.#", "a.*.c", "#.c.d", "a.b.c", "x.y.z", "x.#"]
     spec = Subscriptions()
@@ -252,15 +194,12 @@ def _subscription_workloads() -> list[Workload]:
         for filters, topics in ((shallow, ["a.b", "x.b"]), (deep, ["a.b.c.d", "a.b.c", "x.y.z"]))
         for whole in (True, False)
     ]
-    return [Workload(made, spec, each, _check, "subscriptions") for made in makers for each in calls]
+    return [Workload(made, spec, each, check, "subscriptions") for made in makers for each in calls]
 
 
 def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bool) -> list[tuple[Any, ...]]:
     filter, topic, subscriber = one_of(*filters), one_of(*topics), one_of(1, 2)
-    calls: list[tuple[Any, ...]] = [
-        ("subscribe", filter, subscriber),
-        ("unsubscribe", filter, subscriber),
-    ] * 6
+    calls: list[tuple[Any, ...]] = [("subscribe", filter, subscriber), ("unsubscribe", filter, subscriber)] * 6
     calls += [("match", topic)] * 6 + [("has_match", topic), ("count", topic), ("entries", topic)]
     of_all = [("subscriptions",), ("filters", subscriber), ("snapshot",), ("__len__",), ("clear",)]
     return [*calls, *of_all] if whole else calls
@@ -274,7 +213,7 @@ def _topic_workloads() -> list[Workload]:
 
     shallow = _topic_calls(["a", "a.b", "a.c", "b.c"], ["a.*", "*.c", "#", "a.#", "a.b"])
     deep = _topic_calls(["a.b.c.d", "a.b.c", "a.b.x.d", "x.y"], ["a.b.#", "a.*.*.d", "a.b.c.*", "*.b.#", "x.y"])
-    return [Workload(store, Topics(), each, _check, "topics") for each in (shallow, deep, [*shallow, *deep])]
+    return [Workload(store, Topics(), each, check, "topics") for each in (shallow, deep, [*shallow, *deep])]
 
 
 def _topic_calls(topics: Sequence[str], filters: Sequence[str]) -> list[tuple[Any, ...]]:

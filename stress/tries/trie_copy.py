@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from stress.tries.scenarios import Start
 from stress.tries.source_copy import PACKAGES, Change, import_privately, interpreted_twin
 from stress.tries.targets import MapUnderTest, StoreUnderTest, SubscriptionsUnderTest
 
-__all__ = ["LEVELS", "Listener", "TrieCopy", "load_copy"]
+__all__ = ["LEVELS", "Listener", "TrieCopy", "explore_waits", "load_copy"]
 
 
 class Listener:
@@ -103,6 +103,13 @@ LEVELS: Final = 4
 """The levels of the longest path of `HASHES`: more levels between it and an L-node would add nothing new."""
 
 
+def explore_waits(modules: Mapping[str, ModuleType], seam: Any) -> None:
+    """Let the code that waits by design, or asks which thread it runs in, ask the scheduler on `seam`."""
+    explored = threading_module(seam)
+    for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
+        vars(modules[name])["threading"] = explored
+
+
 def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = None) -> TrieCopy:
     """Import a private copy of both packages, with `changes` applied to the sources. Names are on the paths of
     `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. The copy reads only four levels of a name's hash, so that
@@ -114,9 +121,7 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
     modules = import_privately((*PACKAGES, "subtrie.fields"), instead, changes)
     vars(modules["ctrie._nodes"])["HASH_BITS"] = LEVELS * W
-    explored = threading_module(seam)
-    for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
-        vars(modules[name])["threading"] = explored
+    explore_waits(modules, seam)
     stripes: int = vars(modules["subtrie._trie.match.answer_cache"])["STRIPES"]
     for name in ("interleaving_gate", "gate_state", "batches"):
         vars(modules[f"subtrie._trie.match.{name}"]).update(PREFETCHES=True, GROUP=1, FEWEST=1, SMALL=0, LARGE=0)

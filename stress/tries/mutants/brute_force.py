@@ -5,6 +5,7 @@ to be wrong. Mutants of the checker are compared with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, combinations, permutations
 from random import Random
 from typing import Any, Final
@@ -75,17 +76,8 @@ def _register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
     return [(op, args, random.choice(answers)) for op, args, answers in calls]
 
 
-def _queue_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """The answers of a queue, except that one may be replaced by another. No value is put in twice."""
-    return _buffer_calls(random, intervals, "enqueue", "dequeue", 0)
-
-
-def _stack_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """The same for a stack."""
-    return _buffer_calls(random, intervals, "push", "pop", -1)
-
-
-def _buffer_calls(random: Random, intervals: list[_Interval], put: str, get: str, end: int) -> list[_Told]:
+def _buffer_calls(put: str, get: str, end: int, random: Random, intervals: list[_Interval]) -> list[_Told]:
+    """The answers of a queue or a stack, except that one may be replaced by another. No value is put in twice."""
     found: list[_Told] = [(random.choice((put, get, "len")), (), None) for _ in intervals]
     content: list[int] = []
     for number in _in_some_order(random, intervals):
@@ -125,11 +117,9 @@ def _set_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
 
 def _unique_register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
     """The answers of a register, except that one may be replaced by another. No value is written twice."""
-    found: list[_Told] = []
-    order = _in_some_order(random, intervals)
     told: dict[int, _Told] = {}
     held = None
-    for number in order:
+    for number in _in_some_order(random, intervals):
         op = random.choice(("write", "read", "read", "cas"))
         if op == "cas":
             old = random.choice((held, held, random.randrange(len(intervals))))
@@ -156,9 +146,9 @@ _Interval = tuple[int, int, int]
 _Told = tuple[str, tuple[Any, ...], Any]
 _KINDS: Final[dict[str, Callable[[Random, list[_Interval]], list[_Told]]]] = {
     "register": _register_calls,
-    "queue": _queue_calls,
+    "queue": partial(_buffer_calls, "enqueue", "dequeue", 0),
     "unique register": _unique_register_calls,
-    "stack": _stack_calls,
+    "stack": partial(_buffer_calls, "push", "pop", -1),
     "set": _set_calls,
 }
 _REGISTER: Final[Any] = [

@@ -16,8 +16,8 @@ from itertools import chain, islice
 from random import Random
 from typing import Final
 
+from stress.explorer.access_limit import Endless
 from stress.explorer.bounded import bounded
-from stress.explorer.patience import Endless
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever

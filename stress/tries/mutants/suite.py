@@ -69,7 +69,7 @@ def try_mutant(mutant: Mutant, seed: int, seconds: float) -> Trial:
     began = time.monotonic()
     told: dict[str, Any] = {}
     try:
-        told = _TRIES[mutant.of](mutant, seed, seconds)
+        told = _OTHERS.get(mutant.of, _try_trie)(mutant, seed, seconds)
     except StaleChange as error:
         told = {"stale": str(error)}
     return Trial(mutant.name, mutant.of, time.monotonic() - began, **told)
@@ -106,11 +106,11 @@ def _try_reclaimer(mutant: Mutant, seed: int, seconds: float) -> dict[str, Any]:
             return {"layer": "threads" if trouble else "", "seen": trouble, "attempts": attempts}
 
 
-_TRIES: Final[dict[str, Callable[[Mutant, int, float], dict[str, Any]]]] = {
-    "map": _try_trie, "subscriptions": _try_trie, "shares": _try_trie, "topics": _try_trie,
-    "fields": _try_trie, "routes": _try_trie,
-    "checker": _try_checker, "reclaimer": _try_reclaimer,
-}  # fmt: skip
+_OTHERS: Final[dict[str, Callable[[Mutant, int, float], dict[str, Any]]]] = {
+    "checker": _try_checker,
+    "reclaimer": _try_reclaimer,
+}
+"""How mutants are tried that are of no trie."""
 
 
 def try_rebuilt(mutant: Rebuilt) -> Trial:

@@ -28,8 +28,6 @@ cdef extern from *:
     #define seam_after_function (&seam.after)
     #define seam_made_function (&seam.made)
     #define seam_changes seam.changes
-    #define seam_accesses seam.accesses
-    #define seam_released seam.released
     #define seam_fault_told seam.fault
     #define seam_set_allocator(type) ((type)->tp_alloc = seam_allocate)
     """
@@ -39,7 +37,6 @@ cdef extern from *:
     PyObject **seam_made_function
     Py_ssize_t seam_changes
     int seam_me
-    long seam_accesses, seam_released
     const char *seam_fault_told
     void seam_set_allocator(PyTypeObject *type)
 
@@ -54,14 +51,6 @@ def begin(bint ideal):
     """Follow all slots from now on."""
     global seam_active, seam_ideal
     seam_active, seam_ideal = True, ideal
-
-
-def end():
-    """Stop following slots."""
-    global seam_active
-    seam_active = False
-    set_functions(None, None)
-    set_after(None)
 
 
 def set_functions(before, made):
@@ -137,11 +126,6 @@ def fault():
     told = None if seam_fault_told == NULL else (<bytes>seam_fault_told).decode()
     seam_fault_told = NULL
     return told
-
-
-def counts():
-    """The accesses made, and the values that the ideal reclaimer has released."""
-    return seam_accesses, seam_released
 
 
 def write_order(memory):

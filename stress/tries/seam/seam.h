@@ -36,7 +36,6 @@ static struct {
     Py_ssize_t waiting, limbo_room;
     uint64_t pinned;
     const char *fault;
-    long accesses, released;
     uint32_t *order_used;       /* directly before `order`, in shared memory */
     uint8_t *order;
     uint32_t order_room;
@@ -80,7 +79,6 @@ static void seam_note_order(void)
 /* Called before an access. Return -1 with an exception set, if `may_fail`. */
 static int seam_before(PyObject **slot, PyObject *expected, PyObject *desired, int may_fail)
 {
-    seam.accesses++;
     if (seam.unwinding) {
         if (may_fail && seam.kept[0] != NULL) {
             PyErr_Restore(seam.kept[0], seam.kept[1], seam.kept[2]);
@@ -158,7 +156,6 @@ static void seam_drop_displaced(void)
         }
         PyObject *value = seam.limbo[i].value;
         seam.limbo[i] = seam.limbo[--seam.waiting];
-        seam.released++;
         Py_DECREF(value);   /* may run finalizers that change the list */
         i = 0;
     }
