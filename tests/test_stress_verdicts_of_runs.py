@@ -97,6 +97,9 @@ segfault, killed, aborted, left, unmakeable, slow, stuck, locked, lossy = map(
     workload, (Segfault, Killed, Aborted, Left, Unmakeable, Slow, Stuck, LockedCounter, LossyCounter)
 )
 exits, sleeps, faults, mortal = map(workload, (Exits, Sleeps, Faults, WrongAndMortal))
+too_many, misspelt = (
+    stress.Workload(LockedCounter, stress.Counter(), [*COUNTING, wrong]) for wrong in [("value", 1), ("valve",)]
+)
 """
 
 
@@ -474,6 +477,10 @@ class TestMistakes:
             (("explore", "objects:LockedCounter"), "say what it must look like with --spec"),
             (("run", "objects:locked", "--spec", "objects:made"), "is no specification"),
             (("check", "--spec", "nowhere:Spec", "x.jsonl"), "No such file"),
+            (("run", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()"),
+            (("run", "objects:misspelt"), "LockedCounter has no method 'valve'"),
+            (("explore", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()"),
+            (("explore", "objects:misspelt"), "LockedCounter has no method 'valve'"),
             (("replay", "o1.damaged"), "The token is damaged, or does not name its object"),
         ],
     )

@@ -22,7 +22,7 @@ from stress.explorer.progress import Progress
 from stress.explorer.token import TokenError, object_in, origin_in, with_order
 from stress.processes import PATIENCE, Died, Patience, Team, Worker
 from stress.recorder.campaign import draw_seed
-from stress.recorder.workload import Workload, as_arguments
+from stress.recorder.workload import Workload, as_arguments, as_calls, refuse_misfits
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
 __all__ = ["main"]
@@ -143,6 +143,7 @@ def _explored(
     progress: Progress, workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int
 ) -> Iterator[Explored]:
     for workload in workloads:
+        refuse_misfits(workload.factory(), as_calls(workload.everything))
         outcome = explore(
             workload.factory, workload.spec, Scenarios(workload.operations, workload.roles), check=workload.check,
             duration=arguments.duration, seed=seed, target=workload.target, progress=progress,

@@ -19,7 +19,7 @@ from stress.checker.waiting import wait_as_they_should
 from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.call_log import CallLog
 from stress.recorder.record import CLOCKS, Stuck, record
-from stress.recorder.workload import Workload
+from stress.recorder.workload import Workload, as_calls, refuse_misfits
 from stress.reference import name_of
 from stress.verdicts import Verdict
 
@@ -122,6 +122,7 @@ class Batch:
         plans = self.plans()
         enter("making the object")
         subject = self.workload.factory()
+        refuse_misfits(subject, as_calls(self.workload.everything))
         enter("calling it")
         settings, spec = self.settings, self.workload.spec
         try:

@@ -44,6 +44,7 @@ from stress.checker.waiting import wait_as_they_should
 from stress.history import ANSWERS, UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show, steady
 from stress.processes import forks, gil_enabled
 from stress.recorder.call_log import CallLog, Keep
+from stress.recorder.workload import refuse_misfits
 from stress.reference import name_of
 from stress.source import is_ours
 from stress.spec import Spec
@@ -248,9 +249,9 @@ def record(
     Raises:
         Stuck: an operation did not return.
         AttributeError: the subject has no method with the name of an operation.
+        ValueError: a method does not take as many arguments as an operation gives.
     """
-    for op in {op for plan in plans for calls in plan for op, _ in calls}:
-        getattr(subject, op)  # a missing method is the caller's mistake, not an answer
+    refuse_misfits(subject, (call for plan in plans for calls in plan for call in calls))
     batch = _Recording(plans, CLOCKS[clock](), subject, until, call_log)
     tracers = [_yielder(yields, Random(f"{seed}/{number}")) if yields else None for number in range(len(plans))]
     threads = [
