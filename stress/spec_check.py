@@ -25,6 +25,7 @@ from itertools import combinations, islice
 from random import Random
 from typing import Any, Final, NoReturn
 
+from stress.checker.components import universe_of
 from stress.frozen_states import OrderCounts, is_hashable, thawed, with_frozen_states
 from stress.history import UNSEEN, Operation, show
 from stress.spec import EVERYTHING, Element, Spec, SpecError, State
@@ -129,7 +130,7 @@ class _SelfTest:
         try:
             states = self._states()
             calls = [(call, self._answers(call, states)) for call in self._calls]
-            universe = self._universe(states, calls)
+            universe = universe_of((each for _, answered in calls for each in answered), self._spec, states)
             for look in (self._repeats, self._read_only, self._footprints, self._projections, self._contents):
                 self._left = _STEPS
                 try:
@@ -193,12 +194,6 @@ class _SelfTest:
             if len(found) >= _ANSWERS:
                 break
         return [call._replace(result=UNSEEN, returned=call.call + 1), *found.values()]
-
-    def _universe(self, states: Iterable[State], calls: Iterable[tuple[Operation, list[Operation]]]) -> list[Element]:
-        found = dict.fromkeys(element for state in states for element in self._spec.elements_of(state))
-        for _, answered in calls:
-            found.update(dict.fromkeys(element for each in answered for element in self._spec.elements(each)))
-        return list(found)
 
     # The checks.
 

@@ -8,13 +8,13 @@ match of one topic joins the filters that cover it, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stress.history import Operation
 from stress.spec import EVERYTHING, Element, Spec, State
 
-__all__ = ["Component", "components"]
+__all__ = ["Component", "components", "projections", "universe_of"]
 
 
 @dataclass
@@ -23,9 +23,9 @@ class Component:
     operations are what the recorded ones say about these `elements` alone.
     """
 
-    operations: list[Operation]
-    starts: list[State]
-    elements: list[Element] | None = None
+    operations: Sequence[Operation]
+    starts: Sequence[State]
+    elements: Sequence[Element] | None = None
     projected: bool = False
 
 
@@ -54,12 +54,12 @@ class _DisjointSets:
 
 def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> list[Component]:
     """The components of a history, in no particular order. O(n log n) for footprints of bounded size."""
-    universe = _universe(operations, spec, starts)
+    universe = universe_of(operations, spec, starts)
     footprints = []
     for operation in operations:
         footprint = spec.footprint(operation, universe)
         if footprint is EVERYTHING:
-            return [Component(list(operations), list(starts))]
+            return [Component(operations, starts)]
         footprints.append(footprint)
     sets = _DisjointSets(universe)
     for footprint in footprints:
@@ -67,11 +67,23 @@ def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[Sta
     return _collect(operations, footprints, sets, universe, spec, starts)
 
 
-def _universe(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> dict[Element, None]:
+def universe_of(operations: Iterable[Operation], spec: Spec, starts: Iterable[State]) -> dict[Element, None]:
     """Every element that an operation names or that is there at the start, in the order of appearance."""
     universe = dict.fromkeys(element for state in starts for element in spec.elements_of(state))
     universe.update(dict.fromkeys(element for operation in operations for element in spec.elements(operation)))
     return universe
+
+
+def projections(part: Component, spec: Spec) -> Iterator[Component]:
+    """For each element of a component, what its operations say about that element alone."""
+    elements = universe_of(part.operations, spec, part.starts) if part.elements is None else part.elements
+    universe = dict.fromkeys(elements)
+    for element in universe:
+        said = (spec.project(operation, element, universe) for operation in part.operations)
+        operations = [operation for operation in said if operation is not None]
+        if operations:
+            starts = dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts)
+            yield Component(operations, list(starts), [element], projected=True)
 
 
 def _collect(

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from stress.checker.check import refute
-from stress.checker.components import Component
+from stress.checker.components import Component, universe_of
 from stress.history import Operation, Raised, show
 from stress.reports.window import Window, illegal
 from stress.spec import EVERYTHING, Spec
@@ -143,18 +143,14 @@ class _Case:
         meanwhile = [each for each in window.operations if each.id != self.culprit.id and self.changes_meanwhile(each)]
         if window.projected or not self.reads or len(meanwhile) < 2 or self.elements_of_culprit() < 2:
             return None
-        elements = None if window.elements is None else list(window.elements)
-        if refute(Component(list(window.operations), list(window.starts), elements), self.spec, _STEPS):
+        if refute(Component(window.operations, window.starts, window.elements), self.spec, _STEPS):
             return None
         changes = " and ".join(map(self.who, meanwhile))
         return self.shape("torn match" if self.culprit.op == "match" else "torn read", _TORN, changes=changes)
 
     def elements_of_culprit(self) -> int:
         """The number of elements on which the culprit's answer depends."""
-        universe = dict.fromkeys(element for state in self.window.starts for element in self.spec.elements_of(state))
-        universe.update(
-            dict.fromkeys(element for each in self.window.operations for element in self.spec.elements(each))
-        )
+        universe = universe_of(self.window.operations, self.spec, self.window.starts)
         footprint = self.spec.footprint(self.culprit, universe)
         return len(universe if footprint is EVERYTHING else footprint)
 
