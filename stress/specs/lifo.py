@@ -17,28 +17,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from stress.specs.moments import EVER, Contradiction, Interval, Moment, Stay, chain, overlooked
+from stress.specs.moments import EVER, Contradiction, Interval, Moment, Passage, chain, overlooked
 
-__all__ = ["Change", "Passage", "read_off"]
+__all__ = ["Change", "read_off"]
 
 Change = tuple[Hashable, bool]
 """A value, and whether it was pushed (or popped)."""
-
-
-@dataclass(eq=False)
-class Passage:
-    """One value: when it was pushed, and popped (None: it is not known to have been popped)."""
-
-    value: Hashable
-    pushed: Interval
-    popped: Interval | None
-
-    def stay(self) -> Stay:
-        """The interval in which it is certainly there."""
-        return Stay(self.pushed.returned, EVER if self.popped is None else self.popped.called, self.value)
 
 
 _Timed = tuple[Moment, int, Change]
@@ -47,19 +33,19 @@ _Timed = tuple[Moment, int, Change]
 
 def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -> list[Change] | Contradiction:
     """The pushes and pops in an order in which they may have taken effect. O(n log n) for few threads."""
-    popped = [each for each in passages if each.popped is not None]
-    early = next((each for each in popped if each.popped and each.popped.returned < each.pushed.called), None)
+    popped = [each for each in passages if each.was_got]
+    early = next((each for each in popped if each.got.returned < each.put.called), None)
     if early is not None:
         return Contradiction((early.value,))
-    left = [each for each in passages if each.popped is None]
+    left = [each for each in passages if not each.was_got]
     stays = [each.stay() for each in popped]
     missed = overlooked([*stays, *(each.stay() for each in left)], pops_of_nothing)
     if missed is not None:
         return missed[0]
-    missed = overlooked(stays, [each.pushed for each in left])
+    missed = overlooked(stays, [each.put for each in left])
     if missed is not None:  # a value that stays for ever came while one that is popped was there
         found, push = missed
-        return Contradiction((*found.values, *(each.value for each in left if each.pushed == push)))
+        return Contradiction((*found.values, *(each.value for each in left if each.put == push)))
     blocks = _Blocks([each for each in popped if each.stay().since < each.stay().until])
     timed = blocks.changes()
     if isinstance(timed, Contradiction):
@@ -67,11 +53,11 @@ def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -
     for each in popped:
         since, until, _ = each.stay()
         if since > until:
-            moment = max(each.pushed.called, until)
+            moment = max(each.put.called, until)
             timed += [(moment, 0, (each.value, True)), (moment, 1, (each.value, False))]
     last_look = max((each.called for each in pops_of_nothing), default=-EVER)
     for each in left:
-        moment, rank, block = blocks.latest_gap(each.pushed.returned)
+        moment, rank, block = blocks.latest_gap(each.put.returned)
         if moment < last_look:  # the stack was found empty after this value had to come
             return Contradiction((each.value, *block))
         timed.append((moment, rank, (each.value, True)))
@@ -97,10 +83,10 @@ class _Blocks:
         """For each value, the values whose push was running when its push returned."""
         running: dict[int, None] = {}
         found: dict[int, list[int]] = {}
-        calls = sorted(range(len(self._passages)), key=lambda number: self._passages[number].pushed.called)
+        calls = sorted(range(len(self._passages)), key=lambda number: self._passages[number].put.called)
         at = 0
         for moment, number in sorted(self._begins.items()):
-            while at < len(calls) and self._passages[calls[at]].pushed.called < moment:
+            while at < len(calls) and self._passages[calls[at]].put.called < moment:
                 running[calls[at]] = None
                 at += 1
             found[number] = list(running)
@@ -132,8 +118,8 @@ class _Blocks:
         """A value that can be below all others of a block."""
         begin, finish = self._moments[first], self._moments[end]
         for number in self._running[self._begins[begin]]:
-            popped = self._passages[number].popped
-            if not self._is_placed[number] and popped and popped.returned > finish > self._stays[number].since:
+            popped = self._passages[number].got.returned
+            if not self._is_placed[number] and popped > finish > self._stays[number].since:
                 return number
         return None
 

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from stress.history import UNSEEN, Operation
-from stress.specs.moments import EVER, Contradiction, Interval, Moment, intervals
+from stress.specs.moments import EVER, Contradiction, Interval, Moment, Unplaced, intervals
 
 __all__ = ["read_off"]
 
@@ -160,8 +160,8 @@ def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
     or the one whose first return is earliest: all others must come after the latter.
     """
     chains = list(chains)
-    by_call = _Left(sorted(chains, key=lambda each: each.last_call))
-    by_return = _Left(sorted(chains, key=lambda each: each.first_return))
+    by_call = Unplaced(sorted(chains, key=lambda each: each.last_call))
+    by_return = Unplaced(sorted(chains, key=lambda each: each.first_return))
     order: list[_Chain] = []
     while (earliest := by_call.first()) is not None:
         first, second = by_return.first(), by_return.second()
@@ -175,22 +175,3 @@ def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
         earliest.is_placed = True
         order.append(earliest)
     return order
-
-
-class _Left:
-    """The chains that have no place in the order yet."""
-
-    def __init__(self, chains: Sequence[_Chain]) -> None:
-        self._chains, self._at = chains, 0
-
-    def first(self) -> _Chain | None:
-        """The first of them."""
-        chains = self._chains
-        while self._at < len(chains) and chains[self._at].is_placed:
-            self._at += 1
-        return chains[self._at] if self._at < len(chains) else None
-
-    def second(self) -> _Chain | None:
-        """The one after the first."""
-        chains = self._chains
-        return next((chains[at] for at in range(self._at + 1, len(chains)) if not chains[at].is_placed), None)
