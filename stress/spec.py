@@ -28,6 +28,7 @@ from stress.history import UNSEEN, Operation, Raised, freeze, show
 __all__ = [
     "EVERYTHING",
     "WAITS",
+    "ByKey",
     "Element",
     "Excerpt",
     "FrozenMap",
@@ -365,7 +366,33 @@ class FrozenMap(dict[Hashable, Any]):
         return FrozenMap((key, value) for key, value in self.items() if key in keys)
 
 
-class PerKey(Spec):
+class ByKey(Spec):
+    """A specification whose states are `FrozenMap`, and whose elements are the keys. The first argument of an operation
+    is the key that it is about, if it is about one.
+    """
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        """The key."""
+        return operation.args[:1]
+
+    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
+        """The keys that are there."""
+        return state.keys()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
+        """The key; else everything."""
+        return tuple(self.elements(operation)) or EVERYTHING
+
+    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
+        """What some keys have."""
+        return state.only(elements)
+
+    def content(self, state: FrozenMap) -> Collection[Hashable]:
+        """Pairs of key and value."""
+        return state.items()
+
+
+class PerKey(ByKey):
     """Many independent objects of one kind. The first argument of every operation selects the object."""
 
     def __init__(self, inner: Spec) -> None:
@@ -381,22 +408,6 @@ class PerKey(Spec):
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """As for the object of that key."""
         return self.inner.is_read_only(op, args[1:], result)
-
-    def elements(self, operation: Operation) -> Iterable[Element]:
-        """The key."""
-        return operation.args[:1]
-
-    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
-        """The keys of objects that have changed."""
-        return state.keys()
-
-    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
-        """The key."""
-        return operation.args[:1]
-
-    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
-        """The objects of some keys."""
-        return state.only(elements)
 
     def refusal(self, state: FrozenMap, operation: Operation) -> str:
         """The refusal by the object of that key."""

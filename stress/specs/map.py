@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State, without_order
+from stress.spec import EVERYTHING, ByKey, Element, FrozenMap, State, without_order
 
 __all__ = ["Map"]
 
@@ -110,7 +110,7 @@ _PARAMETERS: Final = {
 _PARAMETERS.update({alias: _PARAMETERS[op] for alias, op in _ALIASES.items()})
 
 
-class Map(Spec):
+class Map(ByKey):
     """A map from keys to values. `initial` is its content at the start: a mapping or pairs.
 
     Operations and answers are those of `ctrie.Ctrie`: `get`, `put` (or `__setitem__`), `put_if_absent`, `setdefault`,
@@ -179,16 +179,7 @@ class Map(Spec):
     def elements(self, operation: Operation) -> Iterable[Element]:
         if operation.op == "popitem" and isinstance(operation.result, tuple):
             return operation.result[:1]
-        return operation.args[:1]
-
-    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
-        return state.keys()
-
-    def footprint(self, operation: Operation, universe: Collection[Element]) -> Any:
-        return tuple(self.elements(operation)) or EVERYTHING
-
-    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
-        return state.only(elements)
+        return super().elements(operation)
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         named = tuple(self.elements(operation))
@@ -256,9 +247,6 @@ class Map(Spec):
             case "replace_if", (key, _, value):
                 return ((key, value),)
         return EVERYTHING
-
-    def content(self, state: FrozenMap) -> Collection[Hashable]:
-        return state.items()
 
     def refusal(self, state: FrozenMap, operation: Operation) -> str:
         if operation.op == "popitem":
