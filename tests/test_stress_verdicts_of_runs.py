@@ -654,9 +654,12 @@ def test_one_thread_in_one_call_at_a_time() -> None:
 
     log = CallLog(2, 10)
     log.begin(7)
-    keep = log.writer(0)
-    for answer in (1, "x", (1, 2), KeyError("a"), [1], "y" * 100):
-        keep(1, 2, answer)
+    kept: list[Any] = []
+    keep = log.writer(0, also=kept.append)
+    entries = [(1, 2, answer) for answer in (1, "x", (1, 2), KeyError("a"), [1], "y" * 100)]
+    for entry in entries:
+        keep(entry)
+    assert kept == entries
     plans = [[[("get", (number,)) for number in range(8)]], [[("get", (9,))]]]
     answers = [each.result for each in log.operations(plans) if each.thread == 0 and not each.pending]
     assert answers == [1, "x", (1, 2), stress.Raised("KeyError"), stress.UNSEEN, stress.UNSEEN]
