@@ -31,6 +31,7 @@ __all__ = [
     "Operation",
     "Raised",
     "Time",
+    "calls_and_returns",
     "freeze",
     "overlapping",
     "refuse_other_things",
@@ -200,6 +201,13 @@ def _returns_later(one: Operation, other: Operation) -> bool:
     if other.returned is None:
         return False
     return one.returned is None or one.returned > other.returned
+
+
+def calls_and_returns(operations: Sequence[Operation]) -> Iterator[tuple[bool, Operation]]:
+    """Each call, and each return as (True, operation), by time; at the same tick, calls come first. O(n log n)."""
+    events = [(each.call, False, each) for each in operations]
+    events += [(each.returned, True, each) for each in operations if each.returned is not None]
+    yield from (event[1:] for event in sorted(events, key=lambda event: event[:2]))
 
 
 def refuse_other_things(operations: Iterable[Any]) -> None:

@@ -64,7 +64,21 @@ def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[Sta
     sets = _DisjointSets(universe)
     for footprint in footprints:
         sets.join(footprint)
-    return _collect(operations, footprints, sets, universe, spec, starts)
+    members: dict[Element, list[Element]] = {}
+    for element in universe:
+        members.setdefault(sets.find(element), []).append(element)
+    grouped: dict[Element, list[Operation]] = {}
+    untouching: list[Operation] = []  # they touch no element: for example a match of a topic that no filter covers
+    for operation, footprint in zip(operations, footprints, strict=True):
+        group = grouped.setdefault(sets.find(next(iter(footprint))), []) if footprint else untouching
+        group.append(operation)
+    parts = [(group, members[root]) for root, group in grouped.items()]
+    if untouching:
+        parts.append((untouching, []))
+    return [
+        Component(group, list(dict.fromkeys(spec.restrict(state, its) for state in starts)), its)
+        for group, its in parts
+    ]
 
 
 def universe_of(operations: Iterable[Operation], spec: Spec, starts: Iterable[State]) -> dict[Element, None]:
@@ -84,32 +98,3 @@ def projections(part: Component, spec: Spec) -> Iterator[Component]:
         if operations:
             starts = dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts)
             yield Component(operations, list(starts), [element], projected=True)
-
-
-def _collect(
-    operations: Sequence[Operation],
-    footprints: Sequence[Iterable[Element]],
-    sets: _DisjointSets,
-    universe: Iterable[Element],
-    spec: Spec,
-    starts: Sequence[State],
-) -> list[Component]:
-    members: dict[Element, list[Element]] = {}
-    for element in universe:
-        members.setdefault(sets.find(element), []).append(element)
-    grouped: dict[Element, list[Operation]] = {}
-    untouching: list[Operation] = []  # they touch no element: for example a match of a topic that no filter covers
-    for operation, footprint in zip(operations, footprints, strict=True):
-        first = next(iter(footprint), _NOTHING)
-        (untouching if first is _NOTHING else grouped.setdefault(sets.find(first), [])).append(operation)
-    found = []
-    for root, group in grouped.items():
-        restricted = dict.fromkeys(spec.restrict(state, members[root]) for state in starts)
-        found.append(Component(group, list(restricted), members[root]))
-    if untouching:
-        restricted = dict.fromkeys(spec.restrict(state, ()) for state in starts)
-        found.append(Component(untouching, list(restricted), []))
-    return found
-
-
-_NOTHING = object()

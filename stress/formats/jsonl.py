@@ -24,6 +24,7 @@ from stress.history import (
     Opaque,
     Operation,
     Raised,
+    calls_and_returns,
     refuse_two_at_once,
     renumbered,
     show,
@@ -181,13 +182,6 @@ def save(history: History, path: str | Path) -> None:
         dump(history, file)
 
 
-def _in_order(history: History) -> Iterator[tuple[bool, Operation]]:
-    events = [(operation.call, 0, operation) for operation in history]
-    events += [(operation.returned, 1, operation) for operation in history if operation.returned is not None]
-    for _, is_return, operation in sorted(events, key=lambda event: event[:2]):
-        yield bool(is_return), operation
-
-
 def to_event_list(history: History) -> list[dict[str, Any]]:
     """The history as a list of call and return events, with the fields of porcupine's `Event`."""
     return [
@@ -197,7 +191,7 @@ def to_event_list(history: History) -> list[dict[str, Any]]:
             "Value": encode(operation.result) if is_return else {"op": operation.op, "args": encode(operation.args)},
             "Id": operation.id,
         }
-        for is_return, operation in _in_order(history)
+        for is_return, operation in calls_and_returns(history.operations)
     ]
 
 
@@ -206,7 +200,7 @@ def to_edn(history: History) -> str:
     there is just one; the answer is the value of a completion.
     """
     lines = []
-    for is_return, operation in _in_order(history):
+    for is_return, operation in calls_and_returns(history.operations):
         args = operation.args if len(operation.args) != 1 else operation.args[0]
         value = operation.result if is_return else args
         kind = "ok" if is_return else "invoke"
