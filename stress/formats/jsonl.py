@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -58,15 +58,6 @@ def encode(value: Any) -> Any:
     return {"repr": value.text if isinstance(value, Opaque) else show(value)}
 
 
-_DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
-    "set": frozenset,
-    "raised": lambda name: Raised(str(name)),
-    "unseen": lambda _: UNSEEN,
-    "bytes": bytes.fromhex,
-    "repr": lambda text: Opaque(str(text)),
-}
-
-
 def decode(value: Any, levels: int = DEEPEST) -> Hashable:
     """The value that `encode` has encoded as `value`.
 
@@ -77,15 +68,21 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
         raise ValueError(f"a value is nested more than {DEEPEST} levels deep")
     if isinstance(value, list):
         return tuple([decode(item, levels - 1) for item in value])
-    if isinstance(value, dict):
-        kind = next((name for name in _DECODERS if name in value), None)
-        if kind is None:
-            raise ValueError(f"an object of one of the keys {', '.join(_DECODERS)} is expected, not {value!r}")
-        if kind == "raised":
-            return Raised(str(value[kind]), str(value.get("message", "")))
-        if kind == "set":
-            return frozenset([decode(item, levels - 1) for item in value[kind]])
-        return _DECODERS[kind](value[kind])
+    match value:
+        case {"set": items}:
+            return frozenset([decode(item, levels - 1) for item in items])
+        case {"raised": name}:
+            return Raised(str(name), str(value.get("message", "")))
+        case {"unseen": _}:
+            return UNSEEN
+        case {"bytes": text}:
+            return bytes.fromhex(text)
+        case {"repr": text}:
+            return Opaque(str(text))
+        case dict():
+            raise ValueError(
+                f"an object of one of the keys set, raised, unseen, bytes, repr is expected, not {value!r}"
+            )
     return value  # type: ignore[no-any-return]
 
 

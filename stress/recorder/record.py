@@ -34,7 +34,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from random import Random
 from types import FrameType
 from typing import Any, Final
@@ -338,13 +338,10 @@ def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, An
 
 _STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED: Final = tuple({sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep})
-_files: dict[str, bool] = {}
 
 
+@cache
 def _untouched(filename: str) -> bool:
     """Whether code of that file runs without yields: this package, the standard library, and code without a file."""
-    found = _files.get(filename)
-    if found is None:
-        standard = filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)
-        found = _files[filename] = standard or filename.startswith("<frozen") or filename == __file__
-    return found
+    standard = filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)
+    return standard or filename.startswith("<frozen") or filename == __file__
