@@ -151,7 +151,7 @@ def _all(
 def _told(outcomes: Sequence[Explored], arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     last = outcomes[-1]
     unknown = [each.schedules for each in outcomes if each.verdict is Verdict.UNKNOWN]
-    verdict = verdict_of(found=last.verdict is Verdict.ILLEGAL, missing=unknown or ([] if outcomes else ["nothing"]))
+    verdict = verdict_of(found=last.verdict is Verdict.ILLEGAL, missing=unknown)
     if arguments.report and last.found is not None:
         written(last.save_html, arguments.report)
     executions = sum(each.executions for each in outcomes)

@@ -81,8 +81,7 @@ class Found:
 
 def most_calls(settings: Settings) -> int:
     """The most calls that a thread makes in a batch."""
-    long = settings.length * _FULL_SPEED
-    return max(long, settings.length, math.ceil(_FAST_BATCH / settings.threads))
+    return max(settings.length * _FULL_SPEED, math.ceil(_FAST_BATCH / settings.threads))
 
 
 class Batch:

@@ -86,7 +86,7 @@ def _steps(steps: Steps) -> Iterator[str]:
     if not steps.legend:
         return
     yield "  where, when first met,"
-    width = max((len(name) for name, _ in steps.legend), default=0)
+    width = max(len(name) for name, _ in steps.legend)
     yield from (f"    {name.ljust(width)}  {text}" for name, text in steps.legend)
     yield ""
 

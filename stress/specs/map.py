@@ -205,9 +205,8 @@ class Map(ByKey):
 
     @staticmethod
     def _project_popitem(operation: Operation, element: Element) -> Operation:
-        if (
-            operation.result is UNSEEN
-        ):  # it may have taken another key: as far as this key shows, it may never have happened
+        if operation.result is UNSEEN:
+            # It may have taken another key: as far as this key shows, it may never have happened.
             return operation._replace(op="pop", args=(element, None), returned=None)
         if isinstance(operation.result, Raised):
             return operation._replace(op="contains", args=(element,), result=False)
