@@ -17,6 +17,7 @@ value was certainly there (after Henzinger, Sezgin and Vafeiadis, *Aspect-Orient
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from operator import attrgetter
 
 from stress.specs.moments import Contradiction, Interval, Passage, Unplaced, overlooked
 
@@ -34,9 +35,9 @@ def read_off(passages: Sequence[Passage], gets_of_nothing: Iterable[Interval]) -
 
 def _in_order(passages: Sequence[Passage]) -> list[Hashable] | Contradiction:
     """The values in an order that agrees with the times. O(n log n) for few threads."""
-    got = sorted((each for each in passages if each.was_got), key=lambda each: each.got.called)
-    puts = Unplaced(sorted(passages, key=lambda each: each.put.returned))
-    gets = Unplaced(sorted(got, key=lambda each: each.got.returned))
+    got = sorted((each for each in passages if each.was_got), key=attrgetter("got.called"))
+    puts = Unplaced(sorted(passages, key=attrgetter("put.returned")))
+    gets = Unplaced(sorted(got, key=attrgetter("got.returned")))
     order: list[Hashable] = []
     running: list[Passage] = []  # those left whose get was called before the first return of a get that is left
     seen = 0
@@ -53,5 +54,5 @@ def _in_order(passages: Sequence[Passage]) -> list[Hashable] | Contradiction:
         following.is_placed = True
         running.remove(following)
         order.append(following.value)
-    left = sorted((each for each in passages if not each.was_got), key=lambda each: each.put.called)
+    left = sorted((each for each in passages if not each.was_got), key=attrgetter("put.called"))
     return order + [each.value for each in left]

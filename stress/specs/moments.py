@@ -101,12 +101,14 @@ class Unplaced(Generic[Item]):
 
 def intervals(operations: Sequence[Operation]) -> list[Interval]:
     """When each of the operations ran, from 0 on. O(n log n)."""
-    events = [(each.call, False, at) for at, each in enumerate(operations)]
-    events += [(each.returned, True, at) for at, each in enumerate(operations) if each.returned is not None]
-    called, returned = [0.0] * len(operations), [EVER] * len(operations)
-    for number, (_, is_return, at) in enumerate(sorted(events)):
-        (returned if is_return else called)[at] = number
-    return list(map(Interval, called, returned))
+    count = len(operations)
+    times = [each.call for each in operations]
+    times += [EVER if each.returned is None else each.returned for each in operations]
+    moments = [EVER] * (2 * count)
+    for number, at in enumerate(sorted(range(2 * count), key=times.__getitem__)):  # stable, so calls come first
+        if times[at] < EVER:
+            moments[at] = number
+    return list(map(Interval, moments[:count], moments[count:]))
 
 
 def overlooked(stays: Iterable[Stay], looks: Iterable[Interval]) -> tuple[Contradiction, Interval] | None:
