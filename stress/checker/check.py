@@ -288,7 +288,7 @@ class _Turns:
             before = self.steps
             failure = self._turn(trial)
             if self._elsewhere is not None:
-                self._elsewhere.add(self._process, self.steps - before)
+                self._elsewhere.add(self._process, "steps", self.steps - before)
             if failure is not None:
                 self.refuted = trial.number[0]
                 if self._elsewhere is not None:
@@ -303,7 +303,7 @@ class _Turns:
         return self._spent_meanwhile()
 
     def _steps_left(self) -> int:
-        return self._budget.steps - (self.steps if self._elsewhere is None else self._elsewhere.steps)
+        return self._budget.steps - (self.steps if self._elsewhere is None else self._elsewhere.value("steps"))
 
     def _spent_meanwhile(self) -> str:
         """The same, for the limits that are checked during a turn."""

@@ -43,13 +43,9 @@ class _DisjointSets:
         return member
 
     def join(self, members: Iterable[Element]) -> None:
-        root: Element | None = None
-        for number, member in enumerate(members):
-            found = self.find(member)
-            if not number:
-                root = found
-            else:
-                self._parent[found] = root
+        roots = list(map(self.find, members))
+        for root in roots:
+            self._parent[root] = roots[0]
 
 
 def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> list[Component]:

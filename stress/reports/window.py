@@ -6,8 +6,7 @@ Every step preserves the truth: a fault of the small history is a fault of the r
 2. Everything before the last quiescent cut is replaced by the states that it can end in.
 3. The history is cut off at the earliest return that makes it illegal. Operations that return later become pending.
 4. Reads are dropped as long as it stays illegal. A read changes nothing, so the other operations do not need it.
-Updates
-   are kept: without them, correct answers of other operations could look wrong.
+   Updates are kept: without them, correct answers of other operations could look wrong.
 """
 
 from __future__ import annotations

@@ -137,22 +137,16 @@ def _chain(first: _Held, held: dict[Hashable, _Held], start: Hashable) -> _Chain
     while True:
         at = len(values)
         values.append(here.value)
-        for ran in [] if here.written is None else [here.written]:
-            if ran.returned < last_call[0]:
-                return Contradiction(tuple(values[last_call[1] :]))
-            first_return, last_call = min(first_return, (ran.returned, at)), max(last_call, (ran.called, at))
-        if here.seen:
-            if min(here.seen, key=_returned).returned < last_call[0]:
-                return Contradiction(tuple(values[last_call[1] :]))
-            first_return = min(first_return, (min(here.seen, key=_returned).returned, at))
-            last_call = max(last_call, (max(here.seen).called, at))
+        for runs in ([here.written] if here.written else []), here.seen:
+            if runs:
+                earliest = min(ran.returned for ran in runs)
+                if earliest < last_call[0]:
+                    return Contradiction(tuple(values[last_call[1] :]))
+                first_return = min(first_return, (earliest, at))
+                last_call = max(last_call, (max(ran.called for ran in runs), at))
         if not here.followed_by:
             return _Chain(values, first_return, last_call)
         here = held[here.followed_by[0]]
-
-
-def _returned(ran: Interval) -> Moment:
-    return ran.returned
 
 
 def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
