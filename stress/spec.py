@@ -230,11 +230,10 @@ class Spec:
         op, args = operation.op, operation.args
         if self.vocabulary and op not in self.vocabulary:
             return f"{self.name} has no operation {op}: it has {', '.join(sorted(self.vocabulary))}"
-        if op not in self.parameters:
+        least, most = _arity(self.parameters.get(op))
+        if least <= len(args) <= most:
             return None
-        least, most = _arity(self.parameters[op])
-        given = f"{op}({', '.join(map(show, args))})"
-        return None if least <= len(args) <= most else f"the call is {op}({self.parameters[op]}), not {given}"
+        return f"the call is {op}({self.parameters[op]}), not {op}({', '.join(map(show, args))})"
 
     def knows(self, f: str) -> bool:
         """Whether events of that name may describe an operation; `read_event` decides."""
@@ -263,7 +262,7 @@ class Spec:
 
     def _comes_late(self, f: str, invoked: Any, completed: Any, given: int) -> bool:
         """Whether the argument of an update is known only from its completion."""
-        least, _ = _arity(self.parameters[f]) if f in self.parameters else (0, None)
+        least, _ = _arity(self.parameters.get(f))
         is_asked = invoked is None or invoked is UNSEEN
         return is_asked and least > given and completed is not UNSEEN and not isinstance(completed, (bool, NoneType))
 
@@ -277,7 +276,7 @@ class Spec:
         """The arguments in the value of an invocation, after `given` other arguments. nil counts as an argument only
         where one is wanted, and a vector as a single argument where only one is possible.
         """
-        least, most = _arity(self.parameters[f]) if f in self.parameters else (0, None)
+        least, most = _arity(self.parameters.get(f))
         if invoked is UNSEEN or most == given or (invoked is None and least <= given):
             return ()
         return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
@@ -313,8 +312,10 @@ class Excerpt(NamedTuple):
 
 
 @cache
-def _arity(parameters: str) -> tuple[int, int]:
-    """The least and the greatest number of arguments."""
+def _arity(parameters: str | None) -> tuple[int, float]:
+    """The least and the greatest number of arguments. None: the parameters are not known."""
+    if parameters is None:
+        return 0, float("inf")
     names = parameters.split(", ") if parameters else []
     return sum("=" not in name for name in names), len(names)
 

@@ -28,6 +28,11 @@ _ALIASES: Final = {
 }
 
 
+def _plain(op: str) -> str:
+    """The operation that does the same under its plain name."""
+    return _ALIASES.get(op, op)
+
+
 _Outcome = tuple[FrozenMap, Hashable]
 
 
@@ -153,7 +158,7 @@ class Map(ByKey):
         result: Any = operation.result
         if wrong is not None or result is UNSEEN or isinstance(result, Raised):
             return wrong
-        op = _ALIASES.get(operation.op, operation.op)
+        op = _plain(operation.op)
         if op == "popitem" and not _is_pair(result):
             return f"popitem() answers a pair, not {show(result)}"
         if op in {"items", "keys"} and not isinstance(result, (frozenset, tuple)):
@@ -165,7 +170,7 @@ class Map(ByKey):
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         if op in self.read_only:
             return True
-        match _ALIASES.get(op, op):
+        match _plain(op):
             case "put_if_absent":
                 return result is not UNSEEN and result != (args[2] if len(args) > 2 else None)
             case "setdefault" | "get_or_create":
@@ -186,7 +191,7 @@ class Map(ByKey):
         if named and named != (element,):
             return None
         result: Any = operation.result
-        match _ALIASES.get(operation.op, operation.op):
+        match _plain(operation.op):
             case "popitem":
                 return self._project_popitem(operation, element)
             case "clear":
@@ -217,7 +222,7 @@ class Map(ByKey):
         if result is UNSEEN or isinstance(result, Raised):
             return ()
         key, *rest = operation.args or (None,)
-        match _ALIASES.get(operation.op, operation.op):
+        match _plain(operation.op):
             case "items":
                 return result if isinstance(result, frozenset) else ()
             case "popitem":
@@ -235,7 +240,7 @@ class Map(ByKey):
         return ()
 
     def brings(self, operation: Operation) -> Any:
-        op = _ALIASES.get(operation.op, operation.op)
+        op = _plain(operation.op)
         if op in _TAKING or self.is_read_only(operation.op, operation.args, operation.result):
             return ()
         match op, operation.args:
@@ -255,7 +260,7 @@ class Map(ByKey):
     def normalise(self, op: str, result: Any) -> Hashable:
         if isinstance(result, (BaseException, Raised)) or result is UNSEEN:
             return freeze(result)
-        match _ALIASES.get(op, op):
+        match _plain(op):
             case "items":
                 pairs = [freeze(pair) for pair in (result.items() if isinstance(result, Mapping) else result)]
                 return without_order(pairs)
