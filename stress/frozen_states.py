@@ -41,7 +41,7 @@ class Frozen:
 
     __slots__ = ("_hash", "_key", "has_order", "kept", "ordered")
 
-    def __init__(self, state: Any, *, ordered: bool) -> None:
+    def __init__(self, state: Any, ordered: bool) -> None:
         self.ordered, self._key = ordered, _key(state, ordered)
         self._hash = hash(self._key)
         self.kept = _copied(state)
@@ -63,11 +63,7 @@ class Frozen:
         return repr(self.kept)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.kept, self.ordered)  # without the hash: another process may hash strings differently
-
-
-def _again(state: Any, ordered: bool) -> Frozen:
-    return Frozen(state, ordered=ordered)
+        return Frozen, (self.kept, self.ordered)  # without the hash: another process may hash strings differently
 
 
 def thawed(state: Any) -> Any:
@@ -190,8 +186,8 @@ class _FrozenStates(Spec):
     _order_of_items_counts = False
     _has_own_successors = True
 
-    def _frozen(self, states: Iterable[Any]) -> list[State]:
-        return [frozen_state(self, each, "one of them") for each in states]
+    def _frozen(self, state: Any) -> State:
+        return frozen_state(self, state, "one of them")
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
         """As `Spec.step`, on a copy of the state. A state that is not frozen comes from the user's text, or from
@@ -201,17 +197,17 @@ class _FrozenStates(Spec):
         found: Any = super().step(given, op, args)
         if type(state) is not Frozen or not isinstance(found, tuple) or len(found) != 2:
             return found
-        return *self._frozen(found[:1]), found[1]
+        return self._frozen(found[0]), found[1]
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         """As `Spec.successors`."""
         if type(state) is not Frozen:
-            return self._frozen(super().successors(state, op, args, result))
+            return [*map(self._frozen, super().successors(state, op, args, result))]
         given = state.thaw() if self._has_own_successors else state.kept  # the other one only calls `step`
-        found = self._frozen(super().successors(given, op, args, result))
+        found = [*map(self._frozen, super().successors(given, op, args, result))]
         if state.has_order and not self._order_of_items_counts:
             turned = super().successors(state.thaw(turned=True), op, args, result)
-            if set(found) != set(self._frozen(turned)):
+            if set(found) != {*map(self._frozen, turned)}:
                 type(self)._order_of_items_counts = True
                 raise OrderCounts
         return found
@@ -222,7 +218,7 @@ class _FrozenStates(Spec):
 
     def restrict(self, state: Any, elements: Collection[Element]) -> State:
         """As `Spec.restrict`."""
-        return self._frozen([super().restrict(thawed(state), elements)])[0]
+        return self._frozen(super().restrict(thawed(state), elements))
 
     def content(self, state: Any) -> Collection[Hashable]:
         """As `Spec.content`."""

@@ -31,6 +31,7 @@ __all__ = [
     "Operation",
     "Raised",
     "Time",
+    "calls_and_returns",
     "freeze",
     "overlapping",
     "refuse_other_things",
@@ -187,19 +188,21 @@ def overlapping(operations: Iterable[Operation]) -> set[int]:
     """The ids of the operations that ran while another thread's operation was running. O(n log n)."""
     ordered = sorted(operations, key=lambda operation: operation.call)
     found: set[int] = set()
-    latest: Operation | None = None
+    latest, its_end = -1, float("-inf")  # of the operations so far, the one that runs longest
     for operation in ordered:
-        if latest is not None and (latest.returned is None or operation.call <= latest.returned):
-            found |= {latest.id, operation.id}
-        if latest is None or _returns_later(operation, latest):
-            latest = operation
+        if operation.call <= its_end:
+            found |= {latest, operation.id}
+        end = float("inf") if operation.returned is None else operation.returned
+        if end > its_end:
+            latest, its_end = operation.id, end
     return found
 
 
-def _returns_later(one: Operation, other: Operation) -> bool:
-    if other.returned is None:
-        return False
-    return one.returned is None or one.returned > other.returned
+def calls_and_returns(operations: Sequence[Operation]) -> Iterator[tuple[bool, Operation]]:
+    """Each call, and each return as (True, operation), by time; at the same tick, calls come first. O(n log n)."""
+    events = [(each.call, False, each) for each in operations]
+    events += [(each.returned, True, each) for each in operations if each.returned is not None]
+    yield from (event[1:] for event in sorted(events, key=lambda event: event[:2]))
 
 
 def refuse_other_things(operations: Iterable[Any]) -> None:

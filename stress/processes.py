@@ -53,19 +53,19 @@ class WorkFailed(RuntimeError):
     """A process of a team raised an exception that is not a finding: its input was wrong."""
 
 
-class _Forks:
-    """Counts the forks that led to this process, without a system call for each look."""
-
-    number = 0
+_number_of_forks = 0
 
 
 def forks() -> int:
-    """The number of forks that led to this process, as far as they were made by this interpreter."""
-    return _Forks.number
+    """The number of forks that led to this process, as far as they were made by this interpreter. To look takes no
+    system call.
+    """
+    return _number_of_forks
 
 
 def _forked() -> None:
-    _Forks.number += 1
+    global _number_of_forks
+    _number_of_forks += 1
 
 
 if hasattr(os, "register_at_fork"):
@@ -150,13 +150,17 @@ class _Member:
         stacks = _theirs(self.last_words.read().decode(errors="replace"))
         return Died(self.number, self.process.exitcode, self.note.value.decode(errors="replace"), stacks)
 
-    def end(self) -> None:
+    def stop(self, by_signal: int) -> None:
         """End the process, if it has not ended by itself."""
-        if self.process.is_alive():
-            self.process.terminate()
+        if self.process.pid is not None and self.process.is_alive():
+            os.kill(self.process.pid, by_signal)
             self.process.join(_GRACE)
             if self.process.is_alive():
                 self.process.kill()
+
+    def end(self) -> None:
+        """End the process, and what belongs to it here."""
+        self.stop(signal.SIGTERM)
         self.process.join()
         self.pipe.close()
         self.last_words.close()
@@ -219,12 +223,7 @@ class Team:
 
     def interrupt(self, number: int) -> None:
         """Abort a process that makes no progress; it reports where its threads are."""
-        process = self._members[number].process
-        if process.pid is not None and process.is_alive():
-            os.kill(process.pid, signal.SIGABRT)
-            process.join(_GRACE)
-            if process.is_alive():
-                process.kill()
+        self._members[number].stop(signal.SIGABRT)
 
 
 def _run(

@@ -182,15 +182,8 @@ def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Prog
     history = _wrong_again(workload, program, deadline)
     if history is None:
         return None
-    found = True
-    while found and time.monotonic() < deadline:
-        found = False
-        for smaller in _smaller(program):
-            seen = _wrong_again(workload, smaller, deadline)
-            if seen is not None:
-                program, history, found = smaller, seen, True
-                break
-    return program, history
+    tried = (_fewest(workload, smaller, deadline) for smaller in _smaller(program))
+    return next((found for found in tried if found is not None), (program, history))
 
 
 def _smaller(program: Program) -> Iterator[Program]:

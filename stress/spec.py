@@ -28,6 +28,7 @@ from stress.history import UNSEEN, Operation, Raised, freeze, show
 __all__ = [
     "EVERYTHING",
     "WAITS",
+    "ByKey",
     "Element",
     "Excerpt",
     "FrozenMap",
@@ -229,11 +230,10 @@ class Spec:
         op, args = operation.op, operation.args
         if self.vocabulary and op not in self.vocabulary:
             return f"{self.name} has no operation {op}: it has {', '.join(sorted(self.vocabulary))}"
-        if op not in self.parameters:
+        least, most = _arity(self.parameters.get(op))
+        if least <= len(args) <= most:
             return None
-        least, most = _arity(self.parameters[op])
-        given = f"{op}({', '.join(map(show, args))})"
-        return None if least <= len(args) <= most else f"the call is {op}({self.parameters[op]}), not {given}"
+        return f"the call is {op}({self.parameters[op]}), not {op}({', '.join(map(show, args))})"
 
     def knows(self, f: str) -> bool:
         """Whether events of that name may describe an operation; `read_event` decides."""
@@ -262,7 +262,7 @@ class Spec:
 
     def _comes_late(self, f: str, invoked: Any, completed: Any, given: int) -> bool:
         """Whether the argument of an update is known only from its completion."""
-        least, _ = _arity(self.parameters[f]) if f in self.parameters else (0, None)
+        least, _ = _arity(self.parameters.get(f))
         is_asked = invoked is None or invoked is UNSEEN
         return is_asked and least > given and completed is not UNSEEN and not isinstance(completed, (bool, NoneType))
 
@@ -276,7 +276,7 @@ class Spec:
         """The arguments in the value of an invocation, after `given` other arguments. nil counts as an argument only
         where one is wanted, and a vector as a single argument where only one is possible.
         """
-        least, most = _arity(self.parameters[f]) if f in self.parameters else (0, None)
+        least, most = _arity(self.parameters.get(f))
         if invoked is UNSEEN or most == given or (invoked is None and least <= given):
             return ()
         return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
@@ -312,8 +312,10 @@ class Excerpt(NamedTuple):
 
 
 @cache
-def _arity(parameters: str) -> tuple[int, int]:
-    """The least and the greatest number of arguments."""
+def _arity(parameters: str | None) -> tuple[int, float]:
+    """The least and the greatest number of arguments. None: the parameters are not known."""
+    if parameters is None:
+        return 0, float("inf")
     names = parameters.split(", ") if parameters else []
     return sum("=" not in name for name in names), len(names)
 
@@ -365,7 +367,33 @@ class FrozenMap(dict[Hashable, Any]):
         return FrozenMap((key, value) for key, value in self.items() if key in keys)
 
 
-class PerKey(Spec):
+class ByKey(Spec):
+    """A specification whose states are `FrozenMap`, and whose elements are the keys. The first argument of an operation
+    is the key that it is about, if it is about one.
+    """
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        """The key."""
+        return operation.args[:1]
+
+    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
+        """The keys that are there."""
+        return state.keys()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
+        """The key; else everything."""
+        return tuple(self.elements(operation)) or EVERYTHING
+
+    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
+        """What some keys have."""
+        return state.only(elements)
+
+    def content(self, state: FrozenMap) -> Collection[Hashable]:
+        """Pairs of key and value."""
+        return state.items()
+
+
+class PerKey(ByKey):
     """Many independent objects of one kind. The first argument of every operation selects the object."""
 
     def __init__(self, inner: Spec) -> None:
@@ -381,22 +409,6 @@ class PerKey(Spec):
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """As for the object of that key."""
         return self.inner.is_read_only(op, args[1:], result)
-
-    def elements(self, operation: Operation) -> Iterable[Element]:
-        """The key."""
-        return operation.args[:1]
-
-    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
-        """The keys of objects that have changed."""
-        return state.keys()
-
-    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
-        """The key."""
-        return operation.args[:1]
-
-    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
-        """The objects of some keys."""
-        return state.only(elements)
 
     def refusal(self, state: FrozenMap, operation: Operation) -> str:
         """The refusal by the object of that key."""

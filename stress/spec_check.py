@@ -20,11 +20,13 @@ which takes some ten milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import combinations, islice
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import combinations, islice, product, zip_longest
 from random import Random
 from typing import Any, Final, NoReturn
 
+from stress.checker.components import universe_of
 from stress.frozen_states import OrderCounts, is_hashable, thawed, with_frozen_states
 from stress.history import UNSEEN, Operation, show
 from stress.spec import EVERYTHING, Element, Spec, SpecError, State
@@ -126,18 +128,14 @@ class _SelfTest:
         self._random = Random(0)
 
     def run(self) -> None:
-        try:
-            states = self._states()
-            calls = [(call, self._answers(call, states)) for call in self._calls]
-            universe = self._universe(states, calls)
+        with suppress(_Spent):
+            self._states = self._some_states()
+            self._answered = [each for call in self._calls for each in self._answers(call)]
+            self._universe = universe_of(self._answered, self._spec, self._states)
             for look in (self._repeats, self._read_only, self._footprints, self._projections, self._contents):
                 self._left = _STEPS
-                try:
-                    look(states, calls, universe)
-                except _Spent:
-                    continue
-        except _Spent:
-            return
+                with suppress(_Spent):
+                    look()
 
     # The states, and the answers.
 
@@ -161,7 +159,7 @@ class _SelfTest:
             _hashable(spec, each, f"the one after {_call(operation)} in state {show(state)}")
         return found
 
-    def _states(self) -> list[State]:
+    def _some_states(self) -> list[State]:
         """Some states: those of the history when its operations are taken in the order of their calls, and others."""
         found = dict.fromkeys(self._starts)
         for start in self._starts:
@@ -181,10 +179,10 @@ class _SelfTest:
                 break
         return list(found)
 
-    def _answers(self, call: Operation, states: Sequence[State]) -> list[Operation]:
+    def _answers(self, call: Operation) -> list[Operation]:
         """The call with answers that are possible in some state, as recorded or as given by `step`."""
         found = {call.result: call} if call.result is not UNSEEN else {}
-        for state in states:
+        for state in self._states:
             try:
                 answer = self._spec.normalise(call.op, self._spec.step(state, call.op, call.args)[1])
                 found.setdefault(answer, call._replace(result=answer, returned=call.call + 1))
@@ -194,62 +192,50 @@ class _SelfTest:
                 break
         return [call._replace(result=UNSEEN, returned=call.call + 1), *found.values()]
 
-    def _universe(self, states: Iterable[State], calls: Iterable[tuple[Operation, list[Operation]]]) -> list[Element]:
-        found = dict.fromkeys(element for state in states for element in self._spec.elements_of(state))
-        for _, answered in calls:
-            found.update(dict.fromkeys(element for each in answered for element in self._spec.elements(each)))
-        return list(found)
-
     # The checks.
 
-    def _repeats(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
-        for state in states:
+    def _repeats(self) -> None:
+        for state, call in product(self._states, self._calls):
             was = _seen(state)
-            for call, _ in calls:
-                asked = call._replace(result=UNSEEN)
-                first = self._after(state, asked)
-                if _seen(state) != was:
-                    self._refuse(call, f"changes the state that it is given, {was}: it must return a changed copy")
-                if [*map(show, first)] != [*map(show, self._after(state, asked))]:
-                    reason = f"does not have the same effect twice in state {was}"
-                    if any(map(_is_only_itself, first)):
-                        reason += ": the states must be equal if they hold the same, as those of a dataclass are"
-                    self._refuse(call, reason)
+            asked = call._replace(result=UNSEEN)
+            first = self._after(state, asked)
+            if _seen(state) != was:
+                self._refuse(call, f"changes the state that it is given, {was}: it must return a changed copy")
+            if [*map(show, first)] != [*map(show, self._after(state, asked))]:
+                reason = f"does not have the same effect twice in state {was}"
+                if any(map(_is_only_itself, first)):
+                    reason += ": the states must be equal if they hold the same, as those of a dataclass are"
+                self._refuse(call, reason)
 
-    def _read_only(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
-        spec = self._spec
-        for state in states:
-            for _, answered in calls:
-                for each in answered:
-                    if spec.is_read_only(each.op, each.args, each.result):
-                        changed = next((after for after in self._after(state, each) if after != state), state)
-                        if changed != state:
-                            self._refuse(each, f"is declared read-only, but turns {show(state)} into {show(changed)}")
+    def _read_only(self) -> None:
+        for state, each in product(self._states, self._answered):
+            if self._spec.is_read_only(each.op, each.args, each.result):
+                changed = next((after for after in self._after(state, each) if after != state), state)
+                if changed != state:
+                    self._refuse(each, f"is declared read-only, but turns {show(state)} into {show(changed)}")
 
-    def _footprints(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
-        if type(self._spec).footprint is Spec.footprint:
-            return
+    def _footprints(self) -> None:
         spec, marked = self._spec, []
-        for _, answered in calls:
-            for each in answered:
-                footprint = spec.footprint(each, universe)
-                if footprint is not EVERYTHING:
-                    marked.append((each, frozenset(footprint)))
+        if type(spec).footprint is Spec.footprint:
+            return
+        for each in self._answered:
+            footprint = spec.footprint(each, self._universe)
+            if footprint is not EVERYTHING:
+                marked.append((each, frozenset(footprint)))
         for (one, its), (other, others) in combinations(marked, 2):
             if not its & others:
-                for state in islice(states, 6):
+                for state in self._states[:6]:
                     self._commute(state, one, other)
                     self._commute(state, other, one)
-        for each, footprint in marked:
-            for state in states:
-                part = spec.restrict(state, footprint)
-                whole = {spec.restrict(after, footprint) for after in self._after(state, each)}
-                if whole != {spec.restrict(after, footprint) for after in self._after(part, each)}:
-                    self._refuse(
-                        each,
-                        f"is declared to touch only {show(frozenset(footprint))}, but does not do the same in state "
-                        f"{show(state)} as in its part {show(part)}",
-                    )
+        for (each, footprint), state in product(marked, self._states):
+            part = spec.restrict(state, footprint)
+            whole = {spec.restrict(after, footprint) for after in self._after(state, each)}
+            if whole != {spec.restrict(after, footprint) for after in self._after(part, each)}:
+                self._refuse(
+                    each,
+                    f"is declared to touch only {show(footprint)}, but does not do the same in state {show(state)} as "
+                    f"in its part {show(part)}",
+                )
 
     def _commute(self, state: State, one: Operation, other: Operation) -> None:
         """Check that `one` does the same before and after `other`, which by declaration touches other elements."""
@@ -261,24 +247,22 @@ class _SelfTest:
                     "whether that has been called",
                 )
 
-    def _projections(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
-        spec = self._spec
-        if type(spec).project is Spec.project:
+    def _projections(self) -> None:
+        if type(self._spec).project is Spec.project:
             return
-        for state in states:
-            restricts = spec.restrict(state, ()) != state
-            for _, answered in calls:
-                for each in answered:
-                    after = self._after(state, each)
-                    for element in universe if after else ():
-                        self._project(state, each, after, element, universe, restricts)
+        for state in self._states:
+            restricts = self._spec.restrict(state, ()) != state
+            for each in self._answered:
+                after = self._after(state, each)
+                for element in self._universe if after else ():
+                    self._project(state, each, after, element, restricts)
 
     def _project(
-        self, state: State, each: Operation, after: Sequence[State], element: Element, universe: Any, restricts: bool
+        self, state: State, each: Operation, after: Sequence[State], element: Element, restricts: bool
     ) -> None:
         spec = self._spec
         part = spec.restrict(state, (element,))
-        said = spec.project(each, element, universe)
+        said = spec.project(each, element, self._universe)
         allowed = [part] if said is None or said.returned is None else []
         allowed += [] if said is None else self._after(part, said)
         what = "nothing" if said is None else _call(said)
@@ -291,25 +275,23 @@ class _SelfTest:
                 each, f"has the projection {what} on {show(element)}, but another effect on it in state {show(state)}"
             )
 
-    def _contents(self, states: Sequence[State], calls: Sequence[Any], universe: Collection[Element]) -> None:
+    def _contents(self) -> None:
         spec = self._spec
         if type(spec).shows is Spec.shows and type(spec).brings is Spec.brings:
             return
-        for state in states:
+        for state in self._states:
             there = list(spec.content(state))
-            for _, answered in calls:
-                for each in answered:
-                    brought = spec.brings(each)
-                    after = self._after(state, each)
-                    if brought is EVERYTHING or not after:
-                        continue
-                    known = [*there, *brought]
-                    shown = next((some for some in spec.shows(each) if some not in known), None)
-                    if shown is not None:
-                        self._refuse(each, f"shows {show(shown)}, which is neither in {show(state)} nor brought")
-                    came = next((some for then in after for some in spec.content(then) if some not in known), None)
-                    if came is not None:
-                        self._refuse(each, f"brings {show(came)} in state {show(state)}, but does not declare it")
+            for each in self._answered:
+                brought, after = spec.brings(each), self._after(state, each)
+                if brought is EVERYTHING or not after:
+                    continue
+                known = [*there, *brought]
+                shown = next((some for some in spec.shows(each) if some not in known), None)
+                if shown is not None:
+                    self._refuse(each, f"shows {show(shown)}, which is neither in {show(state)} nor brought")
+                came = next((some for then in after for some in spec.content(then) if some not in known), None)
+                if came is not None:
+                    self._refuse(each, f"brings {show(came)} in state {show(state)}, but does not declare it")
 
     def _refuse(self, operation: Operation, reason: str) -> NoReturn:
         raise SpecError(f"{type(self._spec).__name__} contradicts itself: {_call(operation)} {reason}")
@@ -326,9 +308,5 @@ def _one_of_each(operations: Iterable[Operation]) -> list[Operation]:
     by_name: dict[str, dict[Any, Operation]] = {}
     for operation in islice(operations, 10 * _WALK):
         by_name.setdefault(operation.op, {}).setdefault(operation.args, operation)
-    return list(islice(_in_turns([list(found.values()) for found in by_name.values()]), _CALLS))
-
-
-def _in_turns(groups: Sequence[Sequence[Operation]]) -> Iterator[Operation]:
-    for at in range(max(map(len, groups), default=0)):
-        yield from (group[at] for group in groups if at < len(group))
+    turns = zip_longest(*(found.values() for found in by_name.values()))
+    return [each for turn in turns for each in turn if each is not None][:_CALLS]

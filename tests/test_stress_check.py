@@ -28,9 +28,8 @@ from stress import (
     Verdict,
     check,
 )
-from stress.checker.check import projections
-from stress.checker.components import Component, components
-from stress.checker.search import segments
+from stress.checker.components import Component, components, projections
+from stress.checker.search import Search, segments
 from stress.checker.segment import Segment
 from stress.checker.unwritten_values import first_without_origin
 from tests.scripts import run_script
@@ -187,8 +186,8 @@ class TestQueue:
         operations = history(*rows, *gets)
 
         assert verdict(operations, spec) is Verdict.LINEARIZABLE
-        for search, _ in projections(Component(operations, [()]), spec):
-            finding = search.advance()
+        for part in projections(Component(operations, [()]), spec):
+            finding = Search(part.operations, spec, part.starts).advance(1_000)
             assert finding is not None
             assert finding.linearizable
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial, wraps
 from itertools import pairwise
 from typing import Any
 
@@ -145,9 +147,72 @@ def test_an_answer_that_may_still_change_is_refused(view: Any) -> None:
         freeze(view)
 
 
-def test_a_missing_method_is_the_callers_mistake() -> None:
-    with pytest.raises(AttributeError, match="explode"):
-        record(Locked(), same_calls(2, 1, ["explode"]), Counter())
+class Shelf:
+    """Methods with parameters of all kinds; `label` is no method."""
+
+    label = "shelf"
+    insert: Any = [].insert
+    pick = partial(max, 1)
+
+    def put(self, item: Any) -> None: ...
+    def get(self, item: Any, default: Any = None) -> None: ...
+    def put_many(self, *items: Any) -> None: ...
+    def wait(self, *, seconds: float = 0.0) -> None: ...
+    def move(self, item: Any, *, to: int) -> None: ...
+    @staticmethod
+    def size(unit: str) -> None: ...
+    @wraps(get)
+    def handed(self, *given: Any) -> None: ...  # takes another number of arguments than what it wraps
+    def __getattr__(self, name: str) -> Any:
+        if name != "anything":
+            raise AttributeError(name)
+        return lambda *_: None
+
+
+class TestCallersMistakes:
+    """Calls that the object cannot take are refused before any thread runs. What they raise is no answer."""
+
+    @pytest.mark.parametrize("op", ["explode", "label"])
+    def test_a_missing_method(self, op: str) -> None:
+        with pytest.raises(AttributeError, match=f"^Shelf has no method '{op}', which an operation names$"):
+            record(Shelf(), [[[(op, ())]]], Anything())
+
+    @pytest.mark.parametrize(
+        ("call", "told"),
+        [
+            (("put", ()), "'put' has no arguments, but the method is Shelf.put(item)"),
+            (("put", (1, 2)), "'put' has 2 arguments, but the method is Shelf.put(item)"),
+            (("get", ()), "'get' has no arguments, but the method is Shelf.get(item, default=None)"),
+            (("wait", (1,)), "'wait' has 1 argument, but the method is Shelf.wait(*, seconds=0.0)"),
+            (("move", (1,)), "'move' has 1 argument, but the method is Shelf.move(item, *, to)"),
+            (("size", ()), "'size' has no arguments, but the method is Shelf.size(unit)"),
+            (("insert", (1,)), "'insert' has 1 argument, but the method is Shelf.insert(index, object, /)"),
+        ],
+    )
+    def test_a_wrong_number_of_arguments(self, call: Any, told: str) -> None:
+        with pytest.raises(ValueError, match=f"^{re.escape(f'the operation {told}')}$"):
+            record(Shelf(), [[[("put", (1,)), call]]], Anything())
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            ("get", (1,)), ("get", (1, 2)), ("put_many", ()), ("put_many", (1, 2)), ("wait", ()), ("size", ("m",)),
+            ("handed", ()), ("handed", (1, 2, 3)), ("pick", (2,)), ("anything", (1, 2, 3)),
+        ],
+    )  # fmt: skip
+    def test_what_fits_is_called(self, call: Any) -> None:
+        (called,) = record(Shelf(), [[[call]]], Anything())
+
+        assert not isinstance(called.result, Raised)
+
+    def test_an_error_in_a_method_is_an_answer(self) -> None:
+        class Broken:
+            def put(self, item: Any) -> None:
+                self.put()  # type: ignore[call-arg]
+
+        (called,) = record(Broken(), [[[("put", (1,))]]], Anything())
+
+        assert called.result == Raised("TypeError")
 
 
 class TestDeferred:

@@ -361,6 +361,25 @@ def test_a_workload_needs_operations() -> None:
         stress.run(LockedCounter, Counter(), [], rounds=1)
 
 
+def test_every_operation_must_fit_the_object_before_any_is_called() -> None:
+    calls: list[str] = []
+
+    class Watched(LockedCounter):
+        def increment(self) -> int:
+            calls.append("increment")
+            return super().increment()
+
+    for misfit in [("value", 1), ("value", one_of(1, 2)), ("value", unique)]:
+        operations: list[Any] = [("increment",)] * 1_000 + [misfit]  # it is seldom drawn
+        with pytest.raises(ValueError, match=r"'value' has 1 argument, but the method is Watched.value\(\)"):
+            stress.run(Watched, Counter(), operations, rounds=1)
+        with pytest.raises(ValueError, match="'value' has 1 argument"):
+            stress.run(Watched, Counter(), [], roles=[[("increment",)], operations], rounds=1)
+    with pytest.raises(AttributeError, match="Watched has no method 'valve'"):
+        stress.run(Watched, Counter(), [*operations[:-1], ("valve",)], rounds=1)
+    assert not calls
+
+
 class Mailbox:
     """A queue that many threads may put into; it is right as long as only one thread takes."""
 

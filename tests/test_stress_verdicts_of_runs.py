@@ -97,6 +97,9 @@ segfault, killed, aborted, left, unmakeable, slow, stuck, locked, lossy = map(
     workload, (Segfault, Killed, Aborted, Left, Unmakeable, Slow, Stuck, LockedCounter, LossyCounter)
 )
 exits, sleeps, faults, mortal = map(workload, (Exits, Sleeps, Faults, WrongAndMortal))
+too_many, misspelt = (
+    stress.Workload(LockedCounter, stress.Counter(), [*COUNTING, wrong]) for wrong in [("value", 1), ("valve",)]
+)
 """
 
 
@@ -474,6 +477,10 @@ class TestMistakes:
             (("explore", "objects:LockedCounter"), "say what it must look like with --spec"),
             (("run", "objects:locked", "--spec", "objects:made"), "is no specification"),
             (("check", "--spec", "nowhere:Spec", "x.jsonl"), "No such file"),
+            (("run", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()"),
+            (("run", "objects:misspelt"), "LockedCounter has no method 'valve'"),
+            (("explore", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()"),
+            (("explore", "objects:misspelt"), "LockedCounter has no method 'valve'"),
             (("replay", "o1.damaged"), "The token is damaged, or does not name its object"),
         ],
     )
@@ -647,9 +654,12 @@ def test_one_thread_in_one_call_at_a_time() -> None:
 
     log = CallLog(2, 10)
     log.begin(7)
-    keep = log.writer(0)
-    for answer in (1, "x", (1, 2), KeyError("a"), [1], "y" * 100):
-        keep(1, 2, answer)
+    kept: list[Any] = []
+    keep = log.writer(0, also=kept.append)
+    entries = [(1, 2, answer) for answer in (1, "x", (1, 2), KeyError("a"), [1], "y" * 100)]
+    for entry in entries:
+        keep(entry)
+    assert kept == entries
     plans = [[[("get", (number,)) for number in range(8)]], [[("get", (9,))]]]
     answers = [each.result for each in log.operations(plans) if each.thread == 0 and not each.pending]
     assert answers == [1, "x", (1, 2), stress.Raised("KeyError"), stress.UNSEEN, stress.UNSEEN]

@@ -22,11 +22,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from itertools import count
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from sortedcontainers import SortedKeyList
 
-from stress.checker.components import Component, components
+from stress.checker.components import Component, components, projections
 from stress.checker.search import Ending, Search, segments
 from stress.checker.unwritten_values import first_without_origin
 from stress.frozen_states import frozen_state, judged
@@ -36,14 +38,14 @@ from stress.spec_check import as_instance, check_spec
 from stress.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from stress.checker.parallel import Elsewhere
+    from stress.checker.parallel import Elsewhere, Turn
 
 try:
     import resource
 except ModuleNotFoundError:  # Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "projections"]
+__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "refute"]
 
 _LARGE: Final = 20_000
 """The number of operations from which on it pays to judge a history in several processes."""
@@ -150,48 +152,38 @@ def _check(
     starts = [spec.initial] if given is None else [frozen_state(spec, each, "a start state") for each in given]
     check_spec(spec, operations, starts)
     parts = components(operations, spec, starts)
-    turns = _Judged(spec, parts, budget, began)
-    fits = min(processes, len(parts)) if len(operations) >= _LARGE else 1
-    verdict, failure, steps, spent = (turns.in_processes(fits) if fits > 1 else None) or turns.alone()
+    shared_by = min(processes, len(parts)) if len(operations) >= _LARGE else 1
+    answer = _in_processes(shared_by, parts, spec, budget, began) if shared_by > 1 else None
+    if answer is None:
+        answer = _Turns(spec, budget, began).take(_trials(range(len(parts)), parts, spec))
+    verdict, failure, steps, spent = answer
     return Judgement(verdict, len(operations), len(parts), steps, time.monotonic() - began, failure, spent)
 
 
-class _Judged:
-    """The judgement of a history's parts in turns: in this process, or in several."""
+def _in_processes(
+    processes: int, parts: Sequence[Component], spec: Spec, budget: Budget, began: float
+) -> _Answer | None:
+    """The same answer from several processes; None if that is not possible."""
+    from stress.checker import parallel  # imported here because few users need it
 
-    def __init__(self, spec: Spec, parts: Sequence[Component], budget: Budget, began: float) -> None:
-        self._spec, self._parts, self._budget, self._began = spec, parts, budget, began
+    if not parallel.can_fork():
+        return None
 
-    def alone(self) -> _Answer:
-        turns = _Turns(self._spec, self._budget, self._began)
-        return turns.take(self._searches(range(len(self._parts))))
+    def take(process: int, numbers: Sequence[int], elsewhere: parallel.Elsewhere) -> parallel.Told:
+        its_budget = replace(budget, megabytes=budget.megabytes / processes)
+        turns = _Turns(spec, its_budget, began, elsewhere, process)
+        verdict, _, _, spent = turns.take(_trials(numbers, parts, spec))
+        return parallel.Told(verdict, turns.refuted, turns.turn, spent)
 
-    def in_processes(self, processes: int) -> _Answer | None:
-        """The same in several processes; None if that is not possible."""
-        from stress.checker import parallel  # imported here because few users need it
-
-        if not parallel.can_fork():
-            return None
-
-        def take(process: int, numbers: Sequence[int], elsewhere: parallel.Elsewhere) -> parallel.Told:
-            budget = replace(self._budget, megabytes=self._budget.megabytes / processes)
-            turns = _Turns(self._spec, budget, self._began, elsewhere, process)
-            verdict, _, _, spent = turns.take(self._searches(numbers))
-            return parallel.Told(verdict, turns.refuted, turns.turn, spent)
-
-        found = parallel.judge(parallel.deal([len(part.operations) for part in self._parts], processes), take)
-        if found is None:
-            return None
-        told, steps = found
-        failure = None
-        if told.verdict is Verdict.ILLEGAL:
-            again = _Turns(self._spec, Budget(sys.maxsize, float("inf"), float("inf")), self._began)
-            _, failure, _, _ = again.take(self._searches([told.part]))
-        return told.verdict, failure, steps, told.spent
-
-    def _searches(self, numbers: Iterable[int]) -> list[tuple[Search, Component]]:
-        parts = ((number, self._parts[number]) for number in numbers)
-        return [(Search(part.operations, self._spec, part.starts, number=(at,)), part) for at, part in parts]
+    found = parallel.judge(parallel.deal([len(part.operations) for part in parts], processes), take)
+    if found is None:
+        return None
+    told, steps = found
+    failure = None
+    if told.verdict is Verdict.ILLEGAL:
+        again = _Turns(spec, Budget(sys.maxsize, float("inf"), float("inf")), began)
+        _, failure, _, _ = again.take(_trials([told.part], parts, spec))
+    return told.verdict, failure, steps, told.spent
 
 
 def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
@@ -201,10 +193,8 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
 
     def judge(its: Spec) -> bool:
         begins = [its.initial] if starts is None else [frozen_state(its, each, "a start state") for each in starts]
-        search = Search(operations, its, begins)
-        while (ending := search.advance()) is None:
-            pass
-        return ending.linearizable
+        ending = Search(operations, its, begins).advance(sys.maxsize)
+        return ending is not None and ending.linearizable
 
     return judged(as_instance(spec), judge)
 
@@ -226,12 +216,42 @@ def megabytes_in_use() -> float:
 
 _Answer = tuple[Verdict, Failure | None, int, str]
 """The verdict, the refutation, the number of steps, and the part of the budget that was used up."""
-Turn = tuple[int, int, tuple[int, ...]]
+_FIRST_SHARE: Final = 4096
+"""The least number of steps in the first share of a search."""
+_STEPS: Final = 16
+"""The same for each operation, ..."""
+_STEPS_BEFORE_A_GLANCE: Final = 4
+"""... if the specification has a `glance`, which may decide what a long search cannot. While few operations overlap, a
+search takes fewer steps.
+"""
 
 
-def _turn_of(search: Search) -> Turn:
-    """The key by which turns are ordered: the shortest share first, then the fewest operations."""
-    return search.share, len(search.operations), search.number
+class _Trial(Search):
+    """A search that takes turns with others. `number` is the number of the part of the history; that of a search that
+    may only refute this part has another one behind it.
+    """
+
+    def __init__(
+        self, part: Component, spec: Spec, number: tuple[int, ...], *, proves: bool = True, relaxed: bool = False
+    ) -> None:
+        super().__init__(part.operations, spec, part.starts, relaxed=relaxed)
+        self.part, self.number = part, number
+        self.proves = proves
+        """Whether linearizability of these operations proves anything. That of a projection or of a relaxed search does
+        not.
+        """
+        each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
+        self.share = self.first_share = max(_FIRST_SHARE, each * len(part.operations))
+        """The steps of the next turn; doubled after each."""
+
+    @property
+    def turn(self) -> Turn:
+        """The key by which turns are ordered: the shortest share first, then the fewest operations."""
+        return self.share, len(self.operations), self.number
+
+
+def _trials(numbers: Iterable[int], parts: Sequence[Component], spec: Spec) -> list[_Trial]:
+    return [_Trial(parts[number], spec, (number,)) for number in numbers]
 
 
 class _Turns:
@@ -243,35 +263,34 @@ class _Turns:
         self._spec, self._budget, self._elsewhere, self._process = spec, budget, elsewhere, process
         self._deadline = began + budget.seconds
         self._most_megabytes = megabytes_in_use() + budget.megabytes
-        self._queue: SortedKeyList = SortedKeyList(key=lambda each: _turn_of(each[0]))
+        self._queue: SortedKeyList = SortedKeyList(key=attrgetter("turn"))
         self.turn: Turn = (0, 0, ())
         """The latest turn; the turns that result from it count as the same."""
         self.refuted = -1
         """The number of the refuted part."""
-        self._refuters: Iterator[tuple[Search, Component]] = iter(())
+        self._refuters: Iterator[_Trial] = iter(())
         self._unproved = 0
         self.steps = 0
-        self.spent = ""
 
-    def take(self, searches: Sequence[tuple[Search, Component]]) -> _Answer:
-        self._queue.update(searches)
-        self._unproved = len(searches)
+    def take(self, trials: Sequence[_Trial]) -> _Answer:
+        self._queue.update(trials)
+        self._unproved = len(trials)
         while self._unproved:
-            self.spent = self._spent()
-            if self.spent:
-                return Verdict.UNKNOWN, None, self.steps, self.spent
+            spent = self._spent()
+            if spent:
+                return Verdict.UNKNOWN, None, self.steps, spent
             refuter = next(self._refuters, None)
-            search, part = refuter or self._queue.pop(0)
-            if refuter is None and _turn_of(search) > self.turn:
-                self.turn = _turn_of(search)
+            trial = refuter or self._queue.pop(0)
+            if refuter is None and trial.turn > self.turn:
+                self.turn = trial.turn
             if self._elsewhere is not None and self._elsewhere.is_late(self.turn):
                 break  # another process has refuted a part at an earlier turn
             before = self.steps
-            failure = self._turn(search, part)
+            failure = self._turn(trial)
             if self._elsewhere is not None:
-                self._elsewhere.add(self._process, self.steps - before)
+                self._elsewhere.add(self._process, "steps", self.steps - before)
             if failure is not None:
-                self.refuted = search.number[0]
+                self.refuted = trial.number[0]
                 if self._elsewhere is not None:
                     self._elsewhere.refuted_at(self._process, self.turn)
                 return Verdict.ILLEGAL, failure, self.steps, ""
@@ -284,7 +303,7 @@ class _Turns:
         return self._spent_meanwhile()
 
     def _steps_left(self) -> int:
-        return self._budget.steps - (self.steps if self._elsewhere is None else self._elsewhere.steps)
+        return self._budget.steps - (self.steps if self._elsewhere is None else self._elsewhere.value("steps"))
 
     def _spent_meanwhile(self) -> str:
         """The same, for the limits that are checked during a turn."""
@@ -292,104 +311,72 @@ class _Turns:
             return f"{self._budget.seconds:,g} seconds"
         return f"{self._budget.megabytes:,g} MB" if megabytes_in_use() >= self._most_megabytes else ""
 
-    def _turn(self, search: Search, part: Component) -> Failure | None:
-        """Continue one search for its share, or for the rest of the budget; return the failure if the history is
-        refuted.
-        """
+    def _advanced(self, search: Search, share: int) -> Ending | None:
+        """The ending of a search that was continued for this share, or for the rest of the budget."""
         before = search.steps
-        ending = search.advance(min(search.share, self._steps_left()), self._spent_meanwhile)
+        ending = search.advance(min(share, self._steps_left()), self._spent_meanwhile)
         self.steps += search.steps - before
+        return ending
+
+    def _turn(self, trial: _Trial) -> Failure | None:
+        """Continue one search for its share; return the failure if the history is refuted."""
+        part, share = trial.part, trial.share
+        ending = self._advanced(trial, share)
         if ending is not None:
-            self._unproved -= search.proves
-            return None if ending.linearizable else _failure(search, part, ending)
-        if search.proves and search.share == search.first_share:
+            self._unproved -= trial.proves
+            return None if ending.linearizable else _failure(part, ending)
+        if trial.proves and share == trial.first_share:
             unexplained = first_without_origin(part.operations, self._spec, part.starts)
             if unexplained is not None:
                 return _unexplained(part, unexplained)
             seen = [self._spec.glance(part.operations, start) for start in part.starts]
-            if any(self._is_found_in(each, part, search.share) for each in seen if isinstance(each, Spec)):
+            if any(self._is_found_in(each, part, share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
                 return None
             excerpts = [each for each in seen if isinstance(each, Excerpt)]
-            self._refuters = _numbered(_refuters(part, self._spec, excerpts, search.share), search.number)
-        search.share *= 2
-        self._queue.add((search, part))
+            self._refuters = _refuters(part, self._spec, excerpts, share, trial.number)
+        trial.share *= 2
+        self._queue.add(trial)
         return None
 
     def _is_found_in(self, narrower: Spec, part: Component, share: int) -> bool:
         """Whether a narrower object than the judged one explains a part."""
-        quick = Search(part.operations, narrower, [narrower.initial])
-        ending = quick.advance(min(4 * share, self._steps_left()), self._spent_meanwhile)
-        self.steps += quick.steps
+        ending = self._advanced(Search(part.operations, narrower, [narrower.initial]), 4 * share)
         return ending is not None and ending.linearizable
 
 
-def _numbered(
-    searches: Iterable[tuple[Search, Component]], number: tuple[int, ...]
-) -> Iterator[tuple[Search, Component]]:
-    for own, (search, part) in enumerate(searches):
-        search.number = (*number, own)
-        yield search, part
-
-
 def _refuters(
-    part: Component, spec: Spec, excerpts: Iterable[Excerpt], share: int
-) -> Iterator[tuple[Search, Component]]:
+    part: Component, spec: Spec, excerpts: Iterable[Excerpt], share: int, number: tuple[int, ...]
+) -> Iterator[_Trial]:
     """Searches that may refute a part that takes long, each made when its turn comes. An excerpt is a good guess, and
     gets as long a `share` as the whole part had.
     """
+    numbers = ((*number, own) for own in count())
     for elements, operations in excerpts:
         starts = list(dict.fromkeys(spec.restrict(state, elements) for state in part.starts))
-        excerpt = Component(list(operations), starts, list(elements), projected=True)
-        search = Search(operations, spec, starts, proves=False)
-        search.share = max(search.share, share)
-        yield search, excerpt
-    yield from projections(part, spec)
+        excerpt = Component(operations, starts, list(elements), projected=True)
+        trial = _Trial(excerpt, spec, next(numbers), proves=False)
+        trial.share = max(trial.share, share)
+        yield trial
+    for projected in projections(part, spec):
+        yield _Trial(projected, spec, next(numbers), proves=False)
     if any(operation.pending for operation in part.operations):
-        yield Search(part.operations, spec, part.starts, relaxed=True), part
+        yield _Trial(part, spec, next(numbers), proves=False, relaxed=True)
 
 
-def projections(part: Component, spec: Spec) -> Iterator[tuple[Search, Component]]:
-    """One search for each element of a component, in what its operations say about that element alone."""
-    elements: dict[Element, Any] = dict.fromkeys(part.elements or ())
-    if part.elements is None:
-        elements = dict.fromkeys(element for state in part.starts for element in spec.elements_of(state))
-        elements.update(dict.fromkeys(element for operation in part.operations for element in spec.elements(operation)))
-    for element in elements:
-        said = (spec.project(operation, element, elements) for operation in part.operations)
-        operations = [operation for operation in said if operation is not None]
-        starts = list(dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts))
-        if operations:
-            projected = Component(operations, starts, [element], projected=True)
-            yield Search(operations, spec, starts, proves=False), projected
-
-
-def _failure(search: Search, part: Component, ending: Ending) -> Failure:
-    return Failure(
-        tuple(part.operations),
-        tuple(part.starts),
-        None if part.elements is None else tuple(part.elements),
-        part.projected,
-        ending.segment,
-        ending.trail,
-    )
+def _failure(part: Component, ending: Ending) -> Failure:
+    elements = None if part.elements is None else tuple(part.elements)
+    return Failure(tuple(part.operations), tuple(part.starts), elements, part.projected, ending.segment, ending.trail)
 
 
 def _unexplained(part: Component, last: Operation) -> Failure:
     """The failure of a history whose last return shows something that was never brought."""
     assert last.returned is not None
-    operations = tuple(until(part.operations, last.returned))
-    elements = None if part.elements is None else tuple(part.elements)
-    return Failure(operations, tuple(part.starts), elements, part.projected, len(segments(operations)) - 1, ())
+    operations = until(part.operations, last.returned)
+    return _failure(replace(part, operations=operations), Ending(False, len(segments(operations)) - 1))
 
 
 def refute(part: Component, spec: Spec, steps: int) -> list[Failure]:
     """The projections of a component that are found to have no linearization, within `steps` steps for each."""
-    failures = []
-    for search, projected in projections(part, spec):
-        ending = None
-        while ending is None and search.steps < steps:
-            ending = search.advance()
-        if ending is not None and not ending.linearizable:
-            failures.append(_failure(search, projected, ending))
-    return failures
+    tried = [(each, Search(each.operations, spec, each.starts).advance(steps)) for each in projections(part, spec)]
+    return [_failure(each, ending) for each, ending in tried if ending is not None and not ending.linearizable]

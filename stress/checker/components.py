@@ -8,13 +8,13 @@ match of one topic joins the filters that cover it, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stress.history import Operation
 from stress.spec import EVERYTHING, Element, Spec, State
 
-__all__ = ["Component", "components"]
+__all__ = ["Component", "components", "projections", "universe_of"]
 
 
 @dataclass
@@ -23,9 +23,9 @@ class Component:
     operations are what the recorded ones say about these `elements` alone.
     """
 
-    operations: list[Operation]
-    starts: list[State]
-    elements: list[Element] | None = None
+    operations: Sequence[Operation]
+    starts: Sequence[State]
+    elements: Sequence[Element] | None = None
     projected: bool = False
 
 
@@ -43,61 +43,54 @@ class _DisjointSets:
         return member
 
     def join(self, members: Iterable[Element]) -> None:
-        root: Element | None = None
-        for number, member in enumerate(members):
-            found = self.find(member)
-            if not number:
-                root = found
-            else:
-                self._parent[found] = root
+        roots = list(map(self.find, members))
+        for root in roots:
+            self._parent[root] = roots[0]
 
 
 def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> list[Component]:
     """The components of a history, in no particular order. O(n log n) for footprints of bounded size."""
-    universe = _universe(operations, spec, starts)
+    universe = universe_of(operations, spec, starts)
     footprints = []
     for operation in operations:
         footprint = spec.footprint(operation, universe)
         if footprint is EVERYTHING:
-            return [Component(list(operations), list(starts))]
+            return [Component(operations, starts)]
         footprints.append(footprint)
     sets = _DisjointSets(universe)
     for footprint in footprints:
         sets.join(footprint)
-    return _collect(operations, footprints, sets, universe, spec, starts)
-
-
-def _universe(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> dict[Element, None]:
-    """Every element that an operation names or that is there at the start, in the order of appearance."""
-    universe = dict.fromkeys(element for state in starts for element in spec.elements_of(state))
-    universe.update(dict.fromkeys(element for operation in operations for element in spec.elements(operation)))
-    return universe
-
-
-def _collect(
-    operations: Sequence[Operation],
-    footprints: Sequence[Iterable[Element]],
-    sets: _DisjointSets,
-    universe: Iterable[Element],
-    spec: Spec,
-    starts: Sequence[State],
-) -> list[Component]:
     members: dict[Element, list[Element]] = {}
     for element in universe:
         members.setdefault(sets.find(element), []).append(element)
     grouped: dict[Element, list[Operation]] = {}
     untouching: list[Operation] = []  # they touch no element: for example a match of a topic that no filter covers
     for operation, footprint in zip(operations, footprints, strict=True):
-        first = next(iter(footprint), _NOTHING)
-        (untouching if first is _NOTHING else grouped.setdefault(sets.find(first), [])).append(operation)
-    found = []
-    for root, group in grouped.items():
-        restricted = dict.fromkeys(spec.restrict(state, members[root]) for state in starts)
-        found.append(Component(group, list(restricted), members[root]))
+        group = grouped.setdefault(sets.find(next(iter(footprint))), []) if footprint else untouching
+        group.append(operation)
+    parts = [(group, members[root]) for root, group in grouped.items()]
     if untouching:
-        restricted = dict.fromkeys(spec.restrict(state, ()) for state in starts)
-        found.append(Component(untouching, list(restricted), []))
-    return found
+        parts.append((untouching, []))
+    return [
+        Component(group, list(dict.fromkeys(spec.restrict(state, its) for state in starts)), its)
+        for group, its in parts
+    ]
 
 
-_NOTHING = object()
+def universe_of(operations: Iterable[Operation], spec: Spec, starts: Iterable[State]) -> dict[Element, None]:
+    """Every element that an operation names or that is there at the start, in the order of appearance."""
+    universe = dict.fromkeys(element for state in starts for element in spec.elements_of(state))
+    universe.update(dict.fromkeys(element for operation in operations for element in spec.elements(operation)))
+    return universe
+
+
+def projections(part: Component, spec: Spec) -> Iterator[Component]:
+    """For each element of a component, what its operations say about that element alone."""
+    elements = universe_of(part.operations, spec, part.starts) if part.elements is None else part.elements
+    universe = dict.fromkeys(elements)
+    for element in universe:
+        said = (spec.project(operation, element, universe) for operation in part.operations)
+        operations = [operation for operation in said if operation is not None]
+        if operations:
+            starts = dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts)
+            yield Component(operations, list(starts), [element], projected=True)

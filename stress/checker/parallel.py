@@ -35,21 +35,14 @@ class Told(NamedTuple):
     spent: str = ""
 
 
-class Elsewhere:
-    """The progress of the other processes of a team."""
+class Elsewhere(Tally):
+    """The progress of the processes of a team: the steps that they have made, and the turns at which they have refuted
+    parts.
+    """
 
     def __init__(self, processes: int) -> None:
-        self._steps = Tally(["steps"], processes)
+        super().__init__(["steps"], processes)
         self._refuted = [multiprocessing.RawArray(c_longlong, 2) for _ in range(processes)]
-
-    def add(self, process: int, steps: int) -> None:
-        """Count steps."""
-        self._steps.add(process, "steps", steps)
-
-    @property
-    def steps(self) -> int:
-        """Of all together."""
-        return self._steps.value("steps")
 
     def refuted_at(self, process: int, turn: Turn) -> None:
         """Note that a process has refuted a part."""
@@ -96,9 +89,9 @@ def judge(
         return None
     refuted = [each for each in told if each.verdict is Verdict.ILLEGAL]
     if refuted:
-        return min(refuted, key=lambda each: each.turn), elsewhere.steps
+        return min(refuted, key=lambda each: each.turn), elsewhere.value("steps")
     undecided = [each for each in told if each.verdict is Verdict.UNKNOWN]
-    return (undecided or [Told(Verdict.LINEARIZABLE)])[0], elsewhere.steps
+    return (undecided or [Told(Verdict.LINEARIZABLE)])[0], elsewhere.value("steps")
 
 
 def _work(worker: Worker, dealt: Sequence[Sequence[int]], take: Callable[..., Told], elsewhere: Elsewhere) -> None:

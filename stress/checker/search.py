@@ -19,16 +19,6 @@ from stress.spec import Spec, State
 
 __all__ = ["Ending", "Search", "segments"]
 
-_FIRST_SHARE: Final = 4096
-"""The least number of steps that the first `advance` of a search may take."""
-
-_STEPS: Final = 16
-"""The same for each operation, ..."""
-_STEPS_BEFORE_A_GLANCE: Final = 4
-"""... if the specification has a `glance`, which may decide what a long search cannot. While few operations overlap, a
-search takes fewer steps.
-"""
-
 _TRAIL: Final = 64
 
 
@@ -81,29 +71,18 @@ class Search:
         spec: Spec,
         starts: Iterable[State],
         *,
-        proves: bool = True,
         relaxed: bool = False,
-        number: tuple[int, ...] = (),
     ) -> None:
         self.spec, self.operations, self.starts = spec, operations, list(dict.fromkeys(starts))
-        self.proves = proves and not relaxed
-        """Whether linearizability of these operations proves anything. That of a projection or of a relaxed search does
-        not.
-        """
         self.relaxed = relaxed
         self.steps = 0
-        each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
-        self.share = self.first_share = max(_FIRST_SHARE, each * len(operations))
-        """Steps that the next `advance` may take. The code that takes turns doubles it."""
-        self.number = number
-        """The identity of a search among those that take turns: the number of its part, and of its refuter."""
         self._walk = self._find()
 
-    def advance(self, steps: int | None = None, is_over: Callable[[], object] = _never) -> Ending | None:
-        """Continue the search for about `steps` steps (by default `share`), or until `is_over`, which is asked every
-        few hundred steps, returns true; None if that did not decide.
+    def advance(self, steps: int, is_over: Callable[[], object] = _never) -> Ending | None:
+        """Continue the search for about `steps` steps, or until `is_over`, which is asked every few hundred steps,
+        returns true; None if that did not decide.
         """
-        stop_at = self.steps + (self.share if steps is None else steps)
+        stop_at = self.steps + steps
         try:
             while self.steps < stop_at and not is_over():
                 next(self._walk)

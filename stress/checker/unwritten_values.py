@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from stress.history import Operation
+from stress.history import Operation, calls_and_returns
 from stress.spec import EVERYTHING, Spec, State
 
 __all__ = ["first_without_origin"]
@@ -18,9 +18,7 @@ def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Se
     then brings, the one that returns first. O(n log n).
     """
     known: set[Hashable] = {each for state in starts for each in spec.content(state)}
-    events = [(each.call, False, each) for each in operations]
-    events += [(each.returned, True, each) for each in operations if each.returned is not None]
-    for _, is_return, operation in sorted(events, key=lambda event: event[:2]):
+    for is_return, operation in calls_and_returns(operations):
         if is_return:
             if any(each not in known for each in spec.shows(operation)):
                 return operation

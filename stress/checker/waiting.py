@@ -56,15 +56,13 @@ def _all_wait(completed: Sequence[Operation], waiting: Sequence[Operation], spec
     last = max((each.returned or 0 for each in completed), default=0)
     end = Operation(-1, "(nobody)", last + 1, last + 2, _ALL_WAIT, (), None)
     search = Search([*completed, end], _WithWaiters(spec, waiting), [spec.initial])
-    finding = None
     try:
-        while finding is None and search.steps < _STEPS:
-            finding = search.advance()
+        ending = search.advance(_STEPS)
     except OrderCounts:
         raise
     except Exception:  # noqa: BLE001 - a specification that does not know the calls says nothing about them
         return False
-    return finding is not None and finding.linearizable
+    return ending is not None and ending.linearizable
 
 
 def after(spec: Spec, state: State, call: Call) -> list[State]:

@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              "objects, if --spec names their specification",
     )  # fmt: skip
     parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
-    parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random, and in which order")
+    parser.add_argument(
+        "--seed", type=int, default=draw_seed(), metavar="N", help="decides what is drawn at random, and in which order"
+    )
     parser.add_argument(
         "--duration",
         type=positive(float),
@@ -96,12 +98,11 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
-    seed = draw_seed() if arguments.seed is None else arguments.seed
     processes = arguments.processes or default_processes(1)
     parts = tuple(arguments.part or MATRIX)
     plan = Plan(
         tuple(targets),
-        seed,
+        arguments.seed,
         arguments.duration,
         processes,
         arguments.compiled,
@@ -111,7 +112,7 @@ def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
     )
     if plan.compiled:
         load_compiled()  # to report at once if there are no such modules
-    with following(f"seed {seed}", plan.duration) as tell:
+    with following(f"seed {plan.seed}", plan.duration) as tell:
 
         def watch(tally: Tally, seconds: float) -> None:
             executions = sum(tally.value(f"{part} executions") for part in PARTS)

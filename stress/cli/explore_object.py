@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,8 +21,7 @@ from stress.explorer.origin import Calls
 from stress.explorer.progress import Progress
 from stress.explorer.token import TokenError, object_in, origin_in, with_order
 from stress.processes import PATIENCE, Died, Patience, Team, Worker
-from stress.recorder.campaign import draw_seed
-from stress.recorder.workload import Workload, as_arguments
+from stress.recorder.workload import Workload, as_arguments, as_calls, refuse_misfits
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
 __all__ = ["main"]
@@ -35,8 +34,7 @@ def main(target: str, arguments: argparse.Namespace) -> int:
     except ValueError as error:
         aside(error)
         return 2
-    seed = draw_seed() if arguments.seed is None else arguments.seed
-    return _supervised(target, arguments, partial(_all, workloads, arguments, seed))
+    return _supervised(target, arguments, partial(_all, workloads, arguments))
 
 
 def replay(arguments: argparse.Namespace) -> int:
@@ -134,28 +132,26 @@ def _send(worker: Worker, work: Callable[[Progress], tuple[int, dict[str, Any]]]
 
 
 def _all(
-    workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int, progress: Progress
+    workloads: Sequence[Workload], arguments: argparse.Namespace, progress: Progress
 ) -> tuple[int, dict[str, Any]]:
-    return _told(list(_explored(progress, workloads, arguments, seed)), arguments)
-
-
-def _explored(
-    progress: Progress, workloads: Sequence[Workload], arguments: argparse.Namespace, seed: int
-) -> Iterator[Explored]:
+    """The result of exploring the objects, up to the first with a fault."""
+    outcomes: list[Explored] = []
     for workload in workloads:
+        refuse_misfits(workload.factory(), as_calls(workload.everything))
         outcome = explore(
             workload.factory, workload.spec, Scenarios(workload.operations, workload.roles), check=workload.check,
-            duration=arguments.duration, seed=seed, target=workload.target, progress=progress,
+            duration=arguments.duration, seed=arguments.seed, target=workload.target, progress=progress,
         )  # fmt: skip
-        yield outcome
+        outcomes.append(outcome)
         if outcome.verdict is Verdict.ILLEGAL:
-            return
+            break
+    return _told(outcomes, arguments)
 
 
 def _told(outcomes: Sequence[Explored], arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     last = outcomes[-1]
     unknown = [each.schedules for each in outcomes if each.verdict is Verdict.UNKNOWN]
-    verdict = verdict_of(found=last.verdict is Verdict.ILLEGAL, missing=unknown or ([] if outcomes else ["nothing"]))
+    verdict = verdict_of(found=last.verdict is Verdict.ILLEGAL, missing=unknown)
     if arguments.report and last.found is not None:
         written(last.save_html, arguments.report)
     executions = sum(each.executions for each in outcomes)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="only those whose names contain one of the words (default: all)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="decides what is drawn at random")
+    parser.add_argument("--seed", type=int, default=draw_seed(), metavar="N", help="decides what is drawn at random")
     parser.add_argument(
         "--duration", type=positive(float), default=15.0, metavar="SECONDS",
         help="the most time for one mutant (%(default)s), and the time for the unmutated code",
@@ -61,20 +61,19 @@ def main(arguments: argparse.Namespace) -> int:
     return _try(wanted, arguments)
 
 
-def _trials(wanted: Sequence[Any], seed: int, arguments: argparse.Namespace) -> Iterator[Trial | None]:
+def _trials(wanted: Sequence[Any], arguments: argparse.Namespace) -> Iterator[Trial | None]:
     if arguments.compiled:
         return map(try_rebuilt, wanted)
     processes = min(arguments.processes or default_processes(1), len(wanted))
-    return run_suite(seed, arguments.duration, processes, wanted)
+    return run_suite(arguments.seed, arguments.duration, processes, wanted)
 
 
 def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
-    seed = draw_seed() if arguments.seed is None else arguments.seed
     trials: list[Trial] = []
     began, interrupted = time.monotonic(), False
     try:
         with following("mutants", len(wanted), live=not sys.stdout.isatty()) as tell:
-            for trial in _trials(wanted, seed, arguments):
+            for trial in _trials(wanted, arguments):
                 if trial is not None:
                     trials.append(trial)
                     say(json.dumps(asdict(trial)) if arguments.json else _as_text(trial), _status_of(trial))
@@ -84,7 +83,7 @@ def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
     missing = [*["it was interrupted"] * interrupted]
     if len(trials) < len(wanted):
         missing.append(f"{len(trials)} of {len(wanted)} were tried")
-    summary = _summary(trials, seed, time.monotonic() - began, missing)
+    summary = _summary(trials, arguments.seed, time.monotonic() - began, missing)
     status = status_of([*map(_status_of, trials), 2 if missing else 0])
     if arguments.json:
         aside(summary)

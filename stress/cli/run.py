@@ -35,7 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              "factory of objects, if --spec names their specification",
     )  # fmt: skip
     parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
-    parser.add_argument("--seed", type=int, metavar="N", help="decides which calls are made, and where threads yield")
+    parser.add_argument(
+        "--seed", type=int, default=draw_seed(), metavar="N",
+        help="decides which calls are made, and where threads yield",
+    )  # fmt: skip
     parser.add_argument(
         "--duration",
         type=positive(float),
@@ -95,7 +98,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         threads=arguments.threads,
         rounds=arguments.rounds,
         duration=duration,
-        seed=draw_seed() if arguments.seed is None else arguments.seed,
+        seed=arguments.seed,
         clock=arguments.clock,
         processes=arguments.processes or default_processes(arguments.threads),
         patience=arguments.patience,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from stress.formats.read import make_spec
 from stress.recorder.workload import Workload
@@ -31,8 +32,7 @@ def found(name: str, spec: str | None) -> list[Workload]:
         )
     there = found_at(name)
     judge = None if spec is None else make_spec(spec)
-    workloads = [there] if isinstance(there, Workload) else there
-    if isinstance(workloads, list) and workloads and all(isinstance(each, Workload) for each in workloads):
+    if workloads := _workloads_in(there):
         return named([each if judge is None else replace(each, spec=judge) for each in workloads], name)
     if callable(there):
         return [Workload(there, *_spec_and_operations(name, judge), name=name, target=name)]
@@ -49,10 +49,15 @@ def alone(name: str, spec: str) -> list[Workload]:
         ValueError: there is no such object.
     """
     there = found_at(name)
-    workloads = [there] if isinstance(there, Workload) else there
-    if isinstance(workloads, list) and all(isinstance(each, Workload) for each in workloads):
+    if workloads := _workloads_in(there):
         return named(workloads, name)
     return [Workload(there, make_spec(spec), (), name=name, target=name)]
+
+
+def _workloads_in(there: Any) -> list[Workload]:
+    """The workloads that an object is, or holds; none if it is something else."""
+    workloads = there if isinstance(there, list) else [there]
+    return workloads if all(isinstance(each, Workload) for each in workloads) else []
 
 
 def _spec_and_operations(name: str, spec: Spec | None) -> tuple[Spec, Sequence[tuple[object, ...]]]:

@@ -61,7 +61,7 @@ HISTORY_LINE: Final = re.compile(
 """An event in the `history.txt` that jepsen writes: the same, without the prefix of a logger."""
 
 
-def log_events(text: str, source: str, shape: re.Pattern[str] = LOG_LINE) -> Iterator[Event]:
+def log_events(text: str, shape: re.Pattern[str]) -> Iterator[Event]:
     """The events of a jepsen log, one on each line, matched by `shape`. Other lines are skipped."""
     for number, line in enumerate(text.splitlines(), start=1):
         match = shape.match(line)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -24,6 +24,7 @@ from stress.history import (
     Opaque,
     Operation,
     Raised,
+    calls_and_returns,
     refuse_two_at_once,
     renumbered,
     show,
@@ -57,15 +58,6 @@ def encode(value: Any) -> Any:
     return {"repr": value.text if isinstance(value, Opaque) else show(value)}
 
 
-_DECODERS: Final[Mapping[str, Callable[[Any], Hashable]]] = {
-    "set": frozenset,
-    "raised": lambda name: Raised(str(name)),
-    "unseen": lambda _: UNSEEN,
-    "bytes": bytes.fromhex,
-    "repr": lambda text: Opaque(str(text)),
-}
-
-
 def decode(value: Any, levels: int = DEEPEST) -> Hashable:
     """The value that `encode` has encoded as `value`.
 
@@ -76,15 +68,21 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
         raise ValueError(f"a value is nested more than {DEEPEST} levels deep")
     if isinstance(value, list):
         return tuple([decode(item, levels - 1) for item in value])
-    if isinstance(value, dict):
-        kind = next((name for name in _DECODERS if name in value), None)
-        if kind is None:
-            raise ValueError(f"an object of one of the keys {', '.join(_DECODERS)} is expected, not {value!r}")
-        if kind == "raised":
-            return Raised(str(value[kind]), str(value.get("message", "")))
-        if kind == "set":
-            return frozenset([decode(item, levels - 1) for item in value[kind]])
-        return _DECODERS[kind](value[kind])
+    match value:
+        case {"set": items}:
+            return frozenset([decode(item, levels - 1) for item in items])
+        case {"raised": name}:
+            return Raised(str(name), str(value.get("message", "")))
+        case {"unseen": _}:
+            return UNSEEN
+        case {"bytes": text}:
+            return bytes.fromhex(text)
+        case {"repr": text}:
+            return Opaque(str(text))
+        case dict():
+            raise ValueError(
+                f"an object of one of the keys set, raised, unseen, bytes, repr is expected, not {value!r}"
+            )
     return value  # type: ignore[no-any-return]
 
 
@@ -181,13 +179,6 @@ def save(history: History, path: str | Path) -> None:
         dump(history, file)
 
 
-def _in_order(history: History) -> Iterator[tuple[bool, Operation]]:
-    events = [(operation.call, 0, operation) for operation in history]
-    events += [(operation.returned, 1, operation) for operation in history if operation.returned is not None]
-    for _, is_return, operation in sorted(events, key=lambda event: event[:2]):
-        yield bool(is_return), operation
-
-
 def to_event_list(history: History) -> list[dict[str, Any]]:
     """The history as a list of call and return events, with the fields of porcupine's `Event`."""
     return [
@@ -197,7 +188,7 @@ def to_event_list(history: History) -> list[dict[str, Any]]:
             "Value": encode(operation.result) if is_return else {"op": operation.op, "args": encode(operation.args)},
             "Id": operation.id,
         }
-        for is_return, operation in _in_order(history)
+        for is_return, operation in calls_and_returns(history.operations)
     ]
 
 
@@ -206,7 +197,7 @@ def to_edn(history: History) -> str:
     there is just one; the answer is the value of a completion.
     """
     lines = []
-    for is_return, operation in _in_order(history):
+    for is_return, operation in calls_and_returns(history.operations):
         args = operation.args if len(operation.args) != 1 else operation.args[0]
         value = operation.result if is_return else args
         kind = "ok" if is_return else "invoke"

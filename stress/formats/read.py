@@ -49,7 +49,7 @@ def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEE
     if spec is None:
         raise HistoryError("the file does not say what was recorded: name a specification with --spec", source=source)
     model = make_spec(spec, source) if initial is UNSEEN else make_spec(spec, source, initial=initial)
-    events = edn_events(text, source) if kind == "edn" else log_events(text, source, _LINES[kind])
+    events = edn_events(text, source) if kind == "edn" else log_events(text, _LINES[kind])
     return pair_events(events, model, source, is_log=kind != "edn")
 
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
 from stress.checker.check import Budget, Judgement, check
 from stress.checker.waiting import wait_as_they_should
-from stress.history import UNSEEN, Call, History, Operation
+from stress.history import UNSEEN, Call, History
 from stress.recorder.call_log import CallLog
 from stress.recorder.record import CLOCKS, Stuck, record
-from stress.recorder.workload import Workload
+from stress.recorder.workload import Workload, as_calls, refuse_misfits
 from stress.reference import name_of
 from stress.verdicts import Verdict
 
@@ -81,8 +81,7 @@ class Found:
 
 def most_calls(settings: Settings) -> int:
     """The most calls that a thread makes in a batch."""
-    long = settings.length * _FULL_SPEED
-    return max(long, settings.length, math.ceil(_FAST_BATCH / settings.threads))
+    return max(settings.length * _FULL_SPEED, math.ceil(_FAST_BATCH / settings.threads))
 
 
 class Batch:
@@ -122,34 +121,32 @@ class Batch:
         plans = self.plans()
         enter("making the object")
         subject = self.workload.factory()
+        refuse_misfits(subject, as_calls(self.workload.everything))
         enter("calling it")
-        settings, spec = self.settings, self.workload.spec
+        settings, spec, may_wait = self.settings, self.workload.spec, False
         try:
-            history = self.named(
-                record(
-                    subject, plans, spec, clock=settings.clock, yields=self.yields, seed=self.seed,
-                    collect=self.collect, patience=settings.patience, until=until, call_log=log,
-                )
+            history = record(
+                subject, plans, spec, clock=settings.clock, yields=self.yields, seed=self.seed,
+                collect=self.collect, patience=settings.patience, until=until, call_log=log,
             )  # fmt: skip
         except Stuck as stuck:
-            if wait_as_they_should(stuck.history, spec):
-                return self._waited(self.named(stuck.history), count, until)
-            return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
+            may_wait = wait_as_they_should(stuck.history, spec)
+            if not may_wait:
+                return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
+            history = stuck.history
+        history = self.named(history)
         enter("judging what was seen")
         judgement = check(history, spec, budget=_in_time(settings.budget, until))
         if not self._counts(history, judgement, count):
             return None
         if judgement.verdict is Verdict.ILLEGAL:
             return Found(history, judgement)
+        if may_wait:  # some calls are still running, and wait for others that will not come
+            return None
         enter("checking the object")
-        return self._broken(subject, history, judgement)
-
-    def _waited(self, history: History, count: Callable[[str, int], None], until: float | None) -> Found | None:
-        """Judge a batch that ended because all threads wait, as they should, for calls that will not come."""
-        judgement = check(history, self.workload.spec, budget=_in_time(self.settings.budget, until))
-        if self._counts(history, judgement, count) and judgement.verdict is Verdict.ILLEGAL:
-            return Found(history, judgement)
-        return None
+        broken = self.workload.broken(subject)
+        told = f"an invariant is broken after the batch: {broken}"
+        return self.trouble("invariant", history, told, "", judgement) if broken else None
 
     def _counts(self, history: History, judgement: Judgement, count: Callable[[str, int], None]) -> bool:
         """Count the batch, unless time was up before it could be judged."""
@@ -175,26 +172,19 @@ class Batch:
         told = self.named(history, kind=kind, trouble=trouble, stacks=stacks)
         return Found(told, judgement or check(told, self.workload.spec, budget=_SHORT), trouble, stacks)
 
-    def _broken(self, subject: Any, history: History, judgement: Judgement) -> Found | None:
-        """A finding if an invariant is broken, now that no operation is running."""
-        broken = self.workload.broken(subject)
-        if not broken:
-            return None
-        return self.trouble("invariant", history, f"an invariant is broken after the batch: {broken}", "", judgement)
-
     def left_in(self, log: CallLog) -> History:
         """The history that a process which died in this batch has left in its log."""
         spec = self.workload.spec
-        operations: list[Operation] = []
-        for each in log.operations(self.plans()) if log.phase != "making the object" else ():
+
+        def answer_of(op: str, result: Any) -> Hashable:
             try:
-                operations.append(each if each.result is UNSEEN else each._replace(
-                    result=spec.normalise(each.op, each.result)
-                ))  # fmt: skip
+                return UNSEEN if result is UNSEEN else spec.normalise(op, result)
             except Exception:  # noqa: BLE001 - an answer that cannot be read is unknown
-                operations.append(each._replace(result=UNSEEN))
+                return UNSEEN
+
+        operations = () if log.phase == "making the object" else log.operations(self.plans(), answer_of)
         header = {"clock": self.settings.clock, "threads": self.settings.threads, "seed": self.seed}
-        return self.named(History(tuple(operations), {"spec": name_of(spec), **spec.options(), **header}))
+        return self.named(History(operations, {"spec": name_of(spec), **spec.options(), **header}))
 
 
 _SHORT: Final = Budget(steps=1_000_000, seconds=5.0)

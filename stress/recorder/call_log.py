@@ -1,4 +1,5 @@
-"""A log of calls in memory that several processes share. It outlives the process that makes the calls.
+"""From logs of calls to operations; and a log in memory that several processes share (`CallLog`). It outlives the
+process that makes the calls.
 
 Each thread has its own part. When a call has returned, its times and its answer are appended there, and then the count
 at the beginning of the part is increased. The calls themselves are not written: they follow from the seed and the
@@ -12,14 +13,19 @@ from __future__ import annotations
 
 import marshal
 import multiprocessing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from ctypes import c_char, c_longlong
 from struct import Struct
 from typing import Any, Final
 
-from stress.history import UNSEEN, Call, Operation, Raised, renumbered
+from stress.history import UNSEEN, Call, Operation, Raised, renumbered, steady
 
-__all__ = ["PHASES", "CallLog"]
+__all__ = ["PHASES", "CallLog", "Entry", "Plan", "operations_of"]
+
+Plan = Sequence[Sequence[Call]]
+"""The calls of one thread, round by round."""
+Entry = tuple[int, int, Any]
+"""The times at which a call was made and returned, and its answer."""
 
 PHASES: Final = ("starting", "making the object", "calling it", "judging what was seen", "checking the object")
 """The activities of a process."""
@@ -29,7 +35,25 @@ _LONGEST: Final = 46
 _ROOM: Final = _ENTRY.size + _LONGEST
 _PACKED: Final = frozenset({type(None), bool, int, float, str})
 
-Keep = Callable[[int, int, Any], None]
+
+def operations_of(
+    plans: Sequence[Plan],
+    logs: Sequence[Sequence[Entry]],
+    inside: Collection[int],
+    answer_of: Callable[[str, Any], Hashable],
+) -> tuple[Operation, ...]:
+    """The operations of threads that make the calls of their plans, as far as the log of each tells. A thread that is
+    `inside` a call began it at some moment after its last return. `answer_of` a name and a raw answer is the answer.
+    """
+    found = []
+    for thread, (plan, log) in enumerate(zip(plans, logs, strict=True)):
+        calls = [(op, tuple(map(steady, args))) for calls in plan for op, args in calls]
+        for (op, args), (called, returned, answer) in zip(calls, log, strict=False):
+            found.append(Operation(0, thread, called, returned, op, args, answer_of(op, answer)))
+        if thread in inside and len(log) < len(calls):
+            op, args = calls[len(log)]
+            found.append(Operation(0, thread, log[-1][1] if log else -1, None, op, args, UNSEEN))
+    return renumbered(found)
 
 
 class CallLog:
@@ -51,16 +75,17 @@ class CallLog:
         """Note that the process begins one of `PHASES`."""
         self._state[0] = PHASES.index(phase)
 
-    def writer(self, thread: int) -> Keep:
-        """A function that logs a returned call, with its times and its answer. It takes half a microsecond."""
+    def writer(self, thread: int, also: Callable[[Entry], object]) -> Callable[[Entry], None]:
+        """A function that logs a returned call, and gives it to `also`. It takes half a microsecond."""
         part, counts = memoryview(self._parts[thread]).cast("B"), self._counts
         pack, size, room, dumps, packed = _ENTRY.pack_into, _ENTRY.size, self._room, marshal.dumps, _PACKED
         at = written = 0
 
-        def keep(called: int, returned: int, answer: Any) -> None:
+        def keep(entry: Entry) -> None:
             nonlocal at, written
-            kind = type(answer)
-            told = dumps(answer) if kind in packed else _unusual(answer)
+            also(entry)
+            called, returned, answer = entry
+            told = dumps(answer) if type(answer) in packed else _unusual(answer)
             length = len(told)
             if length > _LONGEST:
                 told, length = b"", 0
@@ -92,20 +117,14 @@ class CallLog:
         """A value that changes whenever the process makes progress."""
         return (*self._state, *self._counts)
 
-    def operations(self, plans: Sequence[Sequence[Sequence[Call]]]) -> tuple[Operation, ...]:
-        """The operations of threads that make the calls of `plans`, round by round."""
-        found = []
-        for thread, plan in enumerate(plans):
-            calls = [call for calls in plan for call in calls]
-            entries = self._entries(thread)
-            for (op, args), (called, returned, answer) in zip(calls, entries, strict=False):
-                found.append(Operation(0, thread, called, returned, op, args, answer))
-            if len(entries) < len(calls):
-                op, args = calls[len(entries)]
-                found.append(Operation(0, thread, entries[-1][1] if entries else -1, None, op, args, UNSEEN))
-        return renumbered(found)
+    def operations(
+        self, plans: Sequence[Plan], answer_of: Callable[[str, Any], Hashable] = lambda op, answer: answer
+    ) -> tuple[Operation, ...]:
+        """The operations of threads that make the calls of `plans`: `operations_of`."""
+        threads = range(len(self._parts))
+        return operations_of(plans, list(map(self._entries, threads)), threads, answer_of)
 
-    def _entries(self, thread: int) -> list[tuple[int, int, Any]]:
+    def _entries(self, thread: int) -> list[Entry]:
         part, at, entries = bytes(self._parts[thread].raw), 0, []
         for _ in range(self._counts[thread]):
             called, returned, length = _ENTRY.unpack_from(part, at)

@@ -80,6 +80,10 @@ def run(
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it.
 
+    Raises:
+        AttributeError: the object has no method with the name of an operation.
+        ValueError: a method does not take as many arguments as an operation gives, or a setting makes no sense.
+
     >>> import threading, stress
     >>> class Locked:
     ...     def __init__(self): self.lock, self.n = threading.Lock(), 0

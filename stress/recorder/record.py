@@ -32,28 +32,23 @@ import sysconfig
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from random import Random
 from types import FrameType
 from typing import Any, Final
 
 from stress.checker.waiting import wait_as_they_should
-from stress.history import ANSWERS, UNSEEN, Call, History, Operation, Raised, freeze, renumbered, show, steady
+from stress.history import ANSWERS, UNSEEN, History, Operation, Raised, freeze, show
 from stress.processes import forks, gil_enabled
-from stress.recorder.call_log import CallLog, Keep
+from stress.recorder.call_log import CallLog, Entry, Plan, operations_of
+from stress.recorder.workload import refuse_misfits
 from stress.reference import name_of
 from stress.source import is_ours
 from stress.spec import Spec
 
 __all__ = ["CLOCKS", "Deferred", "Stuck", "record"]
-
-Plan = Sequence[Sequence[Call]]
-"""The calls of one thread, round by round."""
-
-_Entry = tuple[int, int, Any]
 
 _LOOK: Final = 0.05
 """Seconds between two checks of the time and of the progress."""
@@ -108,28 +103,20 @@ def pending_calls(history: Iterable[Operation]) -> str:
     return ", ".join(f"thread {each.thread} in {each.describe()}" for each in history if each.pending)
 
 
-@dataclass
 class _Recording:
     """The shared data of the threads of one batch."""
 
-    plans: Sequence[Plan]
-    now: Callable[[], int]
-    subject: Any
-    until: float | None = None
-    call_log: CallLog | None = None
-    stop: list[bool] = field(default_factory=list)
-    logs: list[list[_Entry]] = field(default_factory=list)
-    deferred: list[Deferred] = field(default_factory=list)
-    seen: list[int] = field(default_factory=list)
-    awake: list[int] = field(default_factory=list)
-    over: bool = False
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, plans: Sequence[Plan], now: Callable[[], int], subject: Any, until: float | None, call_log: CallLog | None
+    ) -> None:
+        self.plans, self.now, self.subject, self.until, self.call_log = plans, now, subject, until, call_log
+        self.stop: list[bool] = []
+        """Not empty: no more calls are made."""
+        self.over = False
+        self.logs: list[list[Entry]] = [[] for _ in plans]
+        self.seen, self.awake = [0 for _ in plans], [0 for _ in plans]
         self.forks = forks()
-        self.logs = [[] for _ in self.plans]
-        self.seen = [0 for _ in self.plans]
-        self.awake = [0 for _ in self.plans]
-        self.barrier = threading.Barrier(len(self.plans), action=self.read_deferred)
+        self.barrier = threading.Barrier(len(plans), action=self.read_deferred)
 
     def read_deferred(self) -> None:
         """Read the deferred answers of the finished round for the first time. Called between two rounds. Afterwards
@@ -140,15 +127,15 @@ class _Recording:
             for _, _, result in log[self.seen[number] :]:
                 if type(result) is Deferred:
                     result.first = result.read()
-                    self.deferred.append(result)
             self.seen[number] = len(log)
 
     def work(self, number: int, tracer: Callable[..., Any] | None) -> None:
         """Make the calls of one thread: its rounds, each after the barrier."""
         methods = {op: getattr(self.subject, op) for calls in self.plans[number] for op, _ in calls}
         rounds = [[(methods[op], args) for op, args in calls] for calls in self.plans[number]]
-        log = self.logs[number].append
-        keep = None if self.call_log is None else self.call_log.writer(number)
+        log: Callable[[Entry], None] = self.logs[number].append
+        if self.call_log is not None:
+            log = self.call_log.writer(number, also=log)
         try:
             for round_number, calls in enumerate(rounds, start=1):
                 self.barrier.wait()
@@ -156,10 +143,7 @@ class _Recording:
                     return
                 self.meet(number, round_number)
                 sys.settrace(tracer)
-                if keep is None:
-                    _perform(calls, self.now, log, self.stop)
-                else:
-                    _perform_and_keep(calls, self.now, log, self.stop, keep)
+                _perform(calls, self.now, log, self.stop)
                 sys.settrace(None)
                 if forks() != self.forks:
                     os._exit(0)  # a call has forked, and the child has come back from it
@@ -181,7 +165,7 @@ class _Recording:
 def _perform(
     calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
     now: Callable[[], int],
-    log: Callable[[_Entry], None],
+    log: Callable[[Entry], None],
     stop: list[bool],
 ) -> None:
     for method, args in calls:
@@ -193,27 +177,6 @@ def _perform(
         except BaseException as error:  # noqa: BLE001 - an exception is an answer
             result = error
         log((call, now(), result))
-
-
-def _perform_and_keep(
-    calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
-    now: Callable[[], int],
-    log: Callable[[_Entry], None],
-    stop: list[bool],
-    keep: Keep,
-) -> None:
-    """The same, with a copy of each result in the log that outlives this process."""
-    for method, args in calls:
-        if stop:
-            return
-        call = now()
-        try:
-            result = method(*args)
-        except BaseException as error:  # noqa: BLE001 - an exception is an answer
-            result = error
-        returned = now()
-        log((call, returned, result))
-        keep(call, returned, result)
 
 
 def record(
@@ -242,15 +205,17 @@ def record(
         collect: whether the garbage collector may run.
         patience: seconds without any progress after which the batch is given up.
         until: the time, as of `time.monotonic`, after which no more calls are made.
-        call_log: a log of the calls, in case the process dies. Returns:
+        call_log: a log of the calls, in case the process dies.
+
+    Returns:
         the history. Recording adds about 0.2 microseconds to an operation.
 
     Raises:
         Stuck: an operation did not return.
         AttributeError: the subject has no method with the name of an operation.
+        ValueError: a method does not take as many arguments as an operation gives.
     """
-    for op in {op for plan in plans for calls in plan for op, _ in calls}:
-        getattr(subject, op)  # a missing method is the caller's mistake, not an answer
+    refuse_misfits(subject, (call for plan in plans for calls in plan for call in calls))
     batch = _Recording(plans, CLOCKS[clock](), subject, until, call_log)
     tracers = [_yielder(yields, Random(f"{seed}/{number}")) if yields else None for number in range(len(plans))]
     threads = [
@@ -347,19 +312,10 @@ def _join(
 
 
 def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple[Operation, ...]:
-    """The operations of the threads. A thread that is `inside` a call began it at some moment after its last return."""
-    operations = []
-    for thread, (plan, log) in enumerate(zip(batch.plans, batch.logs, strict=True)):
-        calls = [call for calls in plan for call in calls]
-        for (op, args), (called, returned, result) in zip(calls, log, strict=False):
-            answer = result.answer() if type(result) is Deferred else result
-            operations.append(
-                Operation(0, thread, called, returned, op, tuple(map(steady, args)), spec.normalise(op, answer))
-            )
-        if thread in inside and len(log) < len(calls):
-            op, args = calls[len(log)]
-            operations.append(Operation(0, thread, log[-1][1] if log else -1, None, op, args, UNSEEN))
-    return renumbered(operations)
+    def answer_of(op: str, result: Any) -> Hashable:
+        return spec.normalise(op, result.answer() if type(result) is Deferred else result)
+
+    return operations_of(batch.plans, batch.logs, inside, answer_of)
 
 
 def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, Any], Any]:
@@ -382,13 +338,10 @@ def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, An
 
 _STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED: Final = tuple({sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep})
-_files: dict[str, bool] = {}
 
 
+@cache
 def _untouched(filename: str) -> bool:
     """Whether code of that file runs without yields: this package, the standard library, and code without a file."""
-    found = _files.get(filename)
-    if found is None:
-        standard = filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)
-        found = _files[filename] = standard or filename.startswith("<frozen") or filename == __file__
-    return found
+    standard = filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)
+    return standard or filename.startswith("<frozen") or filename == __file__

@@ -8,6 +8,7 @@ every call:
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance
 
-__all__ = ["Draw", "Workload", "as_arguments", "as_calls", "one_of", "unique"]
+__all__ = ["Draw", "Workload", "as_arguments", "as_calls", "one_of", "refuse_misfits", "unique"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,33 @@ def as_arguments(calls: Iterable[Call]) -> list[tuple[Any, ...]]:
     return [(op, *args) for op, args in calls]
 
 
+def refuse_misfits(subject: Any, calls: Iterable[Call]) -> None:
+    """Refuse calls that the object cannot take. What they raise is no answer of it, but a mistake of the caller. Only
+    the number of arguments counts, so they may still be drawn. A method whose signature cannot be read takes any.
+
+    Raises:
+        AttributeError: the object has no such method.
+        ValueError: the method does not take as many arguments.
+    """
+    kind = type(subject).__name__
+    for op, given in {(op, len(args)) for op, args in calls}:
+        method = getattr(subject, op, None)
+        if not callable(method):
+            raise AttributeError(f"{kind} has no method {op!r}, which an operation names")
+        try:
+            # A wrapper counts with its own parameters: it may take others than what it wraps.
+            signature = inspect.signature(method, follow_wrapped=False)
+        except Exception:  # noqa: BLE001 - compiled methods may have none, and others may raise anything
+            continue
+        try:
+            signature.bind(*[None] * given)
+        except TypeError:
+            names = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+            taken = signature.replace(parameters=names, return_annotation=signature.empty)
+            number = "no arguments" if not given else f"{given} argument{'s' * (given > 1)}"
+            raise ValueError(f"the operation {op!r} has {number}, but the method is {kind}.{op}{taken}") from None
+
+
 @dataclass(frozen=True)
 class Workload:
     """An object to put under stress.
@@ -91,7 +119,7 @@ class Workload:
     @property
     def everything(self) -> Sequence[tuple[Any, ...]]:
         """All operations that any thread may call."""
-        return self.operations or [operation for role in self.roles for operation in role]
+        return [operation for role in self.roles or [self.operations] for operation in role]
 
     def code(self) -> tuple[tuple[str, str], ...]:
         """The source files of the object and its specification, with a digest of each."""
@@ -126,17 +154,14 @@ class Workload:
         def call(thread: int) -> Call:
             return _drawn(random.choice(roles[thread % len(roles)]), random, fresh)
 
-        if may_wait(self.spec, self._walk() if self._can_tell() else ()):
+        is_own = type(self.spec).__module__.startswith("stress.")  # those of this package do not tell who waits
+        if not is_own and may_wait(self.spec, self._walk()):
             return self._plans_that_end(random, threads, rounds, length, call)
         return [[[call(thread) for _ in range(length)] for _ in range(rounds)] for thread in range(threads)]
 
     def _walk(self) -> list[Call]:
         random, fresh = Random(0), itertools.count(1).__next__
         return [_drawn(random.choice(self.everything), random, fresh) for _ in range(_WALK)]
-
-    def _can_tell(self) -> bool:
-        """Whether the specification tells which operations wait."""
-        return not type(self.spec).__module__.startswith("stress.")
 
     def _plans_that_end(
         self, random: Random, threads: int, rounds: int, length: int, call: Callable[[int], Call]

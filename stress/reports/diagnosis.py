@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stress.checker.check import Judgement
 from stress.history import UNSEEN, Operation
@@ -87,75 +87,59 @@ def _expected(culprit: Operation, partials: Sequence[Partial], spec: Spec) -> li
     return answers
 
 
-@dataclass
-class _Longest:
-    """The longest paths so far: of all, and for each operation."""
-
-    found: list[Partial] = field(default_factory=list)
-    by_operation: dict[int, Partial] = field(default_factory=dict)
-
-    def consider(self, partial: Partial) -> None:
-        length = len(partial.steps)
-        if not self.found or length > len(self.found[0].steps):
-            self.found = []
-        if not self.found or length == len(self.found[0].steps):
-            self.found.append(partial)
-        for step in partial.steps:
-            known = self.by_operation.get(step.operation.id)
-            if known is None or length > len(known.steps):
-                self.by_operation[step.operation.id] = partial
-
-
 def explain(
     operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
 ) -> tuple[tuple[Partial, ...], dict[int, Partial]]:
     """The longest partial linearizations of operations that have no linearization, and the longest one through each
     operation.
     """
-    window = _Overlaps(operations)
-    longest = _Longest()
+    window = sorted(operations, key=lambda each: each.call)
+    longest: list[Partial] = []
+    longest_with: dict[int, Partial] = {}
     seen: set[tuple[int, State]] = set()
     for start in starts:
         for path, done, state in _paths(window, spec, start, seen):
             refused = tuple(_refused(window, spec, done, state))
             if refused:
-                longest.consider(Partial(start, tuple(path), refused))
+                partial = Partial(start, tuple(path), refused)
+                if longest and len(path) > len(longest[0].steps):
+                    longest = []
+                if not longest or len(path) == len(longest[0].steps):
+                    longest.append(partial)
+                for step in path:
+                    known = longest_with.get(step.operation.id)
+                    if known is None or len(path) > len(known.steps):
+                        longest_with[step.operation.id] = partial
             if len(seen) > _CONFIGURATIONS:
                 break
-    return tuple(longest.found), longest.by_operation
+    return tuple(longest), longest_with
 
 
-class _Overlaps:
-    """The operations by the times of their calls. It tells which of them may come next."""
-
-    def __init__(self, operations: Sequence[Operation]) -> None:
-        self.operations = sorted(operations, key=lambda each: each.call)
-
-    def next_after(self, done: int) -> Iterator[int]:
-        """The operations that may come next after those in `done`, a bit mask. An operation may not if another one,
-        which is not in `done`, returned before it was called.
-        """
-        first = (~done & done + 1).bit_length() - 1
-        returned = math.inf
-        for number in range(first, len(self.operations)):
-            operation = self.operations[number]
-            if operation.call > returned:
-                return
-            if not done >> number & 1:
-                yield number
-                if operation.returned is not None:
-                    returned = min(returned, operation.returned)
+def _next_after(operations: Sequence[Operation], done: int) -> Iterator[int]:
+    """The operations, in the order of their calls, that may come next after those in `done`, a bit mask. An operation
+    may not if another one, which is not in `done`, returned before it was called.
+    """
+    first = (~done & done + 1).bit_length() - 1
+    returned = math.inf
+    for number in range(first, len(operations)):
+        operation = operations[number]
+        if operation.call > returned:
+            return
+        if not done >> number & 1:
+            yield number
+            if operation.returned is not None:
+                returned = min(returned, operation.returned)
 
 
 def _paths(
-    window: _Overlaps, spec: Spec, start: State, seen: set[tuple[int, State]]
+    window: Sequence[Operation], spec: Spec, start: State, seen: set[tuple[int, State]]
 ) -> Iterator[tuple[list[Step], int, State]]:
     """Every path to a new pair of (operations done, state), depth first. All of them are yielded in the same list."""
     path: list[Step] = []
 
     def onward(done: int, state: State) -> Iterator[tuple[int, State, Step]]:
-        for number in window.next_after(done):
-            operation = window.operations[number]
+        for number in _next_after(window, done):
+            operation = window[number]
             result = UNSEEN if operation.pending else operation.result
             for after in spec.successors(state, operation.op, operation.args, result):
                 yield done | 1 << number, after, Step(operation, state, after)
@@ -179,9 +163,9 @@ def _paths(
                 path.pop()
 
 
-def _refused(window: _Overlaps, spec: Spec, done: int, state: State) -> Iterator[tuple[Operation, str]]:
-    for number in window.next_after(done):
-        operation = window.operations[number]
+def _refused(window: Sequence[Operation], spec: Spec, done: int, state: State) -> Iterator[tuple[Operation, str]]:
+    for number in _next_after(window, done):
+        operation = window[number]
         if not operation.pending and not any(
             True for _ in spec.successors(state, operation.op, operation.args, operation.result)
         ):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from stress.checker.check import refute
-from stress.checker.components import Component
+from stress.checker.components import Component, universe_of
 from stress.history import Operation, Raised, show
 from stress.reports.window import Window, illegal
 from stress.spec import EVERYTHING, Spec
@@ -31,21 +31,6 @@ Item = TypeVar("Item")
 _STEPS = 20_000
 _SECONDS = 3.0
 _MOST_ANSWERS = 3
-
-_CHANGED = "{culprit}: its result was read twice, and the readings differ: {message}."
-_LATER = "{culprit} shows what became true only after it had returned: {cause} had not been called by then."
-_TORN = (
-    "{culprit} saw no one moment: each part of the answer was right at some moment of the call, but the whole of it "
-    "at none. Meanwhile: {changes}."
-)
-_RESURRECTED = "{culprit} found what was no longer there: {cause} had returned before it was called."
-_LOST = "{cause} was lost: {culprit} fits only if that call had never happened."
-_LOST_MORE = (
-    "{cause} was lost, and {more} more after it: {culprit} fits only if these calls had never happened, as if what was "
-    "there before had been put back."
-)
-_STALE = "{culprit} was right once but no longer when it was called: {cause} had returned by then."
-_IMPOSSIBLE = "no order of the overlapping calls explains {culprit}.{instead}"
 
 
 @dataclass(frozen=True)
@@ -75,6 +60,7 @@ class _Case:
         self.window, self.spec, self.expected = window, spec, expected
         self.culprit = window.culprit
         self.original = window.originals[window.culprit.id]
+        self.accused = self.who(self.culprit)
         self.deadline = time.monotonic() + _SECONDS
         self.reads = self.only_reads(self.culprit)
         self.story = window.widened(len(window.before))
@@ -108,18 +94,19 @@ class _Case:
         """``thread 1's get('a') -> 2``, as it was recorded."""
         return f"thread {operation.thread}'s {self.window.originals[operation.id].describe()}"
 
-    def shape(self, name: str, sentence: str, cause: Operation | None = None, **parts: str) -> Shape:
-        if cause is not None:
-            parts["cause"] = self.who(cause)
-        told = sentence.format(**{"culprit": self.who(self.culprit), **parts})
-        return Shape(name, told[0].upper() + told[1:], cause)
+    def shape(self, name: str, sentence: str, cause: Operation | None = None) -> Shape:
+        return Shape(name, sentence[0].upper() + sentence[1:], cause)
 
     def snapshot_changed(self) -> Shape | None:
         result = self.original.result
         if isinstance(result, Raised) and result.type == "SnapshotChanged":
-            return self.shape("snapshot changed", _CHANGED, message=result.message)
+            told = f"{self.accused}: its result was read twice, and the readings differ: {result.message}."
+            return self.shape("snapshot changed", told)
         cause = self.first_later_update_that_it_saw() if "snapshot" in self.original.op else None
-        return None if cause is None else self.shape("snapshot changed", _LATER, cause)
+        if cause is None:
+            return None
+        told = f"shows what became true only after it had returned: {self.who(cause)} had not been called by then."
+        return self.shape("snapshot changed", f"{self.accused} {told}", cause)
 
     def first_later_update_that_it_saw(self) -> Operation | None:
         """The update, called after the culprit's return, without which the culprit's answer does not fit."""
@@ -143,18 +130,17 @@ class _Case:
         meanwhile = [each for each in window.operations if each.id != self.culprit.id and self.changes_meanwhile(each)]
         if window.projected or not self.reads or len(meanwhile) < 2 or self.elements_of_culprit() < 2:
             return None
-        elements = None if window.elements is None else list(window.elements)
-        if refute(Component(list(window.operations), list(window.starts), elements), self.spec, _STEPS):
+        if refute(Component(window.operations, window.starts, window.elements), self.spec, _STEPS):
             return None
-        changes = " and ".join(map(self.who, meanwhile))
-        return self.shape("torn match" if self.culprit.op == "match" else "torn read", _TORN, changes=changes)
+        return self.shape(
+            "torn match" if self.culprit.op == "match" else "torn read",
+            f"{self.accused} saw no one moment: each part of the answer was right at some moment of the call, but the "
+            f"whole of it at none. Meanwhile: {' and '.join(map(self.who, meanwhile))}.",
+        )
 
     def elements_of_culprit(self) -> int:
         """The number of elements on which the culprit's answer depends."""
-        universe = dict.fromkeys(element for state in self.window.starts for element in self.spec.elements_of(state))
-        universe.update(
-            dict.fromkeys(element for each in self.window.operations for element in self.spec.elements(each))
-        )
+        universe = universe_of(self.window.operations, self.spec, self.window.starts)
         footprint = self.spec.footprint(self.culprit, universe)
         return len(universe if footprint is EVERYTHING else footprint)
 
@@ -164,9 +150,11 @@ class _Case:
     def resurrected(self) -> Shape | None:
         should_be_absent = bool(self.expected) and all(map(_says_absent, self.expected))
         named = tuple(self.spec.elements(self.culprit))
-        if self.cause_of_staleness is None or not named or not should_be_absent or _says_absent(self.culprit.result):
+        cause = self.cause_of_staleness
+        if cause is None or not named or not should_be_absent or _says_absent(self.culprit.result):
             return None
-        return self.shape("resurrected key", _RESURRECTED, self.cause_of_staleness)
+        told = f"found what was no longer there: {self.who(cause)} had returned before it was called."
+        return self.shape("resurrected key", f"{self.accused} {told}", cause)
 
     def lost_update(self) -> Shape | None:
         latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
@@ -175,13 +163,20 @@ class _Case:
                 seen_later = self.cause_of_staleness is not None and not self.fits(
                     self.without([update], self.story.after)
                 )
-                return None if seen_later else self.shape("lost update", _LOST, update)
+                told = f"{self.who(update)} was lost: {self.accused} fits only if that call had never happened."
+                return None if seen_later else self.shape("lost update", told, update)
         return None if self.reads else self.several_lost(latest)
 
     def several_lost(self, latest: Sequence[Operation]) -> Shape | None:
         for number in self.in_time(range(2, len(latest) + 1)):
             if self.fits(self.without(latest[:number], self.story.operations)):
-                return self.shape("lost update", _LOST_MORE, latest[number - 1], more=str(number - 1))
+                cause = latest[number - 1]
+                return self.shape(
+                    "lost update",
+                    f"{self.who(cause)} was lost, and {number - 1} more after it: {self.accused} fits only if these "
+                    "calls had never happened, as if what was there before had been put back.",
+                    cause,
+                )
         return None
 
     def stale(self) -> Shape | None:
@@ -190,7 +185,8 @@ class _Case:
         for read in [self.culprit, *others]:
             cause = self.find_cause_of_staleness(read)
             if cause is not None:
-                return self.shape("stale read", _STALE, cause, culprit=self.who(read))
+                told = f"was right once but no longer when it was called: {self.who(cause)} had returned by then."
+                return self.shape("stale read", f"{self.who(read)} {told}", cause)
         return None
 
     def find_cause_of_staleness(self, read: Operation) -> Operation | None:
@@ -214,7 +210,7 @@ class _Case:
             answers[_MOST_ANSWERS:] = [f"{len(answers) - _MOST_ANSWERS} others"]
         told = " or ".join(answers)
         instead = f" Where an order goes furthest, the answer would have to be {told}." if told else ""
-        return self.shape("impossible answer", _IMPOSSIBLE, instead=instead)
+        return self.shape("impossible answer", f"no order of the overlapping calls explains {self.accused}.{instead}")
 
 
 def _says_absent(answer: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stress.history import Operation
+from stress.history import calls_and_returns
 from stress.reports.diagnosis import Diagnosis, Partial
 from stress.reports.report import Report, Steps
 from stress.reports.window import Window
@@ -86,7 +86,7 @@ def _steps(steps: Steps) -> Iterator[str]:
     if not steps.legend:
         return
     yield "  where, when first met,"
-    width = max((len(name) for name, _ in steps.legend), default=0)
+    width = max(len(name) for name, _ in steps.legend)
     yield from (f"    {name.ljust(width)}  {text}" for name, text in steps.legend)
     yield ""
 
@@ -112,16 +112,14 @@ def _columns(rows: Sequence[tuple[int | str, str]], remark: str = "") -> Iterato
 
 
 def _rows(window: Window) -> Iterator[tuple[int | str, str]]:
-    events: list[tuple[float, int, Operation]] = [(each.call, 0, each) for each in window.operations]
-    events += [(each.returned, 1, each) for each in window.operations if each.returned is not None]
-    events.sort(key=lambda event: event[:2])
-    for at, (_, is_return, operation) in enumerate(events):
+    events = list(calls_and_returns(window.operations))
+    for at, (is_return, operation) in enumerate(events):
         whole = window.describe(operation)
         call, _, answer = whole.rpartition(" -> ")
-        returns_next = at + 1 < len(events) and events[at + 1][2] is operation
+        returns_next = at + 1 < len(events) and events[at + 1][1] is operation
         if not is_return:
             yield operation.thread, _short(whole if operation.pending or returns_next else f"{call} ...")
-        elif events[at - 1][2] is not operation:
+        elif events[at - 1][1] is not operation:
             yield operation.thread, _short(f"  {operation.op} -> {answer}")
 
 

@@ -6,8 +6,7 @@ Every step preserves the truth: a fault of the small history is a fault of the r
 2. Everything before the last quiescent cut is replaced by the states that it can end in.
 3. The history is cut off at the earliest return that makes it illegal. Operations that return later become pending.
 4. Reads are dropped as long as it stays illegal. A read changes nothing, so the other operations do not need it.
-Updates
-   are kept: without them, correct answers of other operations could look wrong.
+   Updates are kept: without them, correct answers of other operations could look wrong.
 """
 
 from __future__ import annotations
@@ -97,10 +96,7 @@ def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
         return True
     pending = any(operation.pending for operation in operations)
     for relaxed in (True, False) if pending else (False,):
-        search = Search(operations, spec, starts, relaxed=relaxed)
-        ending = None
-        while ending is None and search.steps < steps:
-            ending = search.advance()
+        ending = Search(operations, spec, starts, relaxed=relaxed).advance(steps)
         if ending is not None and not ending.linearizable:
             return True
     return False
@@ -110,8 +106,7 @@ def crucial_window(failure: Failure, spec: Spec, originals: Sequence[Operation])
     """The crucial window of a failure of the history `originals`. Takes a few seconds at most."""
     deadline = time.monotonic() + _SECONDS
     if not failure.projected:
-        elements = None if failure.elements is None else list(failure.elements)
-        part = Component(list(failure.operations), list(failure.initial), elements)
+        part = Component(failure.operations, failure.initial, failure.elements)
         failure = min(refute(part, spec, _STEPS), key=lambda each: len(each.operations), default=failure)
     stretches, later = _stretches(failure)
     segment, starts = stretches[-1].operations, stretches[-1].starts

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN, Operation, Raised
 from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
 from stress.specs import fifo, lifo
-from stress.specs.moments import Contradiction, Interval, intervals
+from stress.specs.moments import EVER, Contradiction, Interval, Passage, intervals
 
 __all__ = ["Queue", "Stack"]
 
@@ -90,24 +90,29 @@ class _Buffer(Spec):
         )
         return Excerpt(values, [each for each in said if each is not None])
 
-    def _came_and_went(
-        self, operations: Iterable[Operation], start: Sequence[Hashable]
-    ) -> dict[Hashable, tuple[int | None, int | None]] | None:
-        """For each value, the places of the operations that put it in (None: it was there at the start) and got it out.
-        None if a value was put in twice, or is None: a get that answers None may have found nothing.
+    def _passed(
+        self, operations: Sequence[Operation], start: Sequence[Hashable]
+    ) -> tuple[list[Passage], list[Interval]] | None:
+        """How the values passed through, and when operations found nothing to get. None if that is not certain: a value
+        was put in twice, or is None (a get that answers None may have found nothing).
         """
-        puts, gets = dict[Hashable, int](), dict[Hashable, int]()
+        put = {value: Interval(at - 0.5, at) for at, value in enumerate(start, start=-len(start))}
+        got: dict[Hashable, Interval] = {}
+        nothing: list[Interval] = []
         count = len(start)
-        for at, each in enumerate(operations):
+        for each, ran in zip(operations, intervals(operations), strict=True):
             if each.op in self._put:
-                puts[each.args[0]] = at
+                put[each.args[0]] = ran
                 count += 1
             elif each.op in self._get:
-                gets[each.result] = at
-        values = dict.fromkeys([*start, *puts])
-        if len(values) < count or None in values:
+                got[each.result] = ran
+                if _is_nothing(each.result) and not each.pending:
+                    nothing.append(ran)
+        if len(put) < count or None in put:
             return None
-        return {value: (puts.get(value), gets.get(value)) for value in values}
+        never = Interval(EVER, EVER)
+        there = (Passage(value, ran, got.get(value, never)) for value, ran in put.items())
+        return [each for each in there if each.was_got or each.put.returned < EVER], nothing
 
 
 def _is_nothing(result: Hashable) -> bool:
@@ -132,33 +137,13 @@ class Queue(_Buffer):
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
         """The order in which the values passed through, derived from the times of their puts and gets (`fifo`)."""
-        passages = self._passages(operations, start) if self.steps_like(Queue) else None
-        if passages is None:
+        passed = self._passed(operations, start) if self.steps_like(Queue) else None
+        if passed is None:
             return None
-        found = fifo.read_off(passages, self._gets_of_nothing(operations))
-        if not isinstance(found, Contradiction):
-            return _QueueInOrder(found, len(start))
-        return self._excerpt(operations, found.values, start)
-
-    def _passages(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> list[fifo.Passage] | None:
-        """How the values came and went, if that is certain."""
-        found = self._came_and_went(operations, start)
-        if found is None:
-            return None
-        first = min((each.call for each in operations), default=0)
-        passages = [
-            fifo.Passage(
-                value,
-                None if put is None else operations[put],
-                None if got is None else operations[got],
-                first - 1 - len(start) + place,
-            )
-            for place, (value, (put, got)) in enumerate(found.items())
-        ]
-        return [each for each in passages if each.got or each.put is None or not each.put.pending]
-
-    def _gets_of_nothing(self, operations: Iterable[Operation]) -> Iterator[Operation]:
-        return (each for each in operations if each.op in self._get and _is_nothing(each.result))
+        order = fifo.read_off(*passed)
+        if isinstance(order, Contradiction):
+            return self._excerpt(operations, order.values, start)
+        return _QueueInOrder(order, len(start))
 
 
 class Stack(_Buffer):
@@ -179,25 +164,10 @@ class Stack(_Buffer):
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
         """The order of pushes and pops, derived from their times (`lifo`)."""
-        found = self._came_and_went(operations, start) if self.steps_like(Stack) else None
-        if found is None:
+        passed = self._passed(operations, start) if self.steps_like(Stack) else None
+        if passed is None:
             return None
-        ran = intervals(operations)
-        passages = [
-            lifo.Passage(
-                value,
-                Interval(place - len(start) - 0.5, place - len(start)) if pushed is None else ran[pushed],
-                None if popped is None else ran[popped],
-            )
-            for place, (value, (pushed, popped)) in enumerate(found.items())
-            if pushed is None or popped is not None or not operations[pushed].pending
-        ]
-        nothing = [
-            ran[at]
-            for at, each in enumerate(operations)
-            if each.op in self._get and _is_nothing(each.result) and not each.pending
-        ]
-        order = lifo.read_off(passages, nothing)
+        order = lifo.read_off(*passed)
         if isinstance(order, Contradiction):
             return self._excerpt(operations, order.values, start)
         return _StackInOrder(order[len(start) :], len(start))

@@ -91,21 +91,21 @@ class Set(Spec):
         return state & frozenset(elements)
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        named, result = tuple(self.elements(operation)), operation.result
-        if operation.op == "pop" and not named:
-            if (
-                result is UNSEEN
-            ):  # it may have taken another member: as far as this member shows, it may never have happened
-                return operation._replace(op="discard", args=(element,), returned=None)
-            return operation._replace(op="contains", args=(element,), result=False)
+        op, named, result = operation.op, tuple(self.elements(operation)), operation.result
         if named:
-            taken = operation._replace(op="remove", args=named, result=None) if operation.op == "pop" else operation
+            taken = operation._replace(op="remove", args=named, result=None) if op == "pop" else operation
             return taken if named == (element,) else None
-        if operation.op == "clear":
+        if op == "clear":
             return operation._replace(op="discard", args=(element,), result=UNSEEN)
-        if operation.op in {"items", "read"} and isinstance(result, frozenset):
-            return operation._replace(op="contains", args=(element,), result=element in result)
-        return operation._replace(op="contains", args=(element,), result=False) if result == 0 else None
+        if op == "pop" and result is UNSEEN:
+            # It may have taken another member: as far as this one shows, it may never have happened.
+            return operation._replace(op="discard", args=(element,), returned=None)
+        there = False
+        if op in {"items", "read"} and isinstance(result, frozenset):
+            there = element in result
+        elif op != "pop" and result != 0:
+            return None
+        return operation._replace(op="contains", args=(element,), result=there)
 
     def shows(self, operation: Operation) -> Iterable[Hashable]:
         match operation.op, operation.result:

@@ -17,28 +17,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from stress.specs.moments import EVER, Contradiction, Interval, Moment, Stay, chain, overlooked
+from stress.specs.moments import EVER, Contradiction, Interval, Moment, Passage, chain, overlooked
 
-__all__ = ["Change", "Passage", "read_off"]
+__all__ = ["Change", "read_off"]
 
 Change = tuple[Hashable, bool]
 """A value, and whether it was pushed (or popped)."""
-
-
-@dataclass(eq=False)
-class Passage:
-    """One value: when it was pushed, and popped (None: it is not known to have been popped)."""
-
-    value: Hashable
-    pushed: Interval
-    popped: Interval | None
-
-    def stay(self) -> Stay:
-        """The interval in which it is certainly there."""
-        return Stay(self.pushed.returned, EVER if self.popped is None else self.popped.called, self.value)
 
 
 _Timed = tuple[Moment, int, Change]
@@ -47,19 +33,19 @@ _Timed = tuple[Moment, int, Change]
 
 def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -> list[Change] | Contradiction:
     """The pushes and pops in an order in which they may have taken effect. O(n log n) for few threads."""
-    popped = [each for each in passages if each.popped is not None]
-    early = next((each for each in popped if each.popped and each.popped.returned < each.pushed.called), None)
+    popped = [each for each in passages if each.was_got]
+    early = next((each for each in popped if each.got.returned < each.put.called), None)
     if early is not None:
         return Contradiction((early.value,))
-    left = [each for each in passages if each.popped is None]
+    left = [each for each in passages if not each.was_got]
     stays = [each.stay() for each in popped]
     missed = overlooked([*stays, *(each.stay() for each in left)], pops_of_nothing)
     if missed is not None:
         return missed[0]
-    missed = overlooked(stays, [each.pushed for each in left])
+    missed = overlooked(stays, [each.put for each in left])
     if missed is not None:  # a value that stays for ever came while one that is popped was there
         found, push = missed
-        return Contradiction((*found.values, *(each.value for each in left if each.pushed == push)))
+        return Contradiction((*found.values, *(each.value for each in left if each.put == push)))
     blocks = _Blocks([each for each in popped if each.stay().since < each.stay().until])
     timed = blocks.changes()
     if isinstance(timed, Contradiction):
@@ -67,11 +53,11 @@ def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -
     for each in popped:
         since, until, _ = each.stay()
         if since > until:
-            moment = max(each.pushed.called, until)
+            moment = max(each.put.called, until)
             timed += [(moment, 0, (each.value, True)), (moment, 1, (each.value, False))]
     last_look = max((each.called for each in pops_of_nothing), default=-EVER)
     for each in left:
-        moment, rank, block = blocks.latest_gap(each.pushed.returned)
+        moment, rank, block = blocks.latest_gap(each.put.returned)
         if moment < last_look:  # the stack was found empty after this value had to come
             return Contradiction((each.value, *block))
         timed.append((moment, rank, (each.value, True)))
@@ -85,31 +71,33 @@ class _Blocks:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages = passages
-        self._stays = [each.stay() for each in passages]
-        self._moments = sorted([each.since for each in self._stays] + [each.until for each in self._stays])
-        self._begins = {each.since: number for number, each in enumerate(self._stays)}
+        self._begins = {each.put.returned: each for each in passages}
+        self._moments = sorted([*self._begins, *(each.got.called for each in passages)])
         self._cell = {moment: cell for cell, moment in enumerate(self._moments)}
-        self._is_placed = [False] * len(passages)
         self._running = self._pushes_running()
         self._blocks: list[tuple[int, int]] = []
 
-    def _pushes_running(self) -> dict[int, list[int]]:
+    def _pushes_running(self) -> dict[Passage, list[Passage]]:
         """For each value, the values whose push was running when its push returned."""
-        running: dict[int, None] = {}
-        found: dict[int, list[int]] = {}
-        calls = sorted(range(len(self._passages)), key=lambda number: self._passages[number].pushed.called)
+        running: dict[Passage, None] = {}
+        found: dict[Passage, list[Passage]] = {}
+        calls = sorted(self._passages, key=lambda each: each.put.called)
         at = 0
-        for moment, number in sorted(self._begins.items()):
-            while at < len(calls) and self._passages[calls[at]].pushed.called < moment:
+        for moment, value in sorted(self._begins.items()):
+            while at < len(calls) and calls[at].put.called < moment:
                 running[calls[at]] = None
                 at += 1
-            found[number] = list(running)
-            del running[number]
+            found[value] = list(running)
+            del running[value]
         return found
+
+    def _cells(self, value: Passage) -> tuple[int, int]:
+        """The first cell in which a value is certainly there, and the first one after these."""
+        return self._cell[value.put.returned], self._cell[value.got.called]
 
     def changes(self) -> list[_Timed] | Contradiction:
         """The pushes and pops of all values, with their times."""
-        cover = _Cover(len(self._moments), [(self._cell[each.since], self._cell[each.until]) for each in self._stays])
+        cover = _Cover(len(self._moments), map(self._cells, self._passages))
         self._blocks = list(cover.blocks(0, max(len(self._moments) - 1, 0)))
         timed: list[_Timed] = []
         blocks = list(self._blocks)
@@ -117,30 +105,27 @@ class _Blocks:
             first, end = blocks.pop()
             bottom = self._bottom(first, end)
             if bottom is None:
-                return Contradiction(self._all_of(first, end, self._is_placed))
-            value = self._passages[bottom].value
+                return Contradiction(chain([each.stay() for each in self._values(first, end) if not each.is_placed]))
             timed += [
-                (self._moments[first], len(timed), (value, True)),
-                (self._moments[end], -len(timed), (value, False)),
+                (self._moments[first], len(timed), (bottom.value, True)),
+                (self._moments[end], -len(timed), (bottom.value, False)),
             ]
-            self._is_placed[bottom] = True
-            cover.take(self._cell[self._stays[bottom].since], self._cell[self._stays[bottom].until])
+            bottom.is_placed = True
+            cover.take(*self._cells(bottom))
             blocks += cover.blocks(first, end)
         return timed
 
-    def _bottom(self, first: int, end: int) -> int | None:
+    def _bottom(self, first: int, end: int) -> Passage | None:
         """A value that can be below all others of a block."""
-        begin, finish = self._moments[first], self._moments[end]
-        for number in self._running[self._begins[begin]]:
-            popped = self._passages[number].popped
-            if not self._is_placed[number] and popped and popped.returned > finish > self._stays[number].since:
-                return number
+        finish = self._moments[end]
+        for each in self._running[self._begins[self._moments[first]]]:
+            if not each.is_placed and each.got.returned > finish > each.put.returned:
+                return each
         return None
 
-    def _all_of(self, first: int, end: int, without: Sequence[bool] = ()) -> tuple[Hashable, ...]:
-        """As few values of a block as cover it without a gap; `without` tells which values do not count."""
-        numbers = (self._begins.get(moment) for moment in self._moments[first:end])
-        return chain([self._stays[each] for each in numbers if each is not None and not (without and without[each])])
+    def _values(self, first: int, end: int) -> Iterator[Passage]:
+        """The values of a block, in the order in which they are certainly there."""
+        return (self._begins[moment] for moment in self._moments[first:end] if moment in self._begins)
 
     def latest_gap(self, moment: Moment) -> tuple[Moment, int, tuple[Hashable, ...]]:
         """The latest moment, up to the given one, at which none of these values need be there, the rank of a change at
@@ -150,7 +135,7 @@ class _Blocks:
         if at < 0 or self._moments[self._blocks[at][1]] < moment:
             return moment, 0, ()
         first, end = self._blocks[at]
-        return self._moments[first], -1, self._all_of(first, end)
+        return self._moments[first], -1, chain([each.stay() for each in self._values(first, end)])
 
 
 _GONE: Final = 1 << 40

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, FrozenMap, Spec, State, without_order
+from stress.spec import EVERYTHING, ByKey, Element, FrozenMap, State, without_order
 
 __all__ = ["Map"]
 
@@ -26,6 +26,11 @@ _ALIASES: Final = {
     "readonly_snapshot": "items",
     "snapshot": "items",
 }
+
+
+def _plain(op: str) -> str:
+    """The operation that does the same under its plain name."""
+    return _ALIASES.get(op, op)
 
 
 _Outcome = tuple[FrozenMap, Hashable]
@@ -110,7 +115,7 @@ _PARAMETERS: Final = {
 _PARAMETERS.update({alias: _PARAMETERS[op] for alias, op in _ALIASES.items()})
 
 
-class Map(Spec):
+class Map(ByKey):
     """A map from keys to values. `initial` is its content at the start: a mapping or pairs.
 
     Operations and answers are those of `ctrie.Ctrie`: `get`, `put` (or `__setitem__`), `put_if_absent`, `setdefault`,
@@ -153,7 +158,7 @@ class Map(Spec):
         result: Any = operation.result
         if wrong is not None or result is UNSEEN or isinstance(result, Raised):
             return wrong
-        op = _ALIASES.get(operation.op, operation.op)
+        op = _plain(operation.op)
         if op == "popitem" and not _is_pair(result):
             return f"popitem() answers a pair, not {show(result)}"
         if op in {"items", "keys"} and not isinstance(result, (frozenset, tuple)):
@@ -165,7 +170,7 @@ class Map(Spec):
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         if op in self.read_only:
             return True
-        match _ALIASES.get(op, op):
+        match _plain(op):
             case "put_if_absent":
                 return result is not UNSEEN and result != (args[2] if len(args) > 2 else None)
             case "setdefault" | "get_or_create":
@@ -179,23 +184,14 @@ class Map(Spec):
     def elements(self, operation: Operation) -> Iterable[Element]:
         if operation.op == "popitem" and isinstance(operation.result, tuple):
             return operation.result[:1]
-        return operation.args[:1]
-
-    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
-        return state.keys()
-
-    def footprint(self, operation: Operation, universe: Collection[Element]) -> Any:
-        return tuple(self.elements(operation)) or EVERYTHING
-
-    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
-        return state.only(elements)
+        return super().elements(operation)
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         named = tuple(self.elements(operation))
         if named and named != (element,):
             return None
         result: Any = operation.result
-        match _ALIASES.get(operation.op, operation.op):
+        match _plain(operation.op):
             case "popitem":
                 return self._project_popitem(operation, element)
             case "clear":
@@ -214,9 +210,8 @@ class Map(Spec):
 
     @staticmethod
     def _project_popitem(operation: Operation, element: Element) -> Operation:
-        if (
-            operation.result is UNSEEN
-        ):  # it may have taken another key: as far as this key shows, it may never have happened
+        if operation.result is UNSEEN:
+            # It may have taken another key: as far as this key shows, it may never have happened.
             return operation._replace(op="pop", args=(element, None), returned=None)
         if isinstance(operation.result, Raised):
             return operation._replace(op="contains", args=(element,), result=False)
@@ -227,7 +222,7 @@ class Map(Spec):
         if result is UNSEEN or isinstance(result, Raised):
             return ()
         key, *rest = operation.args or (None,)
-        match _ALIASES.get(operation.op, operation.op):
+        match _plain(operation.op):
             case "items":
                 return result if isinstance(result, frozenset) else ()
             case "popitem":
@@ -245,7 +240,7 @@ class Map(Spec):
         return ()
 
     def brings(self, operation: Operation) -> Any:
-        op = _ALIASES.get(operation.op, operation.op)
+        op = _plain(operation.op)
         if op in _TAKING or self.is_read_only(operation.op, operation.args, operation.result):
             return ()
         match op, operation.args:
@@ -257,9 +252,6 @@ class Map(Spec):
                 return ((key, value),)
         return EVERYTHING
 
-    def content(self, state: FrozenMap) -> Collection[Hashable]:
-        return state.items()
-
     def refusal(self, state: FrozenMap, operation: Operation) -> str:
         if operation.op == "popitem":
             return f"cannot take {operation.result!r} out of {self.describe(state)}"
@@ -268,7 +260,7 @@ class Map(Spec):
     def normalise(self, op: str, result: Any) -> Hashable:
         if isinstance(result, (BaseException, Raised)) or result is UNSEEN:
             return freeze(result)
-        match _ALIASES.get(op, op):
+        match _plain(op):
             case "items":
                 pairs = [freeze(pair) for pair in (result.items() if isinstance(result, Mapping) else result)]
                 return without_order(pairs)

@@ -1,4 +1,4 @@
-"""Calls and returns as numbers in one order, and the values that were certainly there during a whole operation.
+"""Calls and returns as numbers in one order, and what follows from them about the values in an object.
 
 The specifications that decide histories at a glance (`Spec.glance`) compare moments. These are distinct numbers, so no
 two are equal. A call at the same tick as a return comes before it, because the two operations overlap.
@@ -7,12 +7,24 @@ two are equal. A call at the same tick as a return comes before it, because the 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from stress.history import Operation
 
-__all__ = ["EVER", "Contradiction", "Interval", "Stay", "chain", "intervals", "overlooked"]
+__all__ = [
+    "EVER",
+    "Contradiction",
+    "Interval",
+    "Moment",
+    "Passage",
+    "Stay",
+    "Unplaced",
+    "chain",
+    "intervals",
+    "overlooked",
+]
 
 EVER: Final = float("inf")
 
@@ -34,20 +46,69 @@ class Stay(NamedTuple):
     value: Hashable
 
 
+@dataclass(eq=False)
+class Passage:
+    """A value that passed through an object: when the operations ran that put it in and got it out. That it was got is
+    not known if `got` begins `EVER`.
+    """
+
+    value: Hashable
+    put: Interval
+    got: Interval
+    is_placed: bool = False
+
+    @property
+    def was_got(self) -> bool:
+        """Whether it is known to have been got out."""
+        return self.got.called < EVER
+
+    def stay(self) -> Stay:
+        """The interval in which it is certainly there."""
+        return Stay(self.put.returned, self.got.called, self.value)
+
+
 class Contradiction(NamedTuple):
     """Values whose operations alone have no linearization."""
 
     values: tuple[Hashable, ...]
 
 
+class _HasPlace(Protocol):
+    is_placed: bool
+
+
+Item = TypeVar("Item", bound=_HasPlace)
+
+
+class Unplaced(Generic[Item]):
+    """Those of some items, in a given order, that have no place in another order yet."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items, self._at = items, 0
+
+    def first(self) -> Item | None:
+        """The first of them."""
+        items = self._items
+        while self._at < len(items) and items[self._at].is_placed:
+            self._at += 1
+        return items[self._at] if self._at < len(items) else None
+
+    def second(self) -> Item | None:
+        """The one after the first."""
+        items = self._items
+        return next((items[at] for at in range(self._at + 1, len(items)) if not items[at].is_placed), None)
+
+
 def intervals(operations: Sequence[Operation]) -> list[Interval]:
     """When each of the operations ran, from 0 on. O(n log n)."""
-    events = [(each.call, False, at) for at, each in enumerate(operations)]
-    events += [(each.returned, True, at) for at, each in enumerate(operations) if each.returned is not None]
-    called, returned = [0.0] * len(operations), [EVER] * len(operations)
-    for number, (_, is_return, at) in enumerate(sorted(events)):
-        (returned if is_return else called)[at] = number
-    return list(map(Interval, called, returned))
+    count = len(operations)
+    times = [each.call for each in operations]
+    times += [EVER if each.returned is None else each.returned for each in operations]
+    moments = [EVER] * (2 * count)
+    for number, at in enumerate(sorted(range(2 * count), key=times.__getitem__)):  # stable, so calls come first
+        if times[at] < EVER:
+            moments[at] = number
+    return list(map(Interval, moments[:count], moments[count:]))
 
 
 def overlooked(stays: Iterable[Stay], looks: Iterable[Interval]) -> tuple[Contradiction, Interval] | None:

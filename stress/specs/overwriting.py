@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from stress.history import UNSEEN, Operation
-from stress.specs.moments import EVER, Contradiction, Interval, Moment, intervals
+from stress.specs.moments import EVER, Contradiction, Interval, Moment, Unplaced, intervals
 
 __all__ = ["read_off"]
 
@@ -137,22 +137,16 @@ def _chain(first: _Held, held: dict[Hashable, _Held], start: Hashable) -> _Chain
     while True:
         at = len(values)
         values.append(here.value)
-        for ran in [] if here.written is None else [here.written]:
-            if ran.returned < last_call[0]:
-                return Contradiction(tuple(values[last_call[1] :]))
-            first_return, last_call = min(first_return, (ran.returned, at)), max(last_call, (ran.called, at))
-        if here.seen:
-            if min(here.seen, key=_returned).returned < last_call[0]:
-                return Contradiction(tuple(values[last_call[1] :]))
-            first_return = min(first_return, (min(here.seen, key=_returned).returned, at))
-            last_call = max(last_call, (max(here.seen).called, at))
+        for runs in ([here.written] if here.written else []), here.seen:
+            if runs:
+                earliest = min(ran.returned for ran in runs)
+                if earliest < last_call[0]:
+                    return Contradiction(tuple(values[last_call[1] :]))
+                first_return = min(first_return, (earliest, at))
+                last_call = max(last_call, (max(ran.called for ran in runs), at))
         if not here.followed_by:
             return _Chain(values, first_return, last_call)
         here = held[here.followed_by[0]]
-
-
-def _returned(ran: Interval) -> Moment:
-    return ran.returned
 
 
 def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
@@ -160,8 +154,8 @@ def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
     or the one whose first return is earliest: all others must come after the latter.
     """
     chains = list(chains)
-    by_call = _Left(sorted(chains, key=lambda each: each.last_call))
-    by_return = _Left(sorted(chains, key=lambda each: each.first_return))
+    by_call = Unplaced(sorted(chains, key=lambda each: each.last_call))
+    by_return = Unplaced(sorted(chains, key=lambda each: each.first_return))
     order: list[_Chain] = []
     while (earliest := by_call.first()) is not None:
         first, second = by_return.first(), by_return.second()
@@ -175,22 +169,3 @@ def _in_order(chains: Iterable[_Chain]) -> list[_Chain] | Contradiction:
         earliest.is_placed = True
         order.append(earliest)
     return order
-
-
-class _Left:
-    """The chains that have no place in the order yet."""
-
-    def __init__(self, chains: Sequence[_Chain]) -> None:
-        self._chains, self._at = chains, 0
-
-    def first(self) -> _Chain | None:
-        """The first of them."""
-        chains = self._chains
-        while self._at < len(chains) and chains[self._at].is_placed:
-            self._at += 1
-        return chains[self._at] if self._at < len(chains) else None
-
-    def second(self) -> _Chain | None:
-        """The one after the first."""
-        chains = self._chains
-        return next((chains[at] for at in range(self._at + 1, len(chains)) if not chains[at].is_placed), None)

@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, ClassVar, cast
 
 from stress.history import UNSEEN, Operation, Raised, show
-from stress.spec import EVERYTHING, Element, Excerpt, FrozenMap, Spec, State
+from stress.spec import EVERYTHING, ByKey, Element, Excerpt, FrozenMap, Spec, State
 from stress.specs import overwriting
 from stress.specs.moments import Contradiction
 
@@ -114,7 +114,7 @@ class _RegisterInOrder(Register):
         return (state,) if result in (False, UNSEEN) and here != args[0] else ()
 
 
-class KeyValue(Spec):
+class KeyValue(ByKey):
     """A store of text: `get(key)`, `put(key, value)`, `append(key, text)`; a key never written holds `initial`. To
     append to a value that is neither text nor None raises a TypeError.
 
@@ -159,18 +159,6 @@ class KeyValue(Spec):
             return f"append(key, text) needs text to start from, not initial {show(self.missing)}"
         return None
 
-    def elements(self, operation: Operation) -> Iterable[Element]:
-        return operation.args[:1]
-
-    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
-        return state.keys()
-
-    def footprint(self, operation: Operation, universe: Collection[Element]) -> Collection[Element]:
-        return operation.args[:1]
-
-    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
-        return state.only(elements)
-
     def shows(self, operation: Operation) -> Iterable[Hashable]:
         if operation.op != "get" or operation.result in (UNSEEN, self.missing):
             return ()
@@ -180,9 +168,6 @@ class KeyValue(Spec):
         if operation.op == "put":
             return (operation.args,)
         return () if operation.op == "get" else EVERYTHING
-
-    def content(self, state: FrozenMap) -> Collection[Hashable]:
-        return state.items()
 
     def read_event(
         self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
@@ -198,7 +183,7 @@ class KeyValue(Spec):
         return f, (key, value) if value is not UNSEEN else (key,), UNSEEN if completed is UNSEEN else None
 
 
-class MultiRegister(Spec):
+class MultiRegister(ByKey):
     """Registers by key, read and written by transactions: `txn(("read", key), ("write", key, value), ...)`.
 
     The answer is the tuple of the values read. A register never written holds `initial`; a map as `initial` gives each
@@ -258,14 +243,8 @@ class MultiRegister(Spec):
         args: Any = operation.args
         return {key for _, key, *_ in args}
 
-    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
-        return state.keys()
-
     def footprint(self, operation: Operation, universe: Collection[Element]) -> Collection[Element]:
         return set(self.elements(operation))
-
-    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
-        return state.only(elements)
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         args: Any = operation.args
@@ -288,9 +267,6 @@ class MultiRegister(Spec):
     def brings(self, operation: Operation) -> Any:
         args: Any = operation.args
         return [tuple(written) for kind, *written in args if kind != "read"]
-
-    def content(self, state: FrozenMap) -> Collection[Hashable]:
-        return state.items()
 
     def knows(self, f: str) -> bool:
         return f == "txn" or f in _KINDS

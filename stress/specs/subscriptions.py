@@ -169,9 +169,8 @@ class Subscriptions(Spec):
         by_filter: dict[str, set[Hashable]] = {}
         for filter, subscriber in state:
             by_filter.setdefault(filter, set()).add(subscriber)
-        return (
-            "{" + ", ".join(f"{filter!r}: {show(frozenset(by_filter[filter]))}" for filter in sorted(by_filter)) + "}"
-        )
+        told = (f"{filter!r}: {show(frozenset(by_filter[filter]))}" for filter in sorted(by_filter))
+        return "{" + ", ".join(told) + "}"
 
     def normalise(self, op: str, result: Any) -> Hashable:
         if op not in _SETS or isinstance(result, (BaseException, Raised)) or result is UNSEEN:
