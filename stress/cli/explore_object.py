@@ -9,6 +9,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -92,23 +93,21 @@ def _supervised(
     told: dict[str, Any] = {"verdict": "unknown", "report": "undecided (it was interrupted)"}
     status, began, hangs = 2, time.monotonic(), False
     progress, patience = Progress(), Patience()
-    try:
-        with (
-            following(target, arguments.duration) as tell,
-            Team(1, _send, work, progress) as team,
-        ):
-            for message in team.messages():
-                if isinstance(message, Died):
-                    trouble = f"a call has not returned for {arguments.patience:g} s" if hangs else str(message)
-                    status, told = 1, _ended(trouble, message.stacks, progress)
-                elif message is not None:
-                    status, told = message
-                tell(f"{progress.executions:,} executions, now of {progress.scenario}", time.monotonic() - began)
-                if patience.is_over(progress.executions, arguments.patience) and not hangs:
-                    hangs = True
-                    team.interrupt(0)
-    except KeyboardInterrupt:
-        pass
+    with (
+        suppress(KeyboardInterrupt),
+        following(target, arguments.duration) as tell,
+        Team(1, _send, work, progress) as team,
+    ):
+        for message in team.messages():
+            if isinstance(message, Died):
+                trouble = f"a call has not returned for {arguments.patience:g} s" if hangs else str(message)
+                status, told = 1, _ended(trouble, message.stacks, progress)
+            elif message is not None:
+                status, told = message
+            tell(f"{progress.executions:,} executions, now of {progress.scenario}", time.monotonic() - began)
+            if patience.is_over(progress.executions, arguments.patience) and not hangs:
+                hangs = True
+                team.interrupt(0)
     text = told.pop("report")
     say(json.dumps({"target": target, **told}) if arguments.json else f"{target}: {text}", status)
     return status
@@ -137,7 +136,7 @@ def _all(
     """The result of exploring the objects, up to the first with a fault."""
     outcomes: list[Explored] = []
     for workload in workloads:
-        refuse_misfits(workload.factory(), as_calls(workload.everything))
+        refuse_misfits(workload.factory(), as_calls([*workload.operations, *workload.everything]))
         outcome = explore(
             workload.factory, workload.spec, Scenarios(workload.operations, workload.roles), check=workload.check,
             duration=arguments.duration, seed=arguments.seed, target=workload.target, progress=progress,

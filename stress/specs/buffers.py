@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN, Operation, Raised
@@ -203,9 +204,8 @@ class _StackInOrder(Stack):
 
     def __init__(self, changes: Sequence[lifo.Change], present: int) -> None:
         self.initial: Any = 0
-        self._changes, self._sizes = [*changes, None], [present]
-        for _, is_push in changes:
-            self._sizes.append(self._sizes[-1] + (1 if is_push else -1))
+        self._changes = [*changes, None]
+        self._sizes = list(accumulate((1 if is_push else -1 for _, is_push in changes), initial=present))
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         if op in self._put:
