@@ -152,7 +152,7 @@ class Shelf:
 
     label = "shelf"
     insert: Any = [].insert
-    pick = partial(max, 1)
+    pick = staticmethod(partial(max, 1))
 
     def put(self, item: Any) -> None: ...
     def get(self, item: Any, default: Any = None) -> None: ...
