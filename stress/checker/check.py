@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 from sortedcontainers import SortedKeyList
 
 from stress.checker.components import Component, components, projections
-from stress.checker.search import Ending, Search, segments
+from stress.checker.search import Ending, Search, first_share, segments
 from stress.checker.unwritten_values import first_without_origin
 from stress.frozen_states import frozen_state, judged
 from stress.history import History, Operation, refuse_other_things, refuse_two_at_once, until
@@ -216,14 +216,6 @@ def megabytes_in_use() -> float:
 
 _Answer = tuple[Verdict, Failure | None, int, str]
 """The verdict, the refutation, the number of steps, and the part of the budget that was used up."""
-_FIRST_SHARE: Final = 4096
-"""The least number of steps in the first share of a search."""
-_STEPS: Final = 16
-"""The same for each operation, ..."""
-_STEPS_BEFORE_A_GLANCE: Final = 4
-"""... if the specification has a `glance`, which may decide what a long search cannot. While few operations overlap, a
-search takes fewer steps.
-"""
 
 
 class _Trial(Search):
@@ -240,8 +232,7 @@ class _Trial(Search):
         """Whether linearizability of these operations proves anything. That of a projection or of a relaxed search does
         not.
         """
-        each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
-        self.share = self.first_share = max(_FIRST_SHARE, each * len(part.operations))
+        self.share = self.first_share = first_share(part.operations, spec)
         """The steps of the next turn; doubled after each."""
 
     @property

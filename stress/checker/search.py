@@ -17,9 +17,24 @@ from stress.checker.segment import PAUSE, SLICE, EndStates, Segment
 from stress.history import Operation
 from stress.spec import Spec, State
 
-__all__ = ["Ending", "Search", "segments"]
+__all__ = ["Ending", "Search", "first_share", "segments"]
+
+_FIRST_SHARE: Final = 4096
+"""The least number of steps in the first share of a search."""
+_STEPS: Final = 16
+"""The same for each operation, ..."""
+_STEPS_BEFORE_A_GLANCE: Final = 4
+"""... if the specification has a `glance`, which may decide what a long search cannot. While few operations overlap, a
+search takes fewer steps.
+"""
 
 _TRAIL: Final = 64
+
+
+def first_share(operations: Sequence[Operation], spec: Spec) -> int:
+    """The number of steps that a search may take before others have their turn."""
+    each = _STEPS if type(spec).glance is Spec.glance else _STEPS_BEFORE_A_GLANCE
+    return max(_FIRST_SHARE, each * len(operations))
 
 
 def segments(operations: Iterable[Operation]) -> list[list[Operation]]:
