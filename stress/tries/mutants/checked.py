@@ -15,7 +15,7 @@ __all__ = ["HISTORIES", "first_difference"]
 
 HISTORIES: Final = 2_500
 _HURRIED: Final = (
-    Change("hurried", "stress.checker.check", "max(_FIRST_SHARE, each * len(part.operations))", "1"),
+    Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, each * len(operations))", "1"),
     Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
 )
 """With a first turn of one step, nothing is decided in that turn, so small histories go through everything that large
