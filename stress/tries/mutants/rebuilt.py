@@ -55,7 +55,7 @@ _TAKING: Final = """\
         if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
             take_seen(s)
 """
-_GO_THROUGH: Final = "        _go_through(first, peek(first), group, count, steps)\n"
+_TAKEN_TOGETHER: Final = "        if t.size > 0 and not take_found(scratch_at(group, i)):\n"
 _MATCHES: Final = (("match", ("a.b",)),)
 _A_MOVE: Final = (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))
 _TORN: Final = ("subscriptions", "a wildcard beside words that meet", ((("match", ("a.y1",)),), _A_MOVE))
@@ -144,8 +144,8 @@ REBUILT: Final = (
     Rebuilt(
         "subscribers of topics side by side are taken under another pin",
         f"{_MATCH}interleaved.py",
-        _GO_THROUGH,
-        f"{_GO_THROUGH}    unpin()\n    pin()\n",
+        _TAKEN_TOGETHER,
+        f"        unpin()\n        pin()\n{_TAKEN_TOGETHER}",
         (
             "subscriptions",
             "a wildcard beside words that meet",
