@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 __all__ = [
@@ -198,11 +199,11 @@ def overlapping(operations: Iterable[Operation]) -> set[int]:
     return found
 
 
-def calls_and_returns(operations: Sequence[Operation]) -> Iterator[tuple[bool, Operation]]:
+def calls_and_returns(operations: Sequence[Operation]) -> list[tuple[bool, Operation]]:
     """Each call, and each return as (True, operation), by time; at the same tick, calls come first. O(n log n)."""
     events = [(each.call, False, each) for each in operations]
     events += [(each.returned, True, each) for each in operations if each.returned is not None]
-    yield from (event[1:] for event in sorted(events, key=lambda event: event[:2]))
+    return [event[1:] for event in sorted(events, key=itemgetter(0, 1))]
 
 
 def refuse_other_things(operations: Iterable[Any]) -> None:

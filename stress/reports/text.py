@@ -112,7 +112,7 @@ def _columns(rows: Sequence[tuple[int | str, str]], remark: str = "") -> Iterato
 
 
 def _rows(window: Window) -> Iterator[tuple[int | str, str]]:
-    events = list(calls_and_returns(window.operations))
+    events = calls_and_returns(window.operations)
     for at, (is_return, operation) in enumerate(events):
         whole = window.describe(operation)
         call, _, answer = whole.rpartition(" -> ")

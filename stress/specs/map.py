@@ -184,7 +184,7 @@ class Map(ByKey):
     def elements(self, operation: Operation) -> Iterable[Element]:
         if operation.op == "popitem" and isinstance(operation.result, tuple):
             return operation.result[:1]
-        return super().elements(operation)
+        return operation.args[:1]
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         named = tuple(self.elements(operation))

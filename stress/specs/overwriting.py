@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from stress.history import UNSEEN, Operation
 from stress.specs.moments import EVER, Contradiction, Interval, Moment, Unplaced, intervals
@@ -139,11 +140,11 @@ def _chain(first: _Held, held: dict[Hashable, _Held], start: Hashable) -> _Chain
         values.append(here.value)
         for runs in ([here.written] if here.written else []), here.seen:
             if runs:
-                earliest = min(ran.returned for ran in runs)
+                earliest = min(map(attrgetter("returned"), runs))
                 if earliest < last_call[0]:
                     return Contradiction(tuple(values[last_call[1] :]))
                 first_return = min(first_return, (earliest, at))
-                last_call = max(last_call, (max(ran.called for ran in runs), at))
+                last_call = max(last_call, (max(runs).called, at))
         if not here.followed_by:
             return _Chain(values, first_return, last_call)
         here = held[here.followed_by[0]]
