@@ -538,6 +538,21 @@ class AsAField(Elsewhere):
         self.n.compare_and_set(None, 0)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"threads": [[("add", 1, 2)]]},
+        {"threads": [[("value",)]], "at_start": [("add",)]},
+        {"threads": [[("value",)]], "at_end": [("add", 1, 2)]},
+        {"threads": [("value",), ("add", stress.unique, stress.one_of(1, 2))]},
+        {"threads": stress.Scenarios([("value",)], roles=[[("value",)], [("value",), ("add",)]])},
+    ],
+)
+def test_calls_that_do_not_fit_the_object_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"'add' has (no|2) arguments, but the method is Total\.add\(.*\)"):
+        explore(Total, TotalSpec(), **given)
+
+
 class TestReferences:
     @pytest.mark.parametrize(
         "make",

@@ -22,7 +22,7 @@ from stress.explorer.origin import Calls
 from stress.explorer.progress import Progress
 from stress.explorer.token import TokenError, object_in, origin_in, with_order
 from stress.processes import PATIENCE, Died, Patience, Team, Worker
-from stress.recorder.workload import Workload, as_arguments, as_calls, refuse_misfits
+from stress.recorder.workload import Workload, as_arguments
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
 __all__ = ["main"]
@@ -136,7 +136,6 @@ def _all(
     """The result of exploring the objects, up to the first with a fault."""
     outcomes: list[Explored] = []
     for workload in workloads:
-        refuse_misfits(workload.factory(), as_calls([*workload.operations, *workload.everything]))
         outcome = explore(
             workload.factory, workload.spec, Scenarios(workload.operations, workload.roles), check=workload.check,
             duration=arguments.duration, seed=arguments.seed, target=workload.target, progress=progress,

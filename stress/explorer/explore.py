@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 from typing import Any, Final, cast
 
@@ -45,7 +45,7 @@ from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
 from stress.history import UNSEEN, Call, History, Operation
 from stress.recorder.campaign import draw_seed
-from stress.recorder.workload import as_calls
+from stress.recorder.workload import as_calls, refuse_misfits
 from stress.reports.html import save as save_page
 from stress.reports.report import Report
 from stress.reports.text import render_outcome
@@ -149,7 +149,7 @@ def explore(
 
     Raises:
         ValueError: the threads access nothing that the explorer can schedule, or the object is not deterministic, or
-            `replay` does not fit.
+            `replay` does not fit, or a method does not take as many arguments as a call gives.
         SpecError: the specification contradicts itself, or cannot be used.
         AttributeError: the object has no method with the name of a call.
 
@@ -179,12 +179,13 @@ def explore(
         raise ValueError("at_start, at_end, preemptions, samples and replay go with the calls of each thread")
     spec = as_instance(spec)
     with explored_references() as machine, subject_of(machine, factory, spec, around, check) as subject:
-        name = type(factory()).__name__
         machine.progress = progress
         with Watch(machine, duration):
             if scenarios is not None:
+                name = _name_of_fitting(factory, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
                 return _generated(machine, subject, target, name, scenarios, plan)
             program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
+            name = _name_of_fitting(factory, (*around.at_start, *chain(*program), *around.at_end))
             _check_program(spec, program, around)
             exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
             return exploration.replay(replay) if replay else exploration.run(plan)
@@ -198,6 +199,13 @@ def _scenarios(threads: Any) -> Scenarios | None:
         as_calls(threads)  # raises: these are calls of threads
     are_operations = all(isinstance(each, tuple) and each and isinstance(each[0], str) for each in threads)
     return Scenarios(threads) if threads and are_operations else None
+
+
+def _name_of_fitting(factory: Callable[[], Any], calls: Sequence[Call]) -> str:
+    """The name of the object's class, if these calls fit the object."""
+    made = factory()
+    refuse_misfits(made, calls)
+    return type(made).__name__
 
 
 def _check_program(spec: Spec, program: Program, around: Around) -> None:
