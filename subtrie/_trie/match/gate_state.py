@@ -16,7 +16,7 @@ FEWEST = 4  # and at least
 TRIED = 8
 ROUNDS = 128  # groups from one trial to the next, at least
 MOST_ROUNDS = 2_048
-SMALL = 12_000  # branches
+SMALL = 8_000  # branches
 LARGE = 200_000
 
 

@@ -6,9 +6,9 @@ caches. While that is on its way from memory, the other topics make their steps 
 access chaining).
 
 What is found is what `traverse` (traversal.py) finds, and the second pass is the same: each topic has an answer of one
-instant of its own. Only the order is different, in which nodes are read. What is rare is left to the ordinary match,
-which asks for that topic alone: tombs, L-nodes, writes and snapshots of other threads that are not complete, a second
-pass that fails, and more steps than there is room for. A topic that is left so has size 0 afterwards.
+instant of its own. Only the order in which nodes are read is different. Where a topic meets something rare, it is left
+to the ordinary match of that topic alone, and has size 0 afterwards. Rare are tombs, L-nodes, writes and snapshots of
+other threads that are not complete, a second pass that fails, and more steps than there is room for.
 
 Nodes are borrowed, as in a match: while a group is pinned no Python code runs, nothing is counted before the second
 pass, and nothing is allocated but by malloc. (`interleaving_gate.py` decides when this pays.)
