@@ -101,7 +101,7 @@ def _quamina(
 # ------------------------------------------------------------------------------------------------------------- growth
 
 
-def _rare(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
+def rare(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message]]:
     """A value that three subscriptions share, and one of three other values. A message has 1 match."""
     domain = max(1, size // 3)
     subscriptions: list[Criteria] = [
@@ -150,7 +150,7 @@ def _many(quick: bool) -> Iterator[Group]:
         yield group
 
 
-GROWING = {"a value and another one": _rare, "a value and a range": _rare_in_range, "a range": _ranges}
+GROWING = {"a value and another one": rare, "a value and a range": _rare_in_range, "a range": _ranges}
 
 
 def _growth(quick: bool) -> Iterator[Group]:
@@ -164,7 +164,7 @@ def _growth(quick: bool) -> Iterator[Group]:
             group.append(
                 Contender(series, partial(timed, partial(_each, matcher.match_all, messages)), len(messages), size)
             )
-            if make is _rare:
+            if make is rare:
                 texts = [json.dumps(message) for message in messages]
                 for reader, loads in READERS.items():
                     from_text = partial(_each_text, matcher.match_all, loads, texts)

@@ -13,6 +13,9 @@ from benchmarks.suite.throughput import LOOP, call_each, split_and_get
 from benchmarks.threads import THREADS, Work, timed_in_threads
 from benchmarks.workloads import DIGITS, throughput_filters, throughput_topics
 
+AT_ONCE = 100
+"""Topics of a batch."""
+
 
 class Client:
     """A subscriber as in a program: an object of a class of its own."""
@@ -32,12 +35,19 @@ def _groups(quick: bool) -> Iterator[Group]:
         (LOCKED.name, LOCKED, int, messages // 20),
     ):
         prepare = partial(_matching, _matcher(entrant, filters, subscriber), filters, count, passes)
-        group += _in_threads(series, prepare, count * passes, threads)
+        group += in_threads(series, prepare, count * passes, threads)
+    many = partial(_matching_many, _matcher(TRIE, filters, int), filters, messages, passes)
+    group += in_threads(f"{TRIE.name}, match_many of {AT_ONCE} topics", many, messages * passes, threads)
     loop = partial(_loop, filters, messages, passes)
-    yield group + _in_threads(LOOP, loop, messages * passes, threads)
+    yield group + in_threads(LOOP, loop, messages * passes, threads)
 
 
-def _in_threads(series: str, prepare: Callable[[int], Work], operations: int, threads: Iterable[int]) -> Group:
+def in_threads(series: str, prepare: Callable[[int], Work], operations: int, threads: Iterable[int]) -> Group:
+    """Return a contender for each number of threads.
+
+    :param prepare: makes the work of a thread, given its number
+    :param operations: the number that each thread does
+    """
     return [Contender(series, partial(timed_in_threads, t, prepare), t * operations, t) for t in threads]
 
 
@@ -50,6 +60,12 @@ def _matcher(entrant: Entrant, filters: Sequence[str], subscriber: Callable[[int
 def _matching(matcher: Any, filters: Sequence[str], messages: int, passes: int, thread: int) -> Work:
     topics = throughput_topics(filters, messages, seed=thread)
     return partial(call_each, matcher.match, chain.from_iterable(repeat(topics, passes)))
+
+
+def _matching_many(matcher: Any, filters: Sequence[str], messages: int, passes: int, thread: int) -> Work:
+    topics = throughput_topics(filters, messages, seed=thread)
+    batches = [topics[start : start + AT_ONCE] for start in range(0, messages, AT_ONCE)]
+    return partial(call_each, matcher.match_many, chain.from_iterable(repeat(batches, passes)))
 
 
 def _loop(filters: Sequence[str], messages: int, passes: int, thread: int) -> Work:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from benchmarks.matchers import (
     CACHED,
@@ -48,7 +49,7 @@ def _groups(quick: bool) -> Iterator[Group]:
     yield group
 
 
-def call_each(call: Callable[[str], object], topics: Iterable[str]) -> None:
+def call_each(call: Callable[[Any], object], topics: Iterable[Any]) -> None:
     for topic in topics:
         call(topic)
 
