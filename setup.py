@@ -47,6 +47,7 @@ MODULES = {
     "subtrie._trie.match.interleaved": "subtrie/_trie/match/interleaved.py",
     "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.py",
     "subtrie._trie.match.plan": "subtrie/_trie/match/plan.pyx",
+    "subtrie._trie.match.topic_rules": "subtrie/_trie/match/topic_rules.py",
     "subtrie._trie.match.scratch": "subtrie/_trie/match/scratch.pyx",
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.py",
     "subtrie._trie.match.exact_first": "subtrie/_trie/match/exact_first.py",
@@ -56,6 +57,7 @@ MODULES = {
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
     "subtrie._trie.queries.literal_first": "subtrie/_trie/queries/literal_first.py",
     "subtrie._trie.queries.overlapping": "subtrie/_trie/queries/overlapping.py",
+    "subtrie._trie.lookup": "subtrie/_trie/lookup.py",
     "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
     "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
     "subtrie._trie.topic_store": "subtrie/_trie/topic_store.py",
@@ -73,6 +75,7 @@ MODULES = {
     "subtrie.fields.state": "subtrie/fields/state.py",
     "subtrie.fields.search": "subtrie/fields/search.py",
     "subtrie.fields.matcher": "subtrie/fields/matcher.py",
+    "subtrie.fields.routing": "subtrie/fields/routing.py",
 }
 
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})

@@ -19,7 +19,19 @@ from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pa
 
 if not cython.compiled:
     from ctrie._bulk import fill_root
-    from ctrie._descent import GROUP, STORED, THERE, UNDONE, find, find_value, prefetch_text, put_quickly, warm
+    from ctrie._descent import (
+        GROUP,
+        STORED,
+        THERE,
+        UNDONE,
+        Absent,
+        find,
+        find_value,
+        is_there,
+        prefetch_text,
+        put_quickly,
+        warm,
+    )
     from ctrie._nodes import (
         Edit,
         Pair,
@@ -35,6 +47,7 @@ if not cython.compiled:
         is_empty,
         mix,
         new_pair,
+        root_of,
     )
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
 else:
@@ -44,8 +57,10 @@ else:
         STORED,
         THERE,
         UNDONE,
+        Absent,
         find,
         find_value,
+        is_there,
         prefetch_text,
         put_quickly,
         warm,
@@ -66,6 +81,7 @@ else:
         is_empty,
         mix,
         new_pair,
+        root_of,
     )
 
 from ctrie._nodes import check_level, differences, parts, shape, snodes
@@ -250,13 +266,13 @@ class Ctrie(Rooted):
             answers.append(find_value(self, keys[start + i], hashes[i], self._equal, default))
 
     def __getitem__(self, key: Any) -> Any:
-        value = find_value(self, key, self._hash_of(key), self._equal, _ABSENT)
-        if value is _ABSENT:
+        value = find_value(self, key, self._hash_of(key), self._equal, Absent)
+        if value is Absent:
             raise KeyError(key)
         return value
 
     def __contains__(self, key: Any) -> bool:
-        return find(self, key, self._hash_of(key), self._equal) is not None
+        return is_there(self, key, self._hash_of(key), self._equal)
 
     # ----------------------------------------------------------------------------------------------- one key: write
 
@@ -659,8 +675,8 @@ class Ctrie(Rooted):
                 note_change(self, key, hash)
             return default
         if outcome == THERE:
-            present = find_value(self, key, hash, self._equal, _ABSENT)
-            if present is not _ABSENT:  # it was not removed in between
+            present = find_value(self, key, hash, self._equal, Absent)
+            if present is not Absent:  # it was not removed in between
                 return present
         found = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
         return default if found is None else found.value
@@ -670,7 +686,7 @@ class Ctrie(Rooted):
         return self._edit_hashed(mode, key, self._hash_of(key), value, expected)
 
     def _edit_hashed(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> SNode | None:
-        found = edit_trie(self._root, self._map_edit(mode, key, hash, value, expected))
+        found = edit_trie(cython.cast(Root, root_of(self)), self._map_edit(mode, key, hash, value, expected))
         if is_watching() and _has_changed(mode, found, expected):
             note_change(self, key, hash)
         return found

@@ -23,6 +23,12 @@ ctypedef uint64_t *Hashes
 
 cdef int UNDONE, STORED, THERE
 
+
+cdef class Absent:
+    pass
+
+
+
 @cython.locals(kept_inode=INode, kept_main=MainNode)
 cdef int help_pending(Root root, Borrowed inode, Borrowed main) except -1
 @cython.locals(lev=int, node=Borrowed, main=Borrowed, bitmap=uint64_t, flag=uint64_t)
@@ -31,6 +37,8 @@ cdef Borrowed _end_of_path(Rooted trie, uint64_t hash) except NULL
 cdef SNode _compared(object end, object key, uint64_t hash, object equal)
 @cython.locals(end=Borrowed)
 cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
+@cython.locals(end=Borrowed, same=bint)
+cdef bint is_there(Rooted trie, object key, uint64_t hash, object equal) except -1
 @cython.locals(end=Borrowed, sn=SNode)
 cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default)
 
@@ -57,7 +65,7 @@ cdef inline bint same_without_python(Borrowed stored, object key, object equal) 
     pos=Py_ssize_t, same=bint, inode=INode, cn=CNode, changed=CNode
 )
 cdef int put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value, bint only_new) except -1
-@cython.locals(there=Pair, both=INode)
+@cython.locals(there=Pair, gen=Gen, both=INode)
 cdef CNode _with_pair(
-    CNode cn, Gen gen, uint64_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
+    CNode cn, INode inode, uint64_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
 )

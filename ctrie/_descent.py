@@ -18,7 +18,7 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
-    from ctrie._cnode import CNode, Gen, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
+    from ctrie._cnode import CNode, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
     from ctrie._memory import is_out_of_track
     from ctrie._nodes import (
         INode,
@@ -46,7 +46,6 @@ else:
     from cython.cimports.ctrie._arrays import W, flag_at, popcount
     from cython.cimports.ctrie._cnode import (
         CNode,
-        Gen,
         MainNode,
         bitmap_of,
         branch_at,
@@ -84,6 +83,11 @@ if not cython.compiled:  # in _descent.pxd, a size of C arrays
 UNDONE = 0
 STORED = 1
 THERE = 2
+
+
+class Absent:
+    """Stands for the value of a key that has none. It is the class itself that is passed and compared: compiled, it is
+    never freed, so nobody counts references to it. All threads would write to the count of another object."""
 
 
 def help_pending(root: Root, inode: Any, main: Any) -> None:
@@ -149,6 +153,22 @@ def find(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] 
     kept = borrowed(end)
     unpin()
     return _compared(kept, key, hash, equal)
+
+
+def is_there(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None) -> bool:
+    """Tell whether `key` has a value; in all else as `find`."""
+    end = _end_of_path(trie, hash)
+    if end is borrow(None):
+        unpin()
+        return False
+    if is_exactly(end, Pair):
+        same: bool = hash_of(end) == hash
+        if not same or same_without_python(key_of(end), key, equal):
+            unpin()
+            return same
+    kept = borrowed(end)
+    unpin()
+    return _compared(kept, key, hash, equal) is not None
 
 
 def find_value(trie: Rooted, key: object, hash: int, equal: Callable[[Any, Any], Any] | None, default: Any) -> Any:
@@ -280,18 +300,20 @@ def put_quickly(
     inode: INode = borrowed(node)
     cn: CNode = borrowed(main)
     unpin()
-    changed = _with_pair(cn, inode.gen, flag, pos, lev, key, hash, value)
+    changed = _with_pair(cn, inode, flag, pos, lev, key, hash, value)
     if is_out_of_track(inode, changed):
         return UNDONE
     return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) else UNDONE
 
 
-def _with_pair(cn: CNode, gen: Gen, flag: int, pos: int, lev: int, key: object, hash: int, value: object) -> CNode:
-    """Return `cn` with one more pair, or with a new value for the pair at `pos` if that has the hash."""
+def _with_pair(cn: CNode, inode: INode, flag: int, pos: int, lev: int, key: object, hash: int, value: object) -> CNode:
+    """Return `cn`, the main node of `inode`, with one more pair; or with a new value for the pair at `pos`, if that has
+    the hash."""
     if not cn.bitmap & flag:
         return with_branch(cn, flag, pos, new_pair(key, hash, value))
     there: Pair = branch_at(cn, pos)
     if there.hash == hash:
         return with_other_branch(cn, pos, new_pair(there.key, hash, value))  # as in a dict, the first key object stays
+    gen = inode.gen
     both = new_inode(two_snodes(there, new_pair(key, hash, value), lev + W, gen), gen)
     return with_other_branch(cn, pos, both)

@@ -176,6 +176,7 @@ cdef class Edit:
     cdef object rewind(self)
     cdef bint same(self, SNode sn) except -1
     cdef INode below(self, SNode sn)
+    cdef Borrowed level_passed(self, Borrowed sn) noexcept
     cdef object advance(self)
     cdef bint rolls_up(self) except -1
     cdef SNode create(self)
@@ -183,9 +184,15 @@ cdef class Edit:
 
 
 @cython.locals(outcome=int)
-cdef SNode edit_trie(Root root, Edit edit, bint on_its_way=*)
+cdef SNode edit_trie(Root root, Edit edit)
 cdef object _clear_path(Root root, Edit edit)
 cdef int _attempt(Root root, Edit edit) except -1
+@cython.locals(
+    inode=Borrowed, lev=int, parent_lev=int, parent_hash=uint64_t, parent=Borrowed, parent_main=Borrowed, main=Borrowed,
+    flag=uint64_t, branch=Borrowed, in_level=bint, below=Borrowed, here=INode, parent_here=INode,
+    parent_main_here=MainNode
+)
+cdef bint _approach(Root root, Edit edit) except -1
 @cython.locals(main=MainNode, outcome=int)
 cdef int _go_on(Root root, Edit edit) except -1
 @cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t)
@@ -210,6 +217,8 @@ cdef bint _is_one_snode(Edit edit, MainNode main) except -1
 cdef bint _roll_up(Root root, Edit edit, CNode cn) except -1
 @cython.locals(main=MainNode, left=MainNode)
 cdef object _bury(Root root, Edit edit, TNode tomb)
+@cython.locals(top=Borrowed, same=bint)
+cdef bint _is_first(Root root, INode inode) except -1
 @cython.locals(sn=SNode, flag=uint64_t, pos=Py_ssize_t, new=SNode, left=CNode)
 cdef MainNode _cnode_without_tomb(Edit edit, CNode cn, TNode tomb, bint first_of_trie)
 @cython.locals(sn=SNode, pos=Py_ssize_t, new=SNode)

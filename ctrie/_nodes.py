@@ -62,8 +62,10 @@ if not cython.compiled:
         CNode,
         Gen,
         MainNode,
+        bitmap_of,
         branch_at,
         branches_of,
+        child_at,
         new_cnode,
         with_branch,
         with_other_branch,
@@ -73,6 +75,7 @@ if not cython.compiled:
     from ctrie._slot import (
         Slot,
         borrow,
+        borrowed,
         compare_and_set,
         initialise,
         is_exactly,
@@ -87,8 +90,10 @@ else:
         CNode,
         Gen,
         MainNode,
+        bitmap_of,
         branch_at,
         branches_of,
+        child_at,
         new_cnode,
         with_branch,
         with_other_branch,
@@ -98,6 +103,7 @@ else:
     from cython.cimports.ctrie._native import (
         Slot,
         borrow,
+        borrowed,
         compare_and_set,
         initialise,
         is_exactly,
@@ -698,6 +704,10 @@ class Edit:
         """Return the level below `sn` in which to continue, or None if `sn` is the S-node to change."""
         return None
 
+    def level_passed(self, sn: Any) -> Any:
+        """Return the same of a borrowed S-node, or None if it is not to be passed without a closer look."""
+        return borrow(None)
+
     def advance(self) -> None:
         """Take the key of the next level."""
 
@@ -719,14 +729,13 @@ RESTART = 1
 AGAIN = 2
 
 
-def edit_trie(root: Root, edit: Edit, on_its_way: bool = False) -> SNode | None:
+def edit_trie(root: Root, edit: Edit) -> SNode | None:
     """Carry `edit` out; return the S-node that was there. Linearizes at the commit of its GCAS or, if nothing changes,
     at the read of the main node that shows so. Lock-free: an attempt is repeated only if another thread committed a
-    change, took a snapshot, or left a tomb on the path. With `on_its_way` the first attempt continues from the edit's
-    present position."""
+    change, took a snapshot, or left a tomb on the path."""
     edit.settled = edit.emptied = edit.entombed = edit.compared = edit.tracks = False
     edit.said = None
-    outcome = _go_on(root, edit) if on_its_way else _attempt(root, edit)
+    outcome = _attempt(root, edit)
     while outcome == RESTART:
         if edit.settled:
             _clear_path(root, edit)
@@ -747,10 +756,62 @@ def _clear_path(root: Root, edit: Edit) -> None:
 
 def _attempt(root: Root, edit: Edit) -> int:
     edit.rewind()
-    edit.inode = rdcss_read_root(root)
-    edit.lev = 0
-    edit.parent = None
+    if edit.tracks or not _approach(root, edit):
+        edit.inode = rdcss_read_root(root)
+        edit.lev = 0
+        edit.parent = None
     return _go_on(root, edit)
+
+
+def _approach(root: Root, edit: Edit) -> bool:
+    """Move the edit as near to its key as it comes without a change. Return False if it cannot leave the root.
+
+    An edit counts a reference to every node where it stands. If it began at the root, all writers would write to the
+    counts of the nodes near the root at once. So it passes those with borrowed references, under a pin: the nodes that
+    `_go_on` would pass without a change, which are I-nodes of the root's generation with nothing pending, and S-nodes
+    that lead on. Where it stops, it takes references, and `_go_on` continues.
+
+    A walk after a change stops no later than at a level which that change may have left with one S-node: there the
+    edit's own S-node is gone, or the edit's key ends in the S-node above."""
+    pin()
+    inode = peek(borrow(root))
+    if not is_exactly(inode, INode):
+        unpin()
+        return False
+    lev = parent_lev = 0
+    parent_hash = edit.hash
+    parent = parent_main = borrow(None)
+    while True:
+        # One step of `_go_on` and `_enter`. Generations are compared only to save a GCAS that would fail.
+        main = peek(inode)
+        if not is_exactly(main, CNode) or peek(main) is not borrow(None):
+            break
+        flag = flag_at(edit.hash, lev)
+        if not bitmap_of(main) & flag:
+            break
+        branch = child_at(main, popcount(bitmap_of(main) & (flag - 1)))
+        in_level = is_exactly(branch, INode)
+        below = branch if in_level else edit.level_passed(branch)
+        if below is borrow(None) or gen_of(below) is not gen_of(inode):
+            break
+        parent, parent_main, parent_lev, parent_hash = inode, main, lev, edit.hash
+        inode = below
+        if in_level:
+            lev += W
+        else:
+            lev = 0
+            edit.advance()
+    here: INode = borrowed(inode)
+    parent_here: INode | None = borrowed(parent)
+    parent_main_here: MainNode | None = borrowed(parent_main)
+    unpin()
+    edit.inode = here
+    edit.lev = lev
+    edit.parent = parent_here
+    edit.parent_main = parent_main_here
+    edit.parent_hash = parent_hash
+    edit.parent_lev = parent_lev
+    return True
 
 
 def _go_on(root: Root, edit: Edit) -> int:
@@ -912,7 +973,7 @@ def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
     assert edit.parent is not None, "the first I-node of a trie is never tombed"
     main = gcas_read(root, edit.parent)
     if isinstance(main, CNode):
-        left = _cnode_without_tomb(edit, main, tomb, rdcss_read_root(root) is edit.parent)
+        left = _cnode_without_tomb(edit, main, tomb, _is_first(root, edit.parent))
     elif isinstance(main, LNode):
         left = _lnode_without_tomb(edit, main, tomb)
     else:
@@ -920,6 +981,18 @@ def _bury(root: Root, edit: Edit, tomb: TNode) -> None:
     if left is not None:
         # Committed: the parent no longer leads to the tomb.
         gcas(root, edit.parent, main, left)
+
+
+def _is_first(root: Root, inode: INode) -> bool:
+    """Tell whether an I-node is the trie's first one."""
+    pin()
+    top = peek(borrow(root))
+    if is_exactly(top, INode):
+        same = top is borrow(inode)
+        unpin()
+        return same
+    unpin()
+    return rdcss_read_root(root) is inode
 
 
 def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool) -> MainNode | None:

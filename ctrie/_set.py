@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from collections.abc import Callable, Iterable, Iterator, MutableSet, Set
+from operator import attrgetter
 from types import GenericAlias
 from typing import Any, Final, Self
 
-from ctrie._ctrie import Ctrie
+if not cython.compiled:
+    from ctrie._ctrie import REMOVE, Ctrie
+    from ctrie._descent import Absent, is_there
+else:
+    from cython.cimports.ctrie._ctrie import REMOVE, Ctrie
+    from cython.cimports.ctrie._descent import Absent, is_there
+
 from ctrie._views import set_repr
 
 _NEW: Final = object()
@@ -17,12 +29,58 @@ def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
     return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
 
 
+if not cython.compiled:  # borrowed; the compiled one (_set.pxd) counts no reference
+    members_of = attrgetter("_members")
+
+# The members of a set between __new__ and __init__. They are read-only, so nothing can be stored in them and lost.
+_UNMADE: Ctrie = Ctrie.__new__(Ctrie)
+
+
+class OneByOne:
+    """The members of a set, and what is done with one of them. A subclass of MutableSet cannot be a C type, but this
+    class is one. So its methods count no references to the members: all threads would write to that count."""
+
+    __slots__ = ("_members",)
+    _members: Ctrie
+
+    if cython.compiled:
+
+        def __cinit__(self, *_: object, **__: object) -> None:
+            self._members = _UNMADE
+    else:
+
+        def __new__(cls, *_: object, **__: object) -> Self:
+            self = object.__new__(cls)
+            self._members = _UNMADE
+            return self
+
+    def add(self, value: Any) -> bool:
+        """Add `value`; return whether it was new. O(log n), lock-free."""
+        return cython.cast(Ctrie, members_of(self))._put_if_absent(value, None, Absent) is Absent
+
+    def discard(self, value: Any) -> bool:
+        """Remove `value` if it is there; return whether it was. O(log n), lock-free."""
+        return cython.cast(Ctrie, members_of(self))._edit(REMOVE, value, None, None) is not None
+
+    def __contains__(self, value: object) -> bool:
+        members = members_of(self)
+        hash = cython.cast(Ctrie, members)._hash_of(value)
+        return is_there(cython.cast(Ctrie, members), value, hash, cython.cast(Ctrie, members)._equal)
+
+
+def _hold(made: OneByOne, members: Ctrie) -> None:
+    """Give a new set its members, for good: threads that use them count no reference."""
+    if made._members is not _UNMADE:
+        raise TypeError("a CtrieSet is initialised once; make another one")
+    made._members = members
+
+
 def _of_members(cls: type[CtrieSet], members: Ctrie) -> CtrieSet:
     """Unpickle. A module-level function, since an unpickler that admits only this package would refuse `getattr`."""
     return cls._of(members)
 
 
-class CtrieSet(MutableSet[Any]):
+class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` and `discard` return something
     """A concurrent set that any number of threads use without locks, with snapshots in constant time.
 
     `CtrieSet(iterable=(), /, *, hash=None, equal=None)` is a `MutableSet`. `add`, `discard`, `remove` and `in` are
@@ -37,7 +95,7 @@ class CtrieSet(MutableSet[Any]):
     (['a', 'b', 'c', 'd'], ['a', 'b', 'c'], ['d'])
     """
 
-    __slots__ = ("__weakref__", "_members")
+    __slots__ = ("__weakref__",)
     __class_getitem__: Any = classmethod(GenericAlias)
     __hash__ = None  # type: ignore[assignment]
 
@@ -49,13 +107,14 @@ class CtrieSet(MutableSet[Any]):
         hash: Callable[[Any], int] | None = None,
         equal: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        self._members = Ctrie(hash=hash, equal=equal)
-        self._members._add_keys(iterable)
+        members = Ctrie(hash=hash, equal=equal)
+        _hold(self, members)
+        members._add_keys(iterable)
 
     @classmethod
     def _of(cls, members: Ctrie) -> CtrieSet:
         made = cls.__new__(cls)
-        made._members = members
+        _hold(made, members)
         return made
 
     def _with_members(self, members: Ctrie) -> CtrieSet:
@@ -71,14 +130,6 @@ class CtrieSet(MutableSet[Any]):
         empty.update((member, None) for member in iterable)
         return self._of(empty)
 
-    def add(self, value: Any) -> bool:  # type: ignore[override]
-        """Add `value`; return whether it was new. O(log n), lock-free."""
-        return self._members.put_if_absent(value, None, _NEW) is _NEW
-
-    def discard(self, value: Any) -> bool:  # type: ignore[override]
-        """Remove `value` if it is there; return whether it was. O(log n), lock-free."""
-        return self._members.pop(value, _NEW) is not _NEW
-
     def remove(self, value: Any) -> None:
         """Remove `value`, or raise KeyError if it is not there. If several threads remove it, one succeeds."""
         if not self.discard(value):
@@ -91,9 +142,6 @@ class CtrieSet(MutableSet[Any]):
     def clear(self) -> None:
         """Remove all members at one instant. O(1)."""
         self._members.clear()
-
-    def __contains__(self, value: object) -> bool:
-        return value in self._members
 
     def contains_many(self, values: Iterable[Any]) -> list[bool]:
         """Return, for each of many values in their order, whether it is in the set; see `Ctrie.get_many`.

@@ -241,7 +241,7 @@ def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any],
     trie = filled(twin, A, A2)
 
     def write(access: int) -> None:
-        if access < 6000:  # more restarts than the interpreter allows nested calls
+        if access < 12_000:  # more restarts than the interpreter allows nested calls
             with as_another_thread(twin):
                 trie[A] = access
 

@@ -326,3 +326,24 @@ def test_its_pickle_asks_for_names_of_this_package_alone() -> None:
 
     assert Only(io.BytesIO(pickle.dumps(CtrieSet([1, 2])))).load() == {1, 2}
     assert "CtrieSet" in admitted
+
+
+def test_it_is_initialised_once() -> None:
+    """Threads use the members of a set without a reference of their own, so these are never replaced."""
+    members = CtrieSet("ab")
+    with pytest.raises(TypeError, match="initialised once"):
+        members.__init__("c")  # type: ignore[misc]
+    assert members == {"a", "b"}
+    members.check()
+
+
+def test_one_that_is_not_initialised_is_empty_and_read_only() -> None:
+    unmade = CtrieSet.__new__(CtrieSet)
+    assert "a" not in unmade
+    assert len(unmade) == 0
+    for change in (unmade.add, unmade.discard):
+        with pytest.raises(TypeError, match="read-only"):
+            change("a")
+    CtrieSet.__init__(unmade, "a")
+    assert unmade == {"a"}
+    unmade.check()

@@ -9,6 +9,7 @@ import itertools
 import math
 import pickle
 import random
+import re
 import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +46,7 @@ from subtrie.fields import (
     Within,
 )
 from subtrie.fields.criteria import Topic
-from subtrie.fields.matcher import _state_of
+from subtrie.fields.matcher import state_of
 from subtrie.fields.overlapping import may_share
 from subtrie.locked import LockedTrie
 from subtrie.matcher import Matcher
@@ -62,7 +63,7 @@ WORKED_EXAMPLE: dict[int, list[Criterion]] = {
 
 def left_in(matcher: FieldMatcher) -> list[Any]:
     """The objects that a matcher's state still leads to: none, if there are no subscriptions."""
-    state = _state_of(matcher)
+    state = state_of(matcher)
     index, clues = state.index, state.clues
     parts = [state.owners, state.rows, index.fields, index.absent]
     if clues is not None:
@@ -808,6 +809,67 @@ class TestRouting:
             matcher.match("a", {"f": []})
         assert len(matcher) == 0
         matcher.check()
+
+
+class TestARoutingMatcherAsAnObject:
+    def test_it_is_initialised_once(self) -> None:
+        matcher = RoutingMatcher(MQTT)
+        with pytest.raises(TypeError, match="initialised once"):
+            matcher.__init__(AMQP)  # type: ignore[misc]
+        assert matcher.dialect is MQTT
+        matcher.check()
+
+    def test_one_that_is_not_initialised_is_empty_and_read_only(self) -> None:
+        unmade = RoutingMatcher.__new__(RoutingMatcher)
+        assert unmade.match("a", {}) == ()
+        assert list(unmade) == []
+        with pytest.raises(TypeError, match="fork"):
+            unmade.subscribe("a", [], 1)
+        unmade.check()
+
+    @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda matcher: pickle.loads(pickle.dumps(matcher))])
+    def test_a_copy_is_one_of_its_own(self, copied: Callable[[RoutingMatcher], RoutingMatcher]) -> None:
+        matcher = RoutingMatcher(MQTT)
+        matcher.subscribe("a/+", [Present("f")], "ann", qos=1)
+        other = copied(matcher)
+        assert list(other) == list(matcher)
+        assert other.dialect == MQTT
+        other.subscribe("a/b", [], "bob")
+        assert matcher.match("a/b", {"f": 0}) == ("ann",)
+        assert set(other.match("a/b", {"f": 0})) == {"ann", "bob"}
+        matcher.check()
+        other.check()
+
+    def test_a_difference_is_to_another_one(self) -> None:
+        with pytest.raises(TypeError, match="older must be a RoutingMatcher, not FieldMatcher"):
+            RoutingMatcher().diff(FieldMatcher())  # type: ignore[arg-type]
+
+    def test_a_derived_dialect_splits_topics_in_its_own_way(self) -> None:
+        class Folded(Dialect):
+            def split_topic(self, topic: str) -> tuple[str, ...]:
+                return super().split_topic(topic.lower())
+
+        matcher = RoutingMatcher(Folded("folded", separator=".", one_word="*", many_words="#"))
+        matcher.subscribe("a.*", [], 1)
+        assert matcher.match("A.B", {}) == (1,)
+        matcher.check()
+
+
+@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+def test_topics_are_refused_as_the_dialect_refuses_them(dialect: Dialect) -> None:
+    matcher = RoutingMatcher(dialect)
+    matcher.subscribe(dialect.one_word, [], 1)
+    for topic in ("", "a\0", "a b", dialect.one_word, f"a{dialect.separator}", "é", "\ud800", "x" * 70_000):
+        try:
+            words = dialect.split_topic(topic)
+        except TopicError as refusal:
+            with pytest.raises(TopicError, match=re.escape(str(refusal))):
+                matcher.match(topic, {})
+        else:
+            assert matcher.match(topic, {}) == ((1,) if dialect.matches((dialect.one_word,), words) else ())
+    with pytest.raises(TypeError, match="a topic must be a str, not int"):
+        matcher.match(5, {})  # type: ignore[arg-type]
+    matcher.check()
 
 
 @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)

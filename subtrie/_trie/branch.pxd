@@ -67,6 +67,8 @@ cdef class FilterEdit(Edit):
     cdef bint same(self, SNode sn) except -1
     @cython.locals(branch=Branch)
     cdef INode below(self, SNode sn)
+    @cython.locals(below=Borrowed, taken=Py_ssize_t)
+    cdef Borrowed level_passed(self, Borrowed sn) noexcept
     @cython.locals(followed=Py_ssize_t)
     cdef object _take(self, Branch branch)
     cdef object advance(self)

@@ -41,17 +41,25 @@ if not cython.compiled:
     from ctrie._arrays import flag_at
     from ctrie._cnode import Gen, new_cnode
     from ctrie._memory import leaf_after, new_leaf
-    from ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
+    from ctrie._nodes import Edit, INode, SNode, hash_of, new_inode, two_snodes, value_of
     from ctrie._slot import borrow, borrowed
     from subtrie._trie.groups import members_of, with_members
-    from subtrie._trie.packed_key import TextNode, copy_key, drop_texts, key_begins, set_key, words_followed
+    from subtrie._trie.packed_key import (
+        TextNode,
+        copy_key,
+        drop_texts,
+        key_begins,
+        set_key,
+        words_followed,
+        words_followed_in,
+    )
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
 else:
     from cython.cimports.ctrie._arrays import flag_at
     from cython.cimports.ctrie._cnode import Gen, new_cnode
     from cython.cimports.ctrie._memory import leaf_after, new_leaf
     from cython.cimports.ctrie._native import borrow, borrowed
-    from cython.cimports.ctrie._nodes import Edit, INode, SNode, new_inode, two_snodes
+    from cython.cimports.ctrie._nodes import Edit, INode, SNode, hash_of, new_inode, two_snodes, value_of
     from cython.cimports.subtrie._trie.groups import members_of, with_members
     from cython.cimports.subtrie._trie.packed_key import (
         TextNode,
@@ -60,6 +68,7 @@ else:
         key_begins,
         set_key,
         words_followed,
+        words_followed_in,
     )
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
 
@@ -233,6 +242,17 @@ class FilterEdit(Edit):
         # Work may remain below: to roll a level up, or to restore a level that was tombed while there were no
         # subscribers here, if there are some again.
         return branch.next if self.settled and (self.bare or self.entombed) else None
+
+    def level_passed(self, sn: Any) -> Any:
+        below = next_of(sn)
+        if hash_of(sn) != self.hash or below is borrow(None):
+            return borrow(None)
+        taken = words_followed_in(sn, self.words, self.depth, self.separator)
+        if taken <= 0 or self.depth + taken >= len(self.words):
+            return borrow(None)
+        self.taken = taken
+        self.bare = sole_hash_of(sn) == 0 and value_of(sn) is borrow(None)
+        return below
 
     def _take(self, branch: Branch) -> None:
         """Find how many words of `branch` the filter follows; it has the first."""

@@ -39,14 +39,25 @@ from typing import Any
 if not cython.compiled:
     from ctrie._descent import find
     from ctrie._memory import untrack
-    from ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair
+    from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair, root_of
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 else:
     from cython.cimports.ctrie._descent import find
     from cython.cimports.ctrie._memory import untrack
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
-    from cython.cimports.ctrie._nodes import Edit, Pair, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair
+    from cython.cimports.ctrie._nodes import (
+        Edit,
+        Pair,
+        Root,
+        Rooted,
+        SNode,
+        edit_trie,
+        empty_root,
+        freeze_root,
+        new_pair,
+        root_of,
+    )
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 
 from ctrie._nodes import check_level, snodes
@@ -155,7 +166,7 @@ class Index(Rooted):
         edit.filing = filing
         edit.strike = strike
         edit.equal = equal
-        edit_trie(self._root, edit)
+        edit_trie(cython.cast(Root, root_of(self)), edit)
 
     def everything(self) -> Iterator[tuple[Any, int, Any]]:
         """Yield (subscriber, its hash, key) for every filing, at one instant."""

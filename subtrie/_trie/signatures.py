@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from subtrie.dialects import AMQP, Dialect
+
+if TYPE_CHECKING:
+    from subtrie import SubscriptionTrie
 
 
 def subscription_trie(
@@ -26,3 +29,9 @@ def topic_store(dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tu
 
 def field_matcher(max_criteria: int = 64, *, max_values: int = 4096, weak: bool = False) -> None:
     """The signature of `FieldMatcher`."""
+
+
+def routing_matcher(
+    dialect: Dialect | SubscriptionTrie = AMQP, *, max_criteria: int = 64, max_values: int = 4096, weak: bool = False
+) -> None:
+    """The signature of `RoutingMatcher`."""

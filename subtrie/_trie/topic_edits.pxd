@@ -1,8 +1,9 @@
 # C types for topic_edits.py.
 cimport cython
 
+from ctrie._native cimport Borrowed
 from ctrie._nodes cimport SNode
-from subtrie._trie.branch cimport Branch, Subscribe, Unsubscribe
+from subtrie._trie.branch cimport Branch, FilterEdit, Subscribe, Unsubscribe
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.subscribers cimport Entry
 
@@ -30,3 +31,5 @@ cdef class Take(Unsubscribe):
 cpdef object put_topic(Matchable store, tuple words, tuple hashes, object held, bint only_new)
 @cython.locals(edit=Take)
 cpdef object take_topic(Matchable store, tuple words, tuple hashes)
+@cython.locals(plan=Borrowed)
+cdef int _begin(FilterEdit edit, Matchable store, tuple words, tuple hashes) except -1

@@ -16,14 +16,21 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._nodes import SNode
-    from subtrie._trie.branch import Branch, Subscribe, Unsubscribe, changed_branch, is_wanted
+    from subtrie._trie.branch import Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
     from subtrie._trie.editing import edit_filter
-    from subtrie._trie.match.plan import Matchable
+    from subtrie._trie.match.plan import Matchable, Plan, plan_of
     from subtrie._trie.subscribers import new_entry
 else:
-    from cython.cimports.subtrie._trie.branch import Branch, Subscribe, Unsubscribe, changed_branch, is_wanted
+    from cython.cimports.subtrie._trie.branch import (
+        Branch,
+        FilterEdit,
+        Subscribe,
+        Unsubscribe,
+        changed_branch,
+        is_wanted,
+    )
     from cython.cimports.subtrie._trie.editing import edit_filter
-    from cython.cimports.subtrie._trie.match.plan import Matchable
+    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, plan_of
     from cython.cimports.subtrie._trie.subscribers import new_entry
 
 # The hash of every pair, which takes the place of a subscriber. Pairs are never searched, so any hash but 0 will do
@@ -82,7 +89,7 @@ def put_topic(
     """Store `held`, the pair of a topic and its value; return the pair that was there before. With `only_new`, a
     present pair stays. Linearizes at the commit of one compare-and-set, or as `get` if nothing changes. Lock-free."""
     edit: Put = Put.__new__(Put)
-    edit.begin(store._plan, store._plan.separator, words, hashes, None)
+    _begin(edit, store, words, hashes)
     edit.entry = new_entry(held, _HASH, None)
     edit.only_new = only_new
     edit_filter(store, edit)
@@ -92,6 +99,11 @@ def put_topic(
 def take_topic(store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> tuple[str, Any] | None:
     """Remove the pair of a topic, and return it. Linearizes as `put_topic`. Lock-free."""
     edit: Take = Take.__new__(Take)
-    edit.begin(store._plan, store._plan.separator, words, hashes, None)
+    _begin(edit, store, words, hashes)
     edit_filter(store, edit)
     return edit.kept  # type: ignore[no-any-return]
+
+
+def _begin(edit: FilterEdit, store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> None:
+    plan = plan_of(store)
+    edit.begin(cython.cast(Plan, plan), cython.cast(Plan, plan).separator, words, hashes, None)

@@ -1,25 +1,36 @@
 # C types for topic_store.py.
 cimport cython
 
+from cpython.object cimport PyObject
+
+from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root
+from subtrie._trie.branch cimport Branch
 from subtrie._trie.match.plan cimport Matchable, Plan
+from subtrie._trie.match.topic_rules cimport TopicRules
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN
+cdef TopicRules _UNMADE_RULES
 
 
 cdef class TopicStore(Matchable):
     cdef readonly object dialect
-    cdef tuple _suspect
+    cdef TopicRules _rules
     cdef Plan _asked_by
     cdef object __weakref__
 
     cdef object _begin(self, object dialect, Root root)
     cdef object _writable(self)
-    cdef object _held(self, Root root, object topic)
+    @cython.locals(words=tuple, hashes=tuple, branch=Branch)
+    cdef object _held(self, object topic)
     cdef tuple _path(self, object topic)
     @cython.locals(other=TopicStore)
     cdef TopicStore _with_root(self, Root root)
+
+
+cdef inline Borrowed rules_of(TopicStore store) noexcept:
+    return <PyObject *>store._rules
 
 
 cdef Root _frozen(TopicStore store)

@@ -8,25 +8,29 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from types import GenericAlias
 from typing import Any
 
-from subtrie.dialects import AMQP, Dialect, plain_text
+from subtrie.dialects import AMQP, Dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from subtrie._trie.frozen import frozen_root
-    from subtrie._trie.match.plan import Matchable, Plan, filter_path, path_by
+    from subtrie._trie.lookup import find_branch
+    from subtrie._trie.match.plan import Matchable, Plan, path_by
+    from subtrie._trie.match.topic_rules import TopicRules, topic_path
     from subtrie._trie.queries.topics_matching import topics_along
     from subtrie._trie.topic_edits import put_topic, take_topic
     from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 else:
     from cython.cimports.ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from cython.cimports.subtrie._trie.frozen import frozen_root
-    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, filter_path, path_by
+    from cython.cimports.subtrie._trie.lookup import find_branch
+    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, path_by
+    from cython.cimports.subtrie._trie.match.topic_rules import TopicRules, topic_path
     from cython.cimports.subtrie._trie.queries.topics_matching import topics_along
     from cython.cimports.subtrie._trie.topic_edits import put_topic, take_topic
     from cython.cimports.subtrie._trie.words import MANY_WORDS, ONE_WORD
@@ -36,10 +40,15 @@ else:
 from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature, NoDefault
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
+from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.queries.listing import branch_at, value_changes, walk
 from subtrie._trie.signatures import topic_store
 
 _ABSENT: Any = NoDefault()
+
+
+if not cython.compiled:  # borrowed; the compiled one (topic_store.pxd) counts no reference
+    rules_of = attrgetter("_rules")
 
 
 class TopicStore(Matchable):
@@ -61,25 +70,25 @@ class TopicStore(Matchable):
     [('eur.stock.db', 11.5), ('usd.stock.ge', 98)]
     """
 
-    __slots__ = ("__weakref__", "_asked_by", "_suspect", "dialect")
+    __slots__ = ("__weakref__", "_asked_by", "_rules", "dialect")
     __class_getitem__: Any = classmethod(GenericAlias)
     __signature__: Any = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
     dialect: Dialect
-    _suspect: tuple[str, ...]  # the dialect itself has to check topics that contain one of these
-    _asked_by: Plan  # the plan of the dialect's filters; `_plan` is the plan of its topics
+    _rules: TopicRules  # how its topics are split; `_plan` is the plan that these have
+    _asked_by: Plan  # the plan of the dialect's filters
 
     if cython.compiled:
 
         def __cinit__(self, *_: object, **__: object) -> None:
-            self._root, self._plan, self.dialect, self._suspect = _UNMADE, _UNMADE_PLAN, AMQP, ()
-            self._asked_by = _UNMADE_PLAN
+            self._root, self._plan, self._asked_by = _UNMADE, _UNMADE_PLAN, _UNMADE_PLAN
+            self.dialect, self._rules = AMQP, _UNMADE_RULES
     else:
 
         def __new__(cls, *_: object, **__: object) -> TopicStore:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self._home = _UNMADE, _UNMADE_PLAN, None, None
-            self.dialect, self._suspect, self._asked_by = AMQP, (), _UNMADE_PLAN
+            self.dialect, self._rules, self._asked_by = AMQP, _UNMADE_RULES, _UNMADE_PLAN
             return self
 
     def __init__(self, dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
@@ -91,7 +100,9 @@ class TopicStore(Matchable):
         self.update(topics)
 
     def _begin(self, dialect: Dialect, root: Root) -> None:
-        self._plan, self._asked_by, self._suspect = _plans(dialect)
+        self._rules = topic_rules(dialect)
+        self._plan = self._rules.literal
+        self._asked_by = _plan_of_filters(dialect)
         self.dialect = dialect
         self._root = root
 
@@ -205,8 +216,8 @@ class TopicStore(Matchable):
             words, hashes = words[2:], hashes[2:]
         root = frozen_root(self)
         if dialect.zero_words and words == ("",):
-            pair = self._held(root, "")
-            return iter(() if pair is None else (pair,))
+            branch = branch_at(root, words, hashes, dialect.separator)
+            return iter(() if branch is None or not is_wanted(branch) else (branch.value,))
         size = hashes.index(MANY_WORDS) if MANY_WORDS in hashes else len(hashes)
         open = size < len(words)
         found = topics_along(
@@ -225,7 +236,7 @@ class TopicStore(Matchable):
 
     def __getitem__(self, topic: str) -> Any:
         """The value of `topic`; KeyError if there is none. TopicError if it is not a topic. O(words), lock-free."""
-        pair = self._held(self._root, topic)
+        pair = self._held(topic)
         if pair is None:
             raise KeyError(topic)
         return pair[1]
@@ -236,13 +247,13 @@ class TopicStore(Matchable):
         >>> TopicStore(topics={"a": 1}).get("a"), TopicStore().get("a", 0)
         (1, 0)
         """
-        pair = self._held(self._root, topic)
+        pair = self._held(topic)
         return default if pair is None else pair[1]
 
     def __contains__(self, topic: object) -> bool:
         """Return whether `topic` has a value; False for an object that is not a topic."""
         try:
-            return self._held(self._root, topic) is not None
+            return self._held(topic) is not None
         except (TopicError, TypeError):
             return False
 
@@ -334,7 +345,7 @@ class TopicStore(Matchable):
                 if branch.next is not None:
                     levels.append(branch.next)
         for branch, _ in walk(freeze_root(self._root)):
-            assert self._held(self._root, branch.value[0]) is branch.value, f"{branch.value[0]!r} is not found"
+            assert self._held(branch.value[0]) is branch.value, f"{branch.value[0]!r} is not found"
 
     # ------------------------------------------------------------------------------------------------------ internals
 
@@ -351,24 +362,14 @@ class TopicStore(Matchable):
         if self._root.readonly:
             raise TypeError("this TopicStore is a read-only snapshot; take .fork() of it for one that can be changed")
 
-    def _held(self, root: Root, topic: Any) -> Any:
+    def _held(self, topic: Any) -> Any:
         """Return the pair of a topic, or None."""
         words, hashes = self._path(topic)
-        branch = branch_at(root, words, hashes, self.dialect.separator)
+        branch = find_branch(self, words, hashes, self._plan.separator)
         return None if branch is None else branch.value
 
     def _path(self, topic: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return the words of a topic, never none, and their hashes."""
-        text = plain_text(topic, "topic")
-        for mark in self._suspect:
-            if mark in text:
-                self.dialect.split_topic(text)
-                break
-        try:
-            return filter_path(self, text)
-        except TopicError:
-            self.dialect.split_topic(text)  # its error says what is wrong with the topic
-            raise
+        return topic_path(cython.cast(TopicRules, rules_of(self)), topic)
 
     def _with_root(self, root: Root) -> TopicStore:
         other: TopicStore = type(self).__new__(type(self))
@@ -383,30 +384,8 @@ def _restored(kind: type[TopicStore], dialect: Dialect, items: list[tuple[str, A
 
 
 @cache
-def _plans(dialect: Dialect) -> tuple[Plan, Plan, tuple[str, ...]]:
-    """Return two plans: that of a literal dialect, whose filters are the topics of this one, and that of this dialect.
-
-    Return also the texts for which this dialect itself has to check a topic that contains them: the literal dialect
-    takes them for a wildcard, or this dialect refuses them in topics.
-    """
-    # The literal dialect's wildcard for one word is a character that no topic has, since it is refused: one of ASCII if
-    # possible, since such texts are split in place; otherwise a lone surrogate, which is refused everywhere.
-    mark = next((c for c in dialect.forbidden if c.isascii()), "\ud800")
-    literal = replace(
-        dialect,
-        one_word=mark,
-        many_words=None,
-        many_min=0,
-        many_last=False,
-        reserved_prefix=None,
-        share_prefix=None,
-        queue_groups=False,
-        wildcards_in_words=True,
-        wildcards_in_topics=True,
-        forbidden=dialect.forbidden.replace(mark, ""),
-    )
-    wild = () if dialect.wildcards_in_topics else (dialect.one_word, dialect.many_words)
-    return Plan(literal, False), Plan(dialect, False), (mark, *(word for word in wild if word is not None))
+def _plan_of_filters(dialect: Dialect) -> Plan:
+    return Plan(dialect, False)
 
 
 def _frozen(store: TopicStore) -> Root:
@@ -417,5 +396,6 @@ _ABSENT_PAIR: Any = object()
 # The root of a store between __new__ and __init__. It is read-only, so that nothing can be lost in it.
 _UNMADE: Root = freeze_root(empty_root())
 _UNMADE_PLAN: Plan = Plan(AMQP, False)
+_UNMADE_RULES: TopicRules = topic_rules(AMQP)
 
 MutableMapping.register(TopicStore)

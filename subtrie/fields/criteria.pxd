@@ -152,6 +152,8 @@ cdef class Topic(Criterion):
     cdef readonly str filter
     cdef readonly tuple words
     cdef tuple _leads
+    cdef str _one_word
+    cdef object _many_words
 
     cpdef bint holds(self, object value) except -1
     cdef bint is_found_exactly(self) except -1

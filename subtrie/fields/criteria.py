@@ -517,8 +517,10 @@ def _after_prefix(prefix: str | bytes) -> Any:
     return begins[:last] + chr(ord(begins[last]) + 1) if begins else None
 
 
-WORDS = ("words",)  # the names, in a message, of what Topic asks about; none is a str, as those of fields are
-WHOLE = ("whole",)
+# The names, in a message, of what Topic asks about: no str, as those of fields are, but numbers, since no thread counts
+# references to small ones.
+WORDS = 0
+WHOLE = 1
 
 
 class Topic(Criterion):
@@ -529,10 +531,12 @@ class Topic(Criterion):
     any word before the first wildcard that stands for any number of words: whichever is the rarest.
     """
 
-    __slots__ = ("_leads", "dialect", "filter", "words")
+    __slots__ = ("_leads", "_many_words", "_one_word", "dialect", "filter", "words")
     dialect: Any
     filter: str
     words: tuple[str, ...]
+    _one_word: str  # the dialect's; to ask it would be to count a reference to it
+    _many_words: str | None
     _leads: tuple[Criterion, ...]
 
     def __init__(self, dialect: Any, filter: str, words: tuple[str, ...]) -> None:
@@ -541,21 +545,21 @@ class Topic(Criterion):
         self.dialect = dialect
         self.filter = filter
         self.words = words
+        self._one_word, self._many_words = dialect.one_word, dialect.many_words
         self._leads = _topic_leads(dialect, words)
 
     def holds(self, value: Any) -> bool:
-        dialect = self.dialect
-        one_word, many_words = dialect.one_word, dialect.many_words
+        one_word, many_words = self._one_word, self._many_words
         place = 0
         for word in self.words:  # up to what stands for many words they must agree place by place
             if word == many_words:
-                return bool(dialect.matches(self.words, value))
+                return bool(self.dialect.matches(self.words, value))
             if place == len(value) or (word != one_word and word != value[place]):
                 return False
             place += 1
         if place != len(value):
             return False
-        return place == 0 or self.words[0] != one_word or not dialect.is_reserved(value)
+        return place == 0 or self.words[0] != one_word or not self.dialect.is_reserved(value)
 
     def is_found_exactly(self) -> bool:
         return False
@@ -579,7 +583,7 @@ class TopicPart(Criterion):
     __slots__ = ("value",)
     value: Any
 
-    def __init__(self, name: tuple[Any, ...], value: Any) -> None:
+    def __init__(self, name: Any, value: Any) -> None:
         self.name = name
         self.value = value
         self.place = VALUES
@@ -597,7 +601,7 @@ def _topic_leads(dialect: Any, words: tuple[str, ...]) -> tuple[Criterion, ...]:
         return (TopicPart(WHOLE, words),)
     leads: list[Criterion] = []
     if wild[0] > 1:
-        leads.append(TopicPart(("up to", wild[0]), words[: wild[0]]))
+        leads.append(TopicPart(("up_to", wild[0]), words[: wild[0]]))
     for i, word in enumerate(words):
         if word == dialect.many_words:
             break
@@ -613,5 +617,5 @@ def topic_message(words: tuple[str, ...], message: Mapping[str, Any]) -> dict[An
     for i, word in enumerate(words):
         routed["word", i] = word
         if i:
-            routed["up to", i + 1] = words[: i + 1]
+            routed["up_to", i + 1] = words[: i + 1]
     return routed

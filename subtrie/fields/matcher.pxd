@@ -1,7 +1,9 @@
 # C types for matcher.py.
 cimport cython
 
-from ctrie._native cimport Slot
+from cpython.object cimport PyObject
+
+from ctrie._native cimport Borrowed, Slot
 from subtrie.fields.index cimport Filed
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State
@@ -27,8 +29,12 @@ cdef class FieldMatcher:
     cdef frozenset _checked(self, object criteria)
 
 
+cdef inline Borrowed slot_of(FieldMatcher matcher) noexcept:
+    return <PyObject *>matcher._slot
+
+
 cdef Slot _new_slot(State state)
-cpdef State _state_of(FieldMatcher matcher)
+cpdef State state_of(FieldMatcher matcher)
 cdef dict _as_dict(object message)
 cdef tuple _deliveries(list found)
 @cython.locals(clue=Filed, row=Cell, counts=dict)

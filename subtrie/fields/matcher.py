@@ -15,6 +15,7 @@ except ModuleNotFoundError:
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,13 +24,25 @@ if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
+    from subtrie.fields.index import Index
     from subtrie.fields.search import entries_for, subscribers_for
-    from subtrie.fields.state import NO_ROWS, NOTHING, State, Subscribed, distinct, find_cell, find_in, with_rows
+    from subtrie.fields.state import (
+        NO_ROWS,
+        NOTHING,
+        State,
+        Subscribed,
+        distinct,
+        find_cell,
+        find_in,
+        index_of,
+        with_rows,
+    )
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
     from cython.cimports.subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
+    from cython.cimports.subtrie.fields.index import Index
     from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
     from cython.cimports.subtrie.fields.state import (
         NO_ROWS,
@@ -39,6 +52,7 @@ else:
         distinct,
         find_cell,
         find_in,
+        index_of,
         with_rows,
     )
 
@@ -96,6 +110,10 @@ class FieldDelivery(NamedTuple):
     subscriber: Any
     options: Mapping[str, Any]
     group: None = None
+
+
+if not cython.compiled:  # borrowed; the compiled one (matcher.pxd) counts no reference
+    slot_of = attrgetter("_slot")
 
 
 class FieldMatcher:
@@ -255,7 +273,7 @@ class FieldMatcher:
         TypeError for a value without a hash. O(log n) for each field of the message, and O(1) for each subscription
         that is filed under its value, or under a range around it: those of which this was the rarest criterion.
         """
-        return subscribers_for(load(self._slot), _as_dict(message))
+        return subscribers_for(state_of(self), _as_dict(message))
 
     def match_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `match_all` of each message, all of one instant.
@@ -308,7 +326,8 @@ class FieldMatcher:
         >>> [(d.subscriber, dict(d.options)) for d in matcher.deliveries({"a": 0})]
         [('ann', {'qos': 1})]
         """
-        return _deliveries(entries_for(_state_of(self).index, _as_dict(message)))
+        state: State = state_of(self)
+        return _deliveries(entries_for(cython.cast(Index, index_of(state)), _as_dict(message)))
 
     def deliveries_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each message, all of one instant."""
@@ -364,20 +383,20 @@ class FieldMatcher:
         >>> list(matcher.subscriptions(1))
         [FieldSubscription(criteria=frozenset({Present('a')}), subscriber=1, options=mappingproxy({}))]
         """
-        return _shown(subscriptions_in(_state_of(self), subscriber, subscriber_hash(subscriber)))
+        return _shown(subscriptions_in(state_of(self), subscriber, subscriber_hash(subscriber)))
 
     def __iter__(self) -> Iterator[FieldSubscription]:
-        return _shown(subscriptions_in(_state_of(self)))
+        return _shown(subscriptions_in(state_of(self)))
 
     def __contains__(self, subscription: object) -> bool:
         """Return whether (criteria, subscriber) is there; options do not matter."""
         criteria, subscriber, _ = _parts_of(subscription)
         asked = self._checked(criteria)
-        return find_in(_state_of(self), asked, subscriber, subscriber_hash(subscriber)) is not None
+        return find_in(state_of(self), asked, subscriber, subscriber_hash(subscriber)) is not None
 
     def __len__(self) -> int:
         """The number of subscriptions at one instant. O(1); O(n) where subscribers are weakly held."""
-        return _state_of(self).count if self._home is None else sum(1 for _ in self)
+        return state_of(self).count if self._home is None else sum(1 for _ in self)
 
     def __bool__(self) -> bool:
         return next(iter(self), None) is not None
@@ -390,11 +409,11 @@ class FieldMatcher:
 
     def snapshot(self) -> FieldMatcher:
         """Return the present content as a matcher that never changes; its mutators raise TypeError. O(1), lock-free."""
-        return self if self._readonly else self._with_state(_state_of(self), True)
+        return self if self._readonly else self._with_state(state_of(self), True)
 
     def fork(self) -> FieldMatcher:
         """Return the present content as a matcher of its own, which can be changed. O(1), lock-free."""
-        return self._with_state(_state_of(self), False)
+        return self._with_state(state_of(self), False)
 
     def diff(self, older: FieldMatcher) -> Iterator[FieldChange]:
         """Iterate over what has changed since `older`, a snapshot or fork of this matcher or an earlier instant of it;
@@ -410,7 +429,7 @@ class FieldMatcher:
         """
         if not isinstance(older, FieldMatcher):
             raise TypeError(f"older must be a FieldMatcher, not {type(older).__name__}")
-        return _changes(_state_of(older), _state_of(self))
+        return _changes(state_of(older), state_of(self))
 
     def __copy__(self) -> FieldMatcher:
         return self.fork()
@@ -421,7 +440,7 @@ class FieldMatcher:
 
     def check(self) -> None:
         """Check every invariant, at rest only; AssertionError names a broken one."""
-        check_state(_state_of(self))
+        check_state(state_of(self))
 
     def _with_state(self, state: State, readonly: bool) -> FieldMatcher:
         other: FieldMatcher = FieldMatcher.__new__(FieldMatcher)
@@ -464,9 +483,9 @@ def _new_slot(state: State) -> Slot:
     return slot
 
 
-def _state_of(matcher: FieldMatcher) -> State:
-    state: State = load(matcher._slot)
-    return state
+def state_of(matcher: FieldMatcher) -> State:
+    """Return what a matcher knows now."""
+    return load(cython.cast(Slot, slot_of(matcher)))  # type: ignore[no-any-return]
 
 
 def _as_dict(message: Any) -> dict[Any, Any]:

@@ -7,13 +7,31 @@ rarest, a word of its filter, the words before the first wildcard, or one of its
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+if not cython.compiled:
+    from subtrie._trie.match.topic_rules import TopicRules, are_plain, topic_path
+    from subtrie.fields.matcher import FieldMatcher, state_of
+    from subtrie.fields.search import subscribers_for
+else:
+    from cython.cimports.subtrie._trie.match.topic_rules import TopicRules, are_plain, topic_path
+    from cython.cimports.subtrie.fields.matcher import FieldMatcher, state_of
+    from cython.cimports.subtrie.fields.search import subscribers_for
+
+from ctrie._signatures import LazySignature
+from subtrie._trie.match.topic_rules import topic_rules
+from subtrie._trie.signatures import routing_matcher
 from subtrie.dialects import AMQP, Dialect
 from subtrie.fields.criteria import Criterion, Topic, topic_message
-from subtrie.fields.matcher import FieldMatcher, FieldSubscription, Message
+from subtrie.fields.matcher import FieldSubscription, Message
 from subtrie.matcher import checked_filter
 
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -43,6 +61,11 @@ class RouteChange(NamedTuple):
     kind: str
 
 
+if not cython.compiled:  # borrowed; the compiled ones (routing.pxd) count no reference
+    fields_of = attrgetter("_fields")
+    rules_of = attrgetter("_rules")
+
+
 class RoutingMatcher:
     """Subscriptions by topic and fields: a filter and, on top of it, criteria that must all hold; there may be none.
 
@@ -59,6 +82,23 @@ class RoutingMatcher:
     (('ann',), ())
     """
 
+    __slots__ = ("__weakref__", "_fields", "_rules", "dialect")
+    __signature__: Any = LazySignature(routing_matcher)
+    dialect: Dialect
+    _fields: FieldMatcher
+    _rules: TopicRules
+
+    if cython.compiled:
+
+        def __cinit__(self, *_: object, **__: object) -> None:
+            self.dialect, self._fields, self._rules = AMQP, _UNMADE, _UNMADE_RULES
+    else:
+
+        def __new__(cls, *_: object, **__: object) -> RoutingMatcher:  # noqa: D102
+            self = object.__new__(cls)
+            self.dialect, self._fields, self._rules = AMQP, _UNMADE, _UNMADE_RULES
+            return self
+
     def __init__(
         self,
         dialect: Dialect | _HasDialect = AMQP,
@@ -67,8 +107,15 @@ class RoutingMatcher:
         max_values: int = 4096,
         weak: bool = False,
     ) -> None:
-        self.dialect: Dialect = dialect if isinstance(dialect, Dialect) else dialect.dialect
-        self._fields = FieldMatcher(max_criteria + 1, max_values=max_values, weak=weak)
+        if self._fields is not _UNMADE:
+            raise TypeError("a RoutingMatcher is initialised once; make another one")
+        fields = FieldMatcher(max_criteria + 1, max_values=max_values, weak=weak)
+        self._begin(dialect if isinstance(dialect, Dialect) else dialect.dialect, fields)
+
+    def _begin(self, dialect: Dialect, fields: FieldMatcher) -> None:
+        self.dialect = dialect
+        self._rules = topic_rules(dialect)
+        self._fields = fields
 
     # ----------------------------------------------------------------------------------------------------- to change
 
@@ -110,7 +157,8 @@ class RoutingMatcher:
         Raises TopicError if the topic is bad, TypeError if it is not a str or a value of the message has no hash.
         Cost as :meth:`FieldMatcher.match_all`, of a message with three more fields for each word of the topic.
         """
-        return self._fields.match_all(self._routed(topic, message))
+        state = state_of(cython.cast(FieldMatcher, fields_of(self)))
+        return subscribers_for(state, self._routed(topic, message))
 
     def match_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `match` of each (topic, message), all of one instant.
@@ -193,7 +241,15 @@ class RoutingMatcher:
         >>> [(change.kind, change.subscription.filter) for change in matcher.diff(before)]
         [('added', 'a.*')]
         """
-        return (RouteChange(_route(found), kind) for found, kind in self._fields.diff(older._fields))
+        if not isinstance(older, RoutingMatcher):
+            raise TypeError(f"older must be a RoutingMatcher, not {type(older).__name__}")
+        return _changes(self._fields, _fields_in(older))
+
+    def __copy__(self) -> RoutingMatcher:
+        return self.fork()
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (self.dialect, self._fields)
 
     def check(self) -> None:
         """Check every invariant, at rest only; AssertionError names a broken one."""
@@ -204,16 +260,34 @@ class RoutingMatcher:
         return frozenset((Topic(self.dialect, str(filter), words), *criteria))
 
     def _routed(self, topic: str, message: Message) -> dict[Any, Any]:
-        return topic_message(self.dialect.split_topic(topic), message)
+        if topic == "" or not are_plain(rules_of(self)):  # some dialects have topics of no words
+            return topic_message(self.dialect.split_topic(topic), message)
+        return topic_message(topic_path(cython.cast(TopicRules, rules_of(self)), topic)[0], message)
 
     def _with(self, fields: FieldMatcher) -> RoutingMatcher:
-        other = RoutingMatcher.__new__(RoutingMatcher)
-        other.dialect = self.dialect
-        other._fields = fields
-        return other
+        return _rebuilt(self.dialect, fields)
+
+
+def _fields_in(matcher: RoutingMatcher) -> FieldMatcher:
+    return matcher._fields
+
+
+def _changes(newer: FieldMatcher, older: FieldMatcher) -> Iterator[RouteChange]:
+    return (RouteChange(_route(found), kind) for found, kind in newer.diff(older))
+
+
+def _rebuilt(dialect: Dialect, fields: FieldMatcher) -> RoutingMatcher:
+    matcher: RoutingMatcher = RoutingMatcher.__new__(RoutingMatcher)
+    matcher._begin(dialect, fields)
+    return matcher
 
 
 def _route(subscription: FieldSubscription) -> Route:
     criteria = subscription.criteria
     topic = next(criterion for criterion in criteria if isinstance(criterion, Topic))
     return Route(topic.filter, criteria - {topic}, subscription.subscriber, subscription.options)
+
+
+# What a matcher has between __new__ and __init__; it is read-only, so that nothing can be lost in it.
+_UNMADE: FieldMatcher = FieldMatcher.__new__(FieldMatcher)
+_UNMADE_RULES: TopicRules = topic_rules(AMQP)

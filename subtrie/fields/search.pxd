@@ -21,7 +21,7 @@ cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first_of_each(Search *search) except -1
 @cython.locals(fields=Borrowed, cell=Borrowed, value_hash=uint64_t)
-cdef int _search(Search *search, Index index, dict message) except -1
+cdef int _search(Search *search, Borrowed index, dict message) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
 @cython.locals(i=int)

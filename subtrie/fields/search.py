@@ -27,22 +27,24 @@ if not cython.compiled:
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, is_exactly
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
-    from subtrie._trie.subscribers import SetNode, entry_hash_of, is_held, set_array_of, set_size, subscriber_of
+    from subtrie._trie.subscribers import SetNode, entry_hash_of, is_held, set_array_of, subscriber_of
     from subtrie.fields.criteria import order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
-    from subtrie.fields.state import State
+    from subtrie.fields.state import State, has_owners_of_several, index_of
     from subtrie.fields.views import (
         AHEAD,
         ORDERS,
         Search,
         Seen,
+        absent_of,
         any_of,
         begin,
         begin_nodes,
         end,
         few_at,
         few_in,
+        fields_of,
         has_field,
         is_equal,
         is_met,
@@ -71,7 +73,6 @@ else:
         entry_hash_of,
         is_held,
         set_array_of,
-        set_size,
         subscriber_of,
     )
     from cython.cimports.subtrie.fields.criteria import order_of
@@ -85,18 +86,20 @@ else:
         prefetch_node,
         size_at,
     )
-    from cython.cimports.subtrie.fields.state import State
+    from cython.cimports.subtrie.fields.state import State, has_owners_of_several, index_of
     from cython.cimports.subtrie.fields.views import (
         AHEAD,
         ORDERS,
         Search,
         Seen,
+        absent_of,
         any_of,
         begin,
         begin_nodes,
         end,
         few_at,
         few_in,
+        fields_of,
         has_field,
         is_equal,
         is_met,
@@ -129,7 +132,7 @@ def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
         search = Search()
     begin(address(search), message)
     try:
-        _search(address(search), index, message)
+        _search(address(search), borrow(index), message)
         items = search.noted.items
         return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
@@ -142,8 +145,8 @@ def subscribers_for(state: State, message: dict[Any, Any]) -> tuple[Any, ...]:
         search = Search()
     begin(address(search), message)
     try:
-        _search(address(search), state.index, message)
-        if search.noted.count > 1 and state.count != set_size(state.owners):  # somebody has several subscriptions
+        _search(address(search), index_of(state), message)
+        if search.noted.count > 1 and has_owners_of_several(state):
             _keep_first_of_each(address(search))
         return _living(subscribers_noted(address(search)))
     finally:
@@ -177,8 +180,8 @@ def _keep_first_of_each(search: Any) -> int:
 # ------------------------------------------------------------------------------------------------- what may hold
 
 
-def _search(search: Any, index: Index, message: dict[Any, Any]) -> int:
-    fields = borrow(index.fields)
+def _search(search: Any, index: Any, message: dict[Any, Any]) -> int:
+    fields = fields_of(index)
     for name, value in list(message.items()):
         try:
             value_hash = mix(hash(value))
@@ -188,8 +191,8 @@ def _search(search: Any, index: Index, message: dict[Any, Any]) -> int:
         cell = _find_cell(fields, borrow(name), mix(hash(name)))
         if cell is not borrow(None):
             _note_in_field(search, value_of(cell), value, value_hash)
-    if borrow(index.absent) is not borrow(None):
-        _note_absent(search, borrow(index.absent))
+    if absent_of(index) is not borrow(None):
+        _note_absent(search, absent_of(index))
     return _keep_met(search)
 
 

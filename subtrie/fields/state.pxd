@@ -1,7 +1,9 @@
 # C types for state.py.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
+from ctrie._native cimport Borrowed
 from subtrie._trie.subscribers cimport Entry, SetNode
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Filed, Index
@@ -30,6 +32,17 @@ cdef class State:
 
 
 cdef State NOTHING, NO_ROWS
+
+
+cdef inline Borrowed index_of(State state) noexcept:
+    return <PyObject *>state.index
+
+
+cdef inline Borrowed owners_of(State state) noexcept:
+    return <PyObject *>state.owners
+
+
+cdef bint has_owners_of_several(State state) except -1
 
 cdef Cell find_cell(object cells, object key, uint64_t hash)
 @cython.locals(state=State)

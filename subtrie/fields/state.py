@@ -25,6 +25,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
@@ -93,6 +94,16 @@ class State:
     count: int
     rows: Any
     clues: Index | None
+
+
+if not cython.compiled:  # borrowed; the compiled ones (state.pxd) count no reference
+    index_of = attrgetter("index")
+    owners_of = attrgetter("owners")
+
+
+def has_owners_of_several(state: State) -> bool:
+    """Tell whether a subscriber has several subscriptions."""
+    return state.count != set_size(cython.cast(object, owners_of(state)))
 
 
 def _new_state(owners: Any, index: Index, count: int, rows: Any, clues: Index | None) -> State:
@@ -321,8 +332,7 @@ def _place(criterion: Criterion) -> int:
 def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
     """Return the subscribers of subscriptions found, each once, without those that are gone."""
     subscribers: list[Any] = []
-    is_alone = state.count == set_size(state.owners)  # a subscription for each subscriber
-    seen: set[int] | None = None if is_alone else set()
+    seen: set[int] | None = set() if has_owners_of_several(state) else None
     for entry in found:
         subscriber = entry.subscriber
         if seen is not None:

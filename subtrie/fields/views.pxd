@@ -10,7 +10,7 @@ from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
 from subtrie._trie.subscribers cimport subscriber_of
 from subtrie.fields.criteria cimport Criterion
-from subtrie.fields.index cimport Field, Filed
+from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
 
 cdef extern from *:
@@ -148,6 +148,14 @@ cdef inline Borrowed value_of(Borrowed cell) noexcept:
 
 cdef inline Borrowed rest_of(Borrowed entry) noexcept:
     return <PyObject *>(<Filed>entry).rest
+
+
+cdef inline Borrowed fields_of(Borrowed index) noexcept:
+    return <PyObject *>(<Index>index).fields
+
+
+cdef inline Borrowed absent_of(Borrowed index) noexcept:
+    return <PyObject *>(<Index>index).absent
 
 
 cdef inline Borrowed values_of(Borrowed field) noexcept:

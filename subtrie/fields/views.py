@@ -108,6 +108,8 @@ def few_at(cell: Any, i: int) -> Any:
 
 value_of = attrgetter("value")
 rest_of = attrgetter("rest")
+fields_of = attrgetter("fields")
+absent_of = attrgetter("absent")
 values_of = attrgetter("values")
 ranges_of = attrgetter("ranges")
 any_of = attrgetter("any")

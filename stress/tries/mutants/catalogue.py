@@ -45,7 +45,6 @@ def find(name: str) -> Mutant:
 _NODES: Final = "ctrie._nodes"
 _CTRIE: Final = "ctrie._ctrie"
 _DESCENT: Final = "ctrie._descent"
-_EDITING: Final = "subtrie._trie.editing"
 _BRANCH: Final = "subtrie._trie.branch"
 _BULK: Final = "ctrie._bulk"
 _GROUPS: Final = "subtrie._trie.groups"
@@ -148,8 +147,8 @@ _GCAS: Final = (
     ),
     _of_map(
         "the look at the root takes a descriptor for the root",
-        "    if is_exactly(top, INode):\n        same",
-        "    if True:\n        top = top if is_exactly(top, INode) else top.old\n        same",
+        "    if is_exactly(top, INode):\n        same = gen_of",
+        "    if True:\n        top = top if is_exactly(top, INode) else top.old\n        same = gen_of",
     ),
     _of_map(
         "an aborted write puts back too much",
@@ -445,7 +444,7 @@ _MAPPING: Final = (
 _APPROACH: Final = (
     _of_subscriptions(
         "a change approaches past a pending write",
-        _EDITING,
+        _NODES,
         "        if not is_exactly(main, CNode) or peek(main) is not borrow(None):\n",
         "        if not is_exactly(main, CNode):\n",
         shown_by=(
@@ -455,15 +454,28 @@ _APPROACH: Final = (
     ),
     _of_subscriptions(
         "a change approaches along a branch of another word",
-        _EDITING,
-        "        if taken <= 0 or depth + taken >= len(words):\n            break\n",
-        "        if depth + abs(taken) >= len(words):\n            break\n        taken = abs(taken)\n",
+        _BRANCH,
+        "        if taken <= 0 or self.depth + taken >= len(self.words):\n            return borrow(None)\n",
+        "        taken = abs(taken)\n"
+        "        if self.depth + taken >= len(self.words):\n            return borrow(None)\n",
     ),
     _of_subscriptions(
         "a change does not know the parent of where it stands",
-        _EDITING,
+        _NODES,
         "    edit.parent = parent_here\n",
         "    edit.parent = here\n",
+    ),
+    _of_subscriptions(
+        "a change that meets a tomb takes any I-node for the first one",
+        _NODES,
+        "        same = top is borrow(inode)\n",
+        "        same = True\n",
+    ),
+    _of_map(
+        "a question for a key is answered by its hash",
+        "        if not same or same_without_python(key_of(end), key, equal):\n",
+        "        if True:\n",
+        _DESCENT,
     ),
 )
 
@@ -834,7 +846,7 @@ _FIELDS: Final = (
     ),
     _of_fields(
         "a snapshot of fields is the matcher itself",
-        "        return self if self._readonly else self._with_state(_state_of(self), True)\n",
+        "        return self if self._readonly else self._with_state(state_of(self), True)\n",
         "        return self\n",
     ),
     _of_fields(

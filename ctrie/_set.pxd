@@ -1,0 +1,19 @@
+# C types for _set.py.
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from ctrie._ctrie cimport Ctrie
+from ctrie._native cimport Borrowed
+
+
+cdef class OneByOne:
+    cdef readonly Ctrie _members
+
+
+cdef inline Borrowed members_of(OneByOne set) noexcept:
+    return <PyObject *>set._members
+
+
+cdef Ctrie _UNMADE
+cdef int _hold(OneByOne made, Ctrie members) except -1

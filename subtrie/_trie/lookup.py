@@ -1,0 +1,81 @@
+"""Finds the branch where a filter or topic ends, with borrowed references.
+
+It is the descent of `_end_of_path` in ctrie/_descent.py, through the levels of all words. To count references would be
+to write to nodes that all readers share.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+if not cython.compiled:
+    from ctrie._arrays import W, flag_at, popcount
+    from ctrie._cnode import CNode, bitmap_of, child_at
+    from ctrie._descent import help_pending
+    from ctrie._nodes import INode, Root, hash_of, rdcss_read_root, root_of
+    from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
+    from subtrie._trie.branch import Branch, next_of
+    from subtrie._trie.match.plan import Matchable
+    from subtrie._trie.packed_key import words_followed_in
+else:
+    from cython.cimports.ctrie._arrays import W, flag_at, popcount
+    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
+    from cython.cimports.ctrie._descent import help_pending
+    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
+    from cython.cimports.ctrie._nodes import INode, Root, hash_of, rdcss_read_root, root_of
+    from cython.cimports.subtrie._trie.branch import Branch, next_of
+    from cython.cimports.subtrie._trie.match.plan import Matchable
+    from cython.cimports.subtrie._trie.packed_key import words_followed_in
+
+from subtrie._trie.queries.listing import branch_at
+
+
+def find_branch(trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], separator: str) -> Branch | None:
+    """Return the branch where these words end, or None; not for the exact layout, whose texts may be several words.
+    Linearizes at the last read of a main node, or just before that node was cut off. Progress: it restarts only after
+    it has helped to complete another thread's write or snapshot."""
+    while True:
+        pin()
+        inode = peek(root_of(trie))
+        if not is_exactly(inode, INode):
+            unpin()
+            rdcss_read_root(cython.cast(Root, root_of(trie)))
+            continue
+        depth = lev = 0
+        hash = hashes[0]
+        while True:
+            main = peek(inode)
+            if peek(main) is not borrow(None):
+                # A GCAS is pending here: complete it, and start again.
+                help_pending(cython.cast(Root, root_of(trie)), inode, main)
+                break
+            if not is_exactly(main, CNode):  # a tomb, or words with one hash
+                unpin()
+                return branch_at(cython.cast(Root, root_of(trie)), words, hashes, separator)  # type: ignore[no-any-return]
+            flag = flag_at(hash, lev)
+            if not bitmap_of(main) & flag:
+                unpin()
+                return None
+            child = child_at(main, popcount(bitmap_of(main) & (flag - 1)))
+            if is_exactly(child, INode):
+                inode = child
+                lev += W
+                continue
+            taken = words_followed_in(child, words, depth, separator) if hash_of(child) == hash else 0
+            if taken <= 0:
+                unpin()
+                return None
+            depth += taken
+            if depth == len(words):
+                found: Branch = borrowed(child)
+                unpin()
+                return found
+            inode = next_of(child)
+            if inode is borrow(None):
+                unpin()
+                return None
+            lev = 0
+            hash = hashes[depth]

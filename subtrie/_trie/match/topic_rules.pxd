@@ -1,0 +1,31 @@
+# C types for topic_rules.py.
+cimport cython
+from cpython.object cimport PyObject
+
+from ctrie._native cimport Borrowed
+from subtrie._trie.match.plan cimport Plan
+
+
+cdef class TopicRules:
+    cdef readonly object dialect
+    cdef Plan literal
+    cdef bint plain
+    cdef tuple suspect
+
+
+cdef inline Borrowed literal_of(TopicRules rules) noexcept:
+    return <PyObject *>rules.literal
+
+
+cdef inline Borrowed suspect_of(TopicRules rules) noexcept:
+    return <PyObject *>rules.suspect
+
+
+cdef inline bint are_plain(Borrowed rules) noexcept:
+    return (<TopicRules>rules).plain
+
+
+@cython.locals(rules=TopicRules)
+cdef TopicRules _new_rules(object dialect, Plan literal, tuple suspect)
+@cython.locals(suspect=Borrowed, i=Py_ssize_t)
+cdef tuple topic_path(TopicRules rules, object topic)

@@ -1,0 +1,34 @@
+# C types for routing.py.
+cimport cython
+from cpython.object cimport PyObject
+
+from ctrie._native cimport Borrowed
+from subtrie._trie.match.topic_rules cimport TopicRules
+from subtrie.fields.matcher cimport FieldMatcher
+
+cdef FieldMatcher _UNMADE
+cdef TopicRules _UNMADE_RULES
+
+
+cdef class RoutingMatcher:
+    cdef readonly object dialect
+    cdef FieldMatcher _fields
+    cdef TopicRules _rules
+    cdef object __weakref__
+
+    cdef object _begin(self, object dialect, FieldMatcher fields)
+    cdef dict _routed(self, object topic, object message)
+    cdef RoutingMatcher _with(self, FieldMatcher fields)
+
+
+cdef inline Borrowed fields_of(RoutingMatcher matcher) noexcept:
+    return <PyObject *>matcher._fields
+
+
+cdef inline Borrowed rules_of(RoutingMatcher matcher) noexcept:
+    return <PyObject *>matcher._rules
+
+
+cdef FieldMatcher _fields_in(RoutingMatcher matcher)
+@cython.locals(matcher=RoutingMatcher)
+cpdef RoutingMatcher _rebuilt(object dialect, FieldMatcher fields)

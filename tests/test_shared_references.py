@@ -1,0 +1,73 @@
+"""References to objects that all threads share: which operations count none, and the tool that counts them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import ctrie
+from benchmarks import shared_references
+from benchmarks.shared_references import CALLS, Shared, counted
+
+needs_callgrind = pytest.mark.skipif(
+    getattr(sys, "_is_gil_enabled", lambda: True)() or ctrie.twin != "compiled" or shutil.which("valgrind") is None,
+    reason="needs a free-threaded interpreter, the compiled twin and valgrind",
+)
+
+PROFILE = """\
+version: 1
+fn=(7) reader
++3 4
+cfn=(9) _Py_DecRefShared
+calls=5 0
++1 40
+cfn=(8) other
+calls=70 0
++1 40
+fn=(8)
+cfn=(9)
+calls=600 0
+"""
+
+
+def test_every_operation_runs() -> None:
+    shared = Shared()
+    for name, (call, arguments) in shared_references._operations(shared).items():
+        assert len(arguments) > CALLS, name
+        call(*arguments[0])
+    for structure in (shared.map, shared.set, shared.store, shared.trie, shared.fields, shared.routes):
+        structure.check()
+
+
+def test_drops_are_read_from_a_profile(tmp_path: Path) -> None:
+    part = Path(tmp_path, "counts.1")
+    part.write_text(PROFILE)
+    assert shared_references._drops(part) == 605
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="no operation is called 'fly'; there are: Ctrie: m\\[k\\], "):
+        counted(["fly"])
+
+
+@needs_callgrind
+def test_reading_counts_no_reference_but_those_returned() -> None:
+    reads = ["Ctrie: m[k]", "Ctrie: get", "Ctrie: in", "CtrieSet: in", "SubscriptionTrie: match"]
+    assert counted(reads) == dict.fromkeys(reads, 0)
+
+
+@needs_callgrind
+def test_a_store_counts_the_branch_and_the_pair_and_a_field_matcher_its_state() -> None:
+    found = counted(["TopicStore: store[topic]", "FieldMatcher: match_all", "RoutingMatcher: match"])
+    assert found["TopicStore: store[topic]"] <= 3
+    assert found["FieldMatcher: match_all"] <= 2
+    assert found["RoutingMatcher: match"] <= 4
+
+
+@needs_callgrind
+def test_changes_count_no_reference_near_the_root() -> None:
+    changes = counted(["Ctrie: m[k] = v, present", "SubscriptionTrie: subscribe", "SubscriptionTrie: unsubscribe"])
+    assert all(drops < 25 for drops in changes.values()), changes  # from the root on, it would be more than forty
