@@ -12,7 +12,7 @@ from subtrie._trie.match.scratch cimport Asked, Scratch
 @cython.locals(gate=Gate, w=Gated, answers=list, answered=dict, block=list, at=Py_ssize_t)
 cpdef list match_many(Matchable trie, topics)
 cdef inline list _block_of(topics, Py_ssize_t at)
-cdef inline bint _come_again(list topics) except -1
+cdef inline bint _come_again(list block, Py_ssize_t count) except -1
 @cython.locals(asked=Asked, at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _match_block(Gate *w, Matchable trie, list block, list answers) except -1
 @cython.locals(asked=Asked, repeated=Py_ssize_t, is_text=bint, known=tuple, answer=tuple)

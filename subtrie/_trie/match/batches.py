@@ -30,7 +30,7 @@ if not cython.compiled:
         prepare,
         read_at_last,
     )
-    from subtrie._trie.match.reading import TRIAL, WORTH, distinct_subscribers, read_matches
+    from subtrie._trie.match.reading import TRIAL, WORTH, WORTH_IN_ONE_BLOCK, distinct_subscribers, read_matches
     from subtrie._trie.match.scratch import (
         Asked,
         Scratch,
@@ -65,7 +65,13 @@ else:
         prepare,
         read_at_last,
     )
-    from cython.cimports.subtrie._trie.match.reading import TRIAL, WORTH, distinct_subscribers, read_matches
+    from cython.cimports.subtrie._trie.match.reading import (
+        TRIAL,
+        WORTH,
+        WORTH_IN_ONE_BLOCK,
+        distinct_subscribers,
+        read_matches,
+    )
     from cython.cimports.subtrie._trie.match.scratch import (
         add_again,
         add_numbers,
@@ -93,7 +99,7 @@ def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
     try:
         while at < len(topics):
             block = _block_of(topics, at)
-            if at == 0 and _come_again(block):
+            if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
                 _match_block(w, trie, block, answers)
@@ -112,10 +118,12 @@ def _block_of(topics: Any, at: int) -> list[Any]:
     return block if type(block) is list else list(block)
 
 
-def _come_again(topics: list[Any]) -> bool:
-    """Return whether enough of these occur several times, so that it is WORTH keeping answers. Of a few that is not
-    asked, since it would take as long as a match."""
-    return len(topics) > GROUP and coming_again(topics) * WORTH >= len(topics)
+def _come_again(block: list[Any], count: int) -> bool:
+    """Return whether so many of the first of `count` topics occur several times that it is worth keeping answers. If
+    more blocks follow, more will come again in those: a few are enough. Of a few topics it is not asked, since that
+    would take as long as a match."""
+    worth = WORTH if count > len(block) else WORTH_IN_ONE_BLOCK
+    return len(block) > GROUP and coming_again(block) * worth >= len(block)
 
 
 def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
@@ -207,7 +215,7 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
         _push(address(offsets), 0)
         for at in range(0, len(topics), TRIAL):
             block = topics[at : at + TRIAL]
-            if at == 0 and _come_again(block):
+            if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
                 _number_block(address(gate), address(scratch), trie, block, address(offsets), address(numbers))

@@ -8,7 +8,7 @@ from subtrie._trie.branch cimport Branch
 
 cdef enum:
     TRIAL = 256
-cdef int RETRIES, WORTH
+cdef int RETRIES, WORTH, WORTH_IN_ONE_BLOCK
 cdef object _BIT
 
 

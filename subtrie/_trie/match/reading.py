@@ -62,8 +62,10 @@ else:
 
 
 RETRIES = 4
-# match_many looks for repeated topics as long as, among so many topics, one in so many is a repeated one.
+# match_many looks for repeated topics as long as, among so many topics, one in so many is a repeated one. Each of these
+# saves a match; all others cost a probe and a store more.
 WORTH = 16
+WORTH_IN_ONE_BLOCK = 3
 if not cython.compiled:  # in reading.pxd, a size of C arrays
     TRIAL = 256
 _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for sets wider than a machine word
