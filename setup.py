@@ -72,6 +72,7 @@ MODULES = {
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
     "subtrie.fields.maps": "subtrie/fields/maps.py",
     "subtrie.fields.index": "subtrie/fields/index.py",
+    "subtrie.fields.needs": "subtrie/fields/needs.py",
     "subtrie.fields.state": "subtrie/fields/state.py",
     "subtrie.fields.search": "subtrie/fields/search.py",
     "subtrie.fields.matcher": "subtrie/fields/matcher.py",

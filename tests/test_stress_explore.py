@@ -231,7 +231,7 @@ class TestSchedules:
         each = TWO_THREADS[1]
         every = clean(every_schedule(TrieExperiment(twin, each), 2))
         assert clean(bounded(TrieExperiment(twin, each), 2)) < every / 2
-        assert clean(reduced(TrieExperiment(twin, each))) < every / 4
+        assert clean(reduced(TrieExperiment(twin, each))) < every / 3
 
     @pytest.mark.parametrize("preemptions", [0, 1, 2])
     def test_bounded_schedules_differ_and_keep_the_bound(self, twin: TrieCopy, preemptions: int) -> None:

@@ -12,6 +12,7 @@ cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
 
 
 cdef class Filed(Entry):
+    cdef readonly uint64_t needs
     cdef readonly object rest
 
 

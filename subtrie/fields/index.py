@@ -92,9 +92,10 @@ _NO_RANGES = (None,) * 7  # a tree for each order
 
 class Filed(Entry):
     """An entry that is filed under one criterion. `rest` is what remains to be asked where it is found: None, one
-    criterion, or several in a tuple."""
+    criterion, or several in a tuple. `needs` are the bits of it (needs.py)."""
 
-    __slots__ = ("rest",)
+    __slots__ = ("needs", "rest")
+    needs: int
     rest: Any
 
 

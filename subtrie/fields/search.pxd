@@ -20,7 +20,7 @@ cpdef tuple subscribers_for(State state, dict message)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first_of_each(Search *search) except -1
-@cython.locals(fields=Borrowed, cell=Borrowed, value_hash=uint64_t)
+@cython.locals(fields=Borrowed, cell=Borrowed, name_hash=uint64_t, value_hash=uint64_t)
 cdef int _search(Search *search, Borrowed index, dict message) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
@@ -38,5 +38,7 @@ cdef int _note_below(Search *search, Borrowed cell) except -1
 cdef int _note_all(Search *search, Borrowed filed) except -1
 @cython.locals(items=entries_noted, count=Py_ssize_t, kept=Py_ssize_t, i=Py_ssize_t, entry=Borrowed)
 cdef int _keep_met(Search *search) except -1
+@cython.locals(items=entries_noted, lacks=uint64_t, kept=Py_ssize_t, i=Py_ssize_t)
+cdef int _keep_possible(Search *search) except -1
 @cython.locals(i=Py_ssize_t)
 cdef bint _all_hold(Search *search, Borrowed rest) except -1

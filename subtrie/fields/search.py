@@ -1,8 +1,9 @@
 """The search: from a message to the entries of an index of which all holds.
 
 It has two passes. The first one follows what the message has to what is filed there, and notes it. The second one asks
-each entry noted for what remains to be known. Most of a search is waiting for memory: so the first pass asks for an
-entry when it notes it, and the second asks for what an entry leads to some entries ahead.
+each entry noted for what remains to be known, but only those that need no more than the message has (needs.py). Most of
+a search is waiting for memory: so the first pass asks for an entry when it notes it, and the second asks for what an
+entry leads to some entries ahead.
 
 Nothing that is looked at ever changes, so a search needs nothing but the state that it was given. Nodes are borrowed:
 the caller holds the index, or the state, and that holds all of them, whatever users' code is called meanwhile. To count
@@ -31,6 +32,7 @@ if not cython.compiled:
     from subtrie.fields.criteria import order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
+    from subtrie.fields.needs import bit_of_field, bit_of_value
     from subtrie.fields.state import State, has_owners_of_several, index_of
     from subtrie.fields.views import (
         AHEAD,
@@ -50,6 +52,7 @@ if not cython.compiled:
         is_met,
         is_new,
         keep,
+        needs_in,
         note,
         note_node,
         prefetch,
@@ -86,6 +89,7 @@ else:
         prefetch_node,
         size_at,
     )
+    from cython.cimports.subtrie.fields.needs import bit_of_field, bit_of_value
     from cython.cimports.subtrie.fields.state import State, has_owners_of_several, index_of
     from cython.cimports.subtrie.fields.views import (
         AHEAD,
@@ -105,6 +109,7 @@ else:
         is_met,
         is_new,
         keep,
+        needs_in,
         note,
         note_node,
         prefetch,
@@ -188,7 +193,9 @@ def _search(search: Any, index: Any, message: dict[Any, Any]) -> int:
         except TypeError:
             check_hashable(name, value)
             raise
-        cell = _find_cell(fields, borrow(name), mix(hash(name)))
+        name_hash = mix(hash(name))
+        search.has |= bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)
+        cell = _find_cell(fields, borrow(name), name_hash)
         if cell is not borrow(None):
             _note_in_field(search, value_of(cell), value, value_hash)
     if absent_of(index) is not borrow(None):
@@ -302,6 +309,7 @@ def _note_all(search: Any, filed: Any) -> int:
 
 def _keep_met(search: Any) -> int:
     """Keep of the entries noted those of which all holds."""
+    _keep_possible(search)
     items = search.noted.items
     count = search.noted.count
     kept = 0
@@ -317,6 +325,19 @@ def _keep_met(search: Any) -> int:
             if count > FEW:
                 prefetch_to_count(subscriber_of(entry))
             items[kept] = items[i - AHEAD]
+            kept += 1
+    keep(search, kept)
+    return 0
+
+
+def _keep_possible(search: Any) -> int:
+    """Keep of the entries noted those that need nothing which the message lacks."""
+    items = search.noted.items
+    lacks = ~search.has
+    kept = 0
+    for i in range(search.noted.count):
+        if not needs_in(as_node(items[i])) & lacks:
+            items[kept] = items[i]
             kept += 1
     keep(search, kept)
     return 0

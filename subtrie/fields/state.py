@@ -41,6 +41,7 @@ if not cython.compiled:
         refiled,
     )
     from subtrie.fields.maps import Cell, new_cell
+    from subtrie.fields.needs import needs_of
 else:
     from cython.cimports.ctrie._arrays import popcount, settle
     from cython.cimports.ctrie._nodes import mix
@@ -61,6 +62,7 @@ else:
         refiled,
     )
     from cython.cimports.subtrie.fields.maps import Cell, new_cell
+    from cython.cimports.subtrie.fields.needs import needs_of
 
 from subtrie._trie.subscribers import changed_entries, check_set, check_shape, iter_entries
 from subtrie.fields.index import all_in_index, check_index, places_of
@@ -145,6 +147,7 @@ def with_subscription(
     new.criteria = criteria if old is None else old.criteria
     new.access = _access(state.index, criteria) if old is None else old.access
     new.rest = _rest(criteria, new.access) if old is None else old.rest
+    new.needs = needs_of(new.rest) if old is None else old.needs
     settle(new)
     cell = new_cell(new.subscriber, owner_hash, with_entry(among, new, old))
     owners = with_entry(state.owners, cell, owner)
@@ -244,6 +247,7 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.hash = hash
     clue.options = None
     clue.rest = None if criterion.is_found_exactly() else criterion
+    clue.needs = 0  # it is filed under the field that it needs
     settle(clue)
     return clue
 
@@ -384,6 +388,7 @@ def check_state(state: State) -> None:
             assert entry.subscriber is owner.subscriber, f"two objects for {owner.subscriber!r}"
             found = find_subscribed(owner.value, entry.criteria, entry.hash)  # type: ignore[attr-defined]
             assert found is entry, f"{entry.subscriber!r} is not found"
+            assert entry.needs == needs_of(entry.rest), f"the bits of {entry.rest!r} are wrong"
     check_index(state.index)
     _check_filed(state.index, [(entry.access, entry) for entry in subscribed])
     if state.clues is not None:

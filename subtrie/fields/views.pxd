@@ -38,6 +38,7 @@ cdef struct Search:
     PyObject *message   # a dict
     buffer noted        # entries
     buffer nodes        # of a tree of ranges, to be looked at
+    uint64_t has        # the bits of its fields and values (needs.py)
 
 cdef struct Seen:       # an open hash table of addresses, at most half full; 0: none
     uint64_t *places
@@ -49,6 +50,7 @@ cdef struct Seen:       # an open hash table of addresses, at most half full; 0:
 
 cdef inline void begin(Search *search, dict message) noexcept:
     search.message = <PyObject *>message
+    search.has = 0
     buffer_start(&search.noted)
     buffer_start(&search.nodes)
 
@@ -144,6 +146,10 @@ cdef inline Borrowed few_at(Borrowed cell, int i) noexcept:
 
 cdef inline Borrowed value_of(Borrowed cell) noexcept:
     return <PyObject *>(<Cell>cell).value
+
+
+cdef inline uint64_t needs_in(Borrowed entry) noexcept:
+    return (<Filed>entry).needs
 
 
 cdef inline Borrowed rest_of(Borrowed entry) noexcept:

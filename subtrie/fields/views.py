@@ -16,10 +16,12 @@ ORDERS = 7  # of the orders of values, each of these has a tree
 
 
 class Search:
-    """A message, the entries noted, and the nodes of a tree of ranges that are to be looked at."""
+    """A message with its bits (needs.py), the entries noted, and the nodes of a tree of ranges that are to be looked
+    at."""
 
-    __slots__ = ("message", "nodes", "noted")
+    __slots__ = ("has", "message", "nodes", "noted")
     message: dict[Any, Any]
+    has: int
     noted: Buffer
     nodes: Buffer
 
@@ -33,7 +35,7 @@ class Seen:
 
 def begin(search: Search, message: dict[Any, Any]) -> None:
     """Begin a search for a message."""
-    search.message, search.noted, search.nodes = message, Buffer(), Buffer()
+    search.message, search.has, search.noted, search.nodes = message, 0, Buffer(), Buffer()
 
 
 def end(search: Search) -> None:
@@ -107,6 +109,7 @@ def few_at(cell: Any, i: int) -> Any:
 
 
 value_of = attrgetter("value")
+needs_in = attrgetter("needs")
 rest_of = attrgetter("rest")
 fields_of = attrgetter("fields")
 absent_of = attrgetter("absent")

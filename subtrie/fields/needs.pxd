@@ -1,0 +1,19 @@
+# C types for needs.py, and the bodies of its smallest functions.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from subtrie.fields.criteria cimport Criterion
+
+
+cdef inline uint64_t bit_of_field(uint64_t name_hash) noexcept nogil:
+    return <uint64_t>1 << (name_hash & 63)
+
+
+cdef inline uint64_t bit_of_value(uint64_t name_hash, uint64_t value_hash) noexcept nogil:
+    return <uint64_t>1 << ((name_hash ^ value_hash) >> 58)
+
+
+@cython.locals(needs=uint64_t)
+cpdef uint64_t needs_of(object rest) except? 1
+@cython.locals(name_hash=uint64_t)
+cdef uint64_t _bits_of(Criterion criterion) except? 1

@@ -1,0 +1,71 @@
+"""What an entry needs of a message, in 64 bits.
+
+Most entries that a search finds under one criterion fail at another one. To ask that one is to read it and its value,
+in memory that is in no cache. So an entry has a bit for each field that its other criteria need, and for each value. A
+search gathers the bits of what the message has. If an entry has a bit that the message lacks, nobody wants the message
+for it, and nothing more of it is read. It is a Bloom filter: an entry that passes still has to be asked.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._nodes import mix
+    from subtrie.fields.criteria import Criterion
+else:
+    from cython.cimports.ctrie._nodes import mix
+    from cython.cimports.subtrie.fields.criteria import Criterion
+
+from subtrie.fields.criteria import (
+    AtLeast,
+    AtMost,
+    Equals,
+    GreaterThan,
+    LessThan,
+    NotIn,
+    OneOf,
+    Prefix,
+    Present,
+    Within,
+)
+
+_NEED_THEIR_FIELD = frozenset(
+    (Equals, OneOf, NotIn, Present, Prefix, Within, LessThan, AtMost, GreaterThan, AtLeast)
+)  # a user's subclass may hold for what it likes
+
+if not cython.compiled:  # the compiled ones are in needs.pxd
+
+    def bit_of_field(name_hash: int) -> int:
+        """Return the bit of a field, of which the mixed hash of the name is given."""
+        return 1 << (name_hash & 63)
+
+    def bit_of_value(name_hash: int, value_hash: int) -> int:
+        """Return the bit of a value of a field."""
+        return 1 << ((name_hash ^ value_hash) >> 58)
+
+
+def needs_of(rest: Any) -> int:
+    """Return the bits of what remains to be asked of an entry (`Filed`)."""
+    if rest is None:
+        return 0
+    if not isinstance(rest, tuple):
+        return _bits_of(rest)
+    needs = 0
+    for criterion in rest:
+        needs |= _bits_of(criterion)
+    return needs
+
+
+def _bits_of(criterion: Criterion) -> int:
+    if type(criterion) not in _NEED_THEIR_FIELD:
+        return 0
+    name_hash = mix(hash(criterion.name))
+    if type(criterion) is not Equals:
+        return bit_of_field(name_hash)
+    return bit_of_field(name_hash) | bit_of_value(name_hash, mix(hash(criterion.value)))
