@@ -846,10 +846,13 @@ class TestARoutingMatcherAsAnObject:
 
     def test_a_derived_dialect_splits_topics_in_its_own_way(self) -> None:
         class Folded(Dialect):
+            def __init__(self) -> None:
+                super().__init__("folded", separator=".", one_word="*", many_words="#")
+
             def split_topic(self, topic: str) -> tuple[str, ...]:
                 return super().split_topic(topic.lower())
 
-        matcher = RoutingMatcher(Folded("folded", separator=".", one_word="*", many_words="#"))
+        matcher = RoutingMatcher(Folded())
         matcher.subscribe("a.*", [], 1)
         assert matcher.match("A.B", {}) == (1,)
         matcher.check()

@@ -7,7 +7,6 @@ from subtrie._trie.match.topic_rules cimport TopicRules
 from subtrie.fields.matcher cimport FieldMatcher
 
 cdef FieldMatcher _UNMADE
-cdef TopicRules _UNMADE_RULES
 
 
 cdef class RoutingMatcher:

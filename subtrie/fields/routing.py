@@ -18,11 +18,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
-    from subtrie._trie.match.topic_rules import TopicRules, are_plain, topic_path
+    from ctrie._slot import borrow
+    from subtrie._trie.match.topic_rules import TopicRules, topic_path
     from subtrie.fields.matcher import FieldMatcher, state_of
     from subtrie.fields.search import subscribers_for
 else:
-    from cython.cimports.subtrie._trie.match.topic_rules import TopicRules, are_plain, topic_path
+    from cython.cimports.ctrie._native import borrow
+    from cython.cimports.subtrie._trie.match.topic_rules import TopicRules, topic_path
     from cython.cimports.subtrie.fields.matcher import FieldMatcher, state_of
     from cython.cimports.subtrie.fields.search import subscribers_for
 
@@ -86,17 +88,17 @@ class RoutingMatcher:
     __signature__: Any = LazySignature(routing_matcher)
     dialect: Dialect
     _fields: FieldMatcher
-    _rules: TopicRules
+    _rules: TopicRules | None  # None: the dialect's own method splits topics, since it may do so in its own way
 
     if cython.compiled:
 
         def __cinit__(self, *_: object, **__: object) -> None:
-            self.dialect, self._fields, self._rules = AMQP, _UNMADE, _UNMADE_RULES
+            self.dialect, self._fields = AMQP, _UNMADE
     else:
 
         def __new__(cls, *_: object, **__: object) -> RoutingMatcher:  # noqa: D102
             self = object.__new__(cls)
-            self.dialect, self._fields, self._rules = AMQP, _UNMADE, _UNMADE_RULES
+            self.dialect, self._fields, self._rules = AMQP, _UNMADE, None
             return self
 
     def __init__(
@@ -114,7 +116,7 @@ class RoutingMatcher:
 
     def _begin(self, dialect: Dialect, fields: FieldMatcher) -> None:
         self.dialect = dialect
-        self._rules = topic_rules(dialect)
+        self._rules = topic_rules(dialect) if type(dialect) is Dialect else None
         self._fields = fields
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -260,7 +262,7 @@ class RoutingMatcher:
         return frozenset((Topic(self.dialect, str(filter), words), *criteria))
 
     def _routed(self, topic: str, message: Message) -> dict[Any, Any]:
-        if topic == "" or not are_plain(rules_of(self)):  # some dialects have topics of no words
+        if topic == "" or rules_of(self) is borrow(None):  # some dialects have topics of no words
             return topic_message(self.dialect.split_topic(topic), message)
         return topic_message(topic_path(cython.cast(TopicRules, rules_of(self)), topic)[0], message)
 
@@ -290,4 +292,3 @@ def _route(subscription: FieldSubscription) -> Route:
 
 # What a matcher has between __new__ and __init__; it is read-only, so that nothing can be lost in it.
 _UNMADE: FieldMatcher = FieldMatcher.__new__(FieldMatcher)
-_UNMADE_RULES: TopicRules = topic_rules(AMQP)

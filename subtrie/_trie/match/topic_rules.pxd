@@ -9,7 +9,6 @@ from subtrie._trie.match.plan cimport Plan
 cdef class TopicRules:
     cdef readonly object dialect
     cdef Plan literal
-    cdef bint plain
     cdef tuple suspect
 
 
@@ -19,10 +18,6 @@ cdef inline Borrowed literal_of(TopicRules rules) noexcept:
 
 cdef inline Borrowed suspect_of(TopicRules rules) noexcept:
     return <PyObject *>rules.suspect
-
-
-cdef inline bint are_plain(Borrowed rules) noexcept:
-    return (<TopicRules>rules).plain
 
 
 @cython.locals(rules=TopicRules)

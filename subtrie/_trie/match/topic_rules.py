@@ -28,23 +28,19 @@ else:
 from subtrie.dialects import Dialect, plain_text
 from subtrie.errors import TopicError
 
-_SPLITTERS = ("split_filter", "split_topic")
-
 
 class TopicRules:
     """How the topics of a dialect are split. Made by `topic_rules`."""
 
-    __slots__ = ("dialect", "literal", "plain", "suspect")
+    __slots__ = ("dialect", "literal", "suspect")
     dialect: Dialect
     literal: Plan  # of a dialect whose filters are the topics of this one
-    plain: bool  # the dialect's own methods split nothing otherwise
     suspect: tuple[str, ...]  # the dialect itself has to check topics that contain one of these
 
 
 if not cython.compiled:  # borrowed; the compiled ones (topic_rules.pxd) count no reference
     literal_of = attrgetter("literal")
     suspect_of = attrgetter("suspect")
-    are_plain = attrgetter("plain")
 
 
 @cache
@@ -75,7 +71,6 @@ def _new_rules(dialect: Dialect, literal: Plan, suspect: tuple[str, ...]) -> Top
     rules: TopicRules = TopicRules.__new__(TopicRules)
     rules.dialect = dialect
     rules.literal = literal
-    rules.plain = all(getattr(type(dialect), name) is getattr(Dialect, name) for name in _SPLITTERS)
     rules.suspect = suspect
     return rules
 
