@@ -16,17 +16,16 @@ import json
 import os
 import random
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks import callgrind
 
 CALLS = 2000
 WARM_UP = 10
@@ -64,8 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.child:
         _run_marked(wanted, int(options.child))
         return 0
-    if shutil.which("valgrind") is None:
-        print("valgrind is missing: install it (Debian and Ubuntu: apt-get install valgrind)", file=sys.stderr)
+    if callgrind.is_missing():
         return 2
     counts = {size: counted(wanted, int(size)) for size in options.sizes.split(",")}
     if options.keep is not None:
@@ -76,26 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def counted(operations: list[str], size: int) -> dict[str, float]:
     """Return the instructions of one call of each operation, in one run under callgrind."""
-    with TemporaryDirectory() as folder:
-        profile = Path(folder, "counts")
-        subprocess.run(
-            [
-                "valgrind",
-                "--tool=callgrind",
-                "--dump-before=getppid",  # each call of getppid ends one count and begins the next
-                f"--callgrind-out-file={profile}",
-                sys.executable,
-                "-m",
-                "benchmarks.instructions",
-                *operations,
-                f"--child={size}",
-            ],
-            check=True,
-            env=os.environ | {"PYTHONHASHSEED": "1", "CTRIE_TWIN": "compiled"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        totals = [_total(part) for part in sorted(Path(folder).glob("counts.*"), key=lambda part: int(part.suffix[1:]))]
+    with callgrind.profiles("benchmarks.instructions", *operations, f"--child={size}") as parts:
+        totals = [_total(part) for part in parts]
     # The first count is for building. After it, a count of the work and one of the loop alone alternate.
     work, loop = totals[1::2], totals[2::2]
     return {name: (work[i] - loop[i]) / CALLS for i, name in enumerate(operations)}

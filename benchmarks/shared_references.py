@@ -19,12 +19,9 @@ import gc
 import os
 import random
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
@@ -32,6 +29,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from benchmarks import callgrind
 from benchmarks.machine import gil
 from benchmarks.workloads import throughput_filters, throughput_topics
 from ctrie import Ctrie, CtrieSet
@@ -62,8 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     if gil():
         print("this needs a free-threaded interpreter: with a GIL no reference is shared", file=sys.stderr)
         return 2
-    if shutil.which("valgrind") is None:
-        print("valgrind is missing: install it (Debian and Ubuntu: apt-get install valgrind)", file=sys.stderr)
+    if callgrind.is_missing():
         return 2
     table = Table("operation", "references to shared objects")
     for name, drops in counted(options.operations).items():
@@ -82,26 +79,7 @@ def counted(names: list[str]) -> dict[str, float]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"no operation is called {unknown[0]!r}; there are: {', '.join(known)}")
-    with TemporaryDirectory() as folder:
-        profile = Path(folder, "counts")
-        subprocess.run(
-            [
-                "valgrind",
-                "--tool=callgrind",
-                "--dump-before=getppid",  # each call of getppid ends one count and begins the next
-                f"--callgrind-out-file={profile}",
-                sys.executable,
-                "-m",
-                "benchmarks.shared_references",
-                "--child",
-                *names,
-            ],
-            check=True,
-            env=os.environ | {"CTRIE_TWIN": "compiled"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        parts = sorted(Path(folder).glob("counts.*"), key=lambda part: int(part.suffix[1:]))
+    with callgrind.profiles("benchmarks.shared_references", "--child", *names) as parts:
         # The first count is for building. After it, counts of the calls and of what is between them alternate.
         return {name: _drops(part) / CALLS for name, part in zip(names, parts[1::2], strict=False)}
 
