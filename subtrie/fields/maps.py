@@ -166,6 +166,7 @@ def _check_node(node: Any, shift: int, path: int) -> None:
         cn: CNode = node
         groups, branches = groups_of(cn.bitmap), branches_of(cn)
         assert len(groups) == len(branches), f"{len(groups)} bits are set for {len(branches)} branches"
+        assert branches, "a node without branches"
         assert len(branches) > 1 or not isinstance(branches[0], Cell), "a path to a single cell"
         for group, branch in zip(groups, branches, strict=True):
             _check_node(branch, shift + W, path | group << shift)
