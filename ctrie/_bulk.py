@@ -43,6 +43,7 @@ if not cython.compiled:
         rdcss_root,
         same_key,
     )
+    from ctrie._signals import check_signals
 else:
     from cython.cimports.ctrie._arrays import GROUPS, W, flag_at
     from cython.cimports.ctrie._cnode import (
@@ -69,6 +70,7 @@ else:
         rdcss_root,
         same_key,
     )
+    from cython.cimports.ctrie._signals import check_signals
 
 
 if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C numbers
@@ -153,6 +155,8 @@ def _branch_of(
 ) -> Any:
     """Return the branch for these pairs at depth `lev`: an I-node, or the only pair if all have the same key."""
     main: MainNode
+    if lev == W:  # at most once for each branch of the first C-node
+        check_signals()
     if lev >= HASH_BITS:
         kept = _distinct([take_pair(ordered, i) for i in range(start, end)], equal)
         if len(kept) == 1:

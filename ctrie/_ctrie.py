@@ -49,6 +49,7 @@ if not cython.compiled:
         new_pair,
         root_of,
     )
+    from ctrie._signals import EVERY, check_signals
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
 else:
     from cython.cimports.ctrie._bulk import fill_root
@@ -83,6 +84,7 @@ else:
         new_pair,
         root_of,
     )
+    from cython.cimports.ctrie._signals import EVERY, check_signals
 
 from ctrie._nodes import check_level, differences, parts, shape, snodes
 from ctrie._own_changes import Watch, note_change
@@ -248,6 +250,7 @@ class Ctrie(Rooted):
             block = keys[start : start + BLOCK]
             if not block:
                 return answers
+            check_signals()
             for at in range(0, len(block), GROUP):
                 self._get_group(block, at, default, answers)
             start += BLOCK
@@ -463,6 +466,8 @@ class Ctrie(Rooted):
         pairs = pairs_of(mapping_or_pairs)
         if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(mapping_or_pairs):
             for number, pair in enumerate(pairs):
+                if number % EVERY == 0:
+                    check_signals()
                 try:
                     key, value = pair
                 except (TypeError, ValueError) as refusal:
@@ -635,9 +640,13 @@ class Ctrie(Rooted):
             if type(given) is dict:
                 mapping: dict[Any, Any] = given
                 for key, value in mapping.items():
+                    if len(found) % EVERY == 0:
+                        check_signals()
                     found.append(new_pair(key, self._hash_of(key), value))
             else:
                 for number, pair in enumerate(given):
+                    if number % EVERY == 0:
+                        check_signals()
                     try:
                         key, value = pair
                     except (TypeError, ValueError) as refusal:
@@ -653,6 +662,8 @@ class Ctrie(Rooted):
         paused = pause_collector()
         try:
             for key in keys:
+                if len(found) % EVERY == 0:
+                    check_signals()
                 found.append(new_pair(key, self._hash_of(key), None))
             if found:
                 fill_root(self._root, found, self._equal)

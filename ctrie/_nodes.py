@@ -72,6 +72,7 @@ if not cython.compiled:
         without_branch,
     )
     from ctrie._memory import is_out_of_track, keep_track, leaf_after, new_leaf, untrack_above
+    from ctrie._signals import check_signals
     from ctrie._slot import (
         Slot,
         borrow,
@@ -112,6 +113,7 @@ else:
         pin,
         unpin,
     )
+    from cython.cimports.ctrie._signals import check_signals
 
 # These are C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
@@ -548,6 +550,7 @@ def snodes(root: Root, nodes: list[Any] | None = None) -> Iterator[Any]:
         if isinstance(node, SNode):
             yield node
         else:
+            check_signals()
             stack.extend(branches(root, node))
 
 
@@ -590,6 +593,7 @@ def differences(
             if old_main is new_main:
                 continue
             if isinstance(old_main, CNode) and isinstance(new_main, CNode):
+                check_signals()
                 stack.extend(_branch_pairs(old_main, new_main))
                 continue
         yield from _compared_by_key(older, x, newer, y, equal)

@@ -28,6 +28,7 @@ if not cython.compiled:
     from ctrie._bulk import cnode_of, hash_at, in_order
     from ctrie._cnode import CNode, Gen
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
+    from ctrie._signals import EVERY, check_signals
     from subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
     from subtrie._trie.match.plan import Matchable, filter_path
     from subtrie._trie.packed_key import set_key
@@ -36,6 +37,7 @@ else:
     from cython.cimports.ctrie._bulk import cnode_of, hash_at
     from cython.cimports.ctrie._cnode import CNode, Gen
     from cython.cimports.ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
+    from cython.cimports.ctrie._signals import EVERY, check_signals
     from cython.cimports.subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
     from cython.cimports.subtrie._trie.match.plan import Matchable, filter_path
     from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry
@@ -176,6 +178,8 @@ class Filling:
         """Make the rows; return False if one must be subscribed by itself."""
         dialect = self._trie._plan.dialect
         for number in range(len(self._given)):
+            if number % EVERY == 0:
+                check_signals()
             one = self._given[number]
             if type(one) is not tuple or not 2 <= len(one) <= 3 or type(one[0]) is not str:
                 return False
@@ -216,6 +220,8 @@ class Filling:
         place = start
         order(self, start, end, depth)
         while start < end:
+            if len(made) % EVERY == 0:
+                check_signals()
             hash = hash_at(ordered, start)
             stop = start + 1
             while stop < end and hash_at(ordered, stop) == hash:

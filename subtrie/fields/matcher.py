@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._arrays import settle
+    from ctrie._signals import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
@@ -40,6 +41,7 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._arrays import settle
     from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
+    from cython.cimports.ctrie._signals import check_signals
     from cython.cimports.subtrie._trie.subscribers import Entry, is_held, subscriber_hash
     from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
     from cython.cimports.subtrie.fields.index import Index
@@ -230,6 +232,7 @@ class FieldMatcher:
         given = [_parts_of(subscription) for subscription in subscriptions]  # keeps alive what will be held weakly
         several = []
         for criteria, subscriber, options in given:
+            check_signals()
             owner_hash = subscriber_hash(subscriber)
             kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
             several.append((self._checked(criteria), kept, owner_hash, dict(options) or None))
@@ -288,7 +291,11 @@ class FieldMatcher:
         if isinstance(messages, Mapping):
             raise TypeError("match_many() takes several messages; match_all() takes one")
         state: State = load(self._slot)
-        return [subscribers_for(state, _as_dict(message)) for message in messages]
+        answers: list[tuple[Any, ...]] = []
+        for message in messages:
+            check_signals()
+            answers.append(subscribers_for(state, _as_dict(message)))
+        return answers
 
     def match_any(self, message: Message, /) -> tuple[Any, ...]:
         """Return the distinct subscribers with a subscription of which some criterion holds, in no particular order.
@@ -334,7 +341,11 @@ class FieldMatcher:
         if isinstance(messages, Mapping):
             raise TypeError("deliveries_many() takes several messages; deliveries() takes one")
         state: State = load(self._slot)
-        return [_deliveries(entries_for(state.index, _as_dict(message))) for message in messages]
+        answers: list[tuple[Any, ...]] = []
+        for message in messages:
+            check_signals()
+            answers.append(_deliveries(entries_for(state.index, _as_dict(message))))
+        return answers
 
     def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:
         """Iterate over the subscriptions that some message could meet that also meets all of `criteria`, at one instant

@@ -31,6 +31,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import popcount, settle
     from ctrie._nodes import mix
+    from ctrie._signals import check_signals
     from subtrie._trie.subscribers import SetNode, find_entry, is_held, set_size, with_entry, without_entry
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.index import (
@@ -45,6 +46,7 @@ if not cython.compiled:
 else:
     from cython.cimports.ctrie._arrays import popcount, settle
     from cython.cimports.ctrie._nodes import mix
+    from cython.cimports.ctrie._signals import check_signals
     from cython.cimports.subtrie._trie.subscribers import (
         SetNode,
         find_entry,
@@ -188,6 +190,7 @@ def with_many(state: State, several: list[tuple[Any, ...]]) -> tuple[State, int]
     """Return the state with several subscriptions, and how many were not there."""
     added = 0
     for criteria, subscriber, owner_hash, options in several:
+        check_signals()
         state, is_new = with_subscription(state, criteria, subscriber, owner_hash, options)
         added += is_new
     return state, added
@@ -256,6 +259,7 @@ def with_rows(state: State, known: State) -> State:
     """Return the state with rows, given another one with rows: O(differences of the two)."""
     rows, clues = known.rows, known.clues
     for old, new in differences(known, state):
+        check_signals()
         if old is not None and new is not None and old.criteria == new.criteria:
             rows, clues = _with_rows(rows, clues, old, new)  # type: ignore[arg-type]
             continue

@@ -17,6 +17,7 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._nodes import root_of
+    from ctrie._signals import check_signals
     from subtrie._trie.match.deliveries import Told
     from subtrie._trie.match.gate_state import GROUP, Gate, begin_gate, end_gate
     from subtrie._trie.match.interleaving_gate import DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
@@ -47,6 +48,7 @@ if not cython.compiled:
 else:
     from cython import address
     from cython.cimports.ctrie._nodes import root_of
+    from cython.cimports.ctrie._signals import check_signals
     from cython.cimports.subtrie._trie.match.buffer import buffer_free, buffer_push, buffer_start
     from cython.cimports.subtrie._trie.match.gate_state import GROUP, begin_gate, end_gate
     from cython.cimports.subtrie._trie.match.interleaving_gate import (
@@ -114,6 +116,7 @@ def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
 def _block_of(topics: Any, at: int) -> list[Any]:
     """Return the next TRIAL topics of a list or tuple, in a new list, since a subscriber's __eq__ may change the given
     one. More would no longer be in the processor's cache when their turn comes."""
+    check_signals()
     block = topics[at : at + TRIAL]
     return block if type(block) is list else list(block)
 
@@ -214,7 +217,7 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
         scratch.only_hashes = True
         _push(address(offsets), 0)
         for at in range(0, len(topics), TRIAL):
-            block = topics[at : at + TRIAL]
+            block = _block_of(topics, at)
             if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
