@@ -141,7 +141,7 @@ def test_topics_are_left_where_there_is_no_room_for_their_steps(twin: TrieCopy) 
     trie, topics = wide(twin)
     expected = [set(trie.match(topic)) for topic in topics]
     interleaved = twin.modules[f"{_MATCH}interleaved"]
-    with instead(interleaved, "ROOM", interleaved.MOST_WORDS + 2 + 8):
+    with instead(interleaved, "ROOM", interleaved.MOST_WORDS + 2 + 40):
         answers, left = answered_alone(twin, trie, topics)
     assert 0 < len(left) < len(topics)
     assert list(map(set, answers)) == expected

@@ -10,9 +10,9 @@ from subtrie._trie.match.walk cimport Traversal
 cdef void take_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept
 @cython.locals(i=Py_ssize_t, t=OneTopic)
 cdef inline void _go_through(Borrowed first, Borrowed main, Member *group, Py_ssize_t count, Steps *steps) noexcept
-@cython.locals(t=OneTopic)
-cdef inline bint _go(Step *s, Steps *steps) noexcept
-cdef inline bint _at_main(Traversal *t, const Step *s, Steps *steps) noexcept
+@cython.locals(i=Py_ssize_t, s=OneStep, t=OneTopic)
+cdef inline void _look_at(Steps *steps, int kind) noexcept
+cdef inline void _at_main(Traversal *t, const Step *s, Steps *steps) noexcept
 cdef inline bint _is_usual(Traversal *t, Borrowed main) noexcept
 @cython.locals(bitmap=uint64_t)
 cdef inline void _to_wildcards(Traversal *t, Steps *steps, Borrowed cn, uint64_t positions) noexcept
@@ -23,14 +23,14 @@ cdef inline void _seek(
     Traversal *t, Steps *steps, Borrowed cn, uint64_t hash, int word, uint64_t positions
 ) noexcept
 @cython.locals(bitmap=uint64_t, flag=uint64_t)
-cdef inline bint _at_inner(Traversal *t, Step *s) noexcept
-cdef inline bint _at_child(Traversal *t, Step *s) noexcept
-@cython.locals(branch=Borrowed, below=Borrowed, reached=uint64_t)
-cdef inline bint _reach(Traversal *t, Step *s) noexcept
+cdef inline void _at_inner(Traversal *t, const Step *s, Steps *steps) noexcept
+cdef inline void _at_child(Traversal *t, Step *s, Steps *steps) noexcept
+@cython.locals(branch=Borrowed, below=Borrowed, reached=uint64_t, further=OneStep)
+cdef inline void _reach(Traversal *t, const Step *s, Steps *steps) noexcept
 @cython.locals(main=Borrowed)
-cdef inline void _to_main(Traversal *t, Step *s, short state) noexcept
-cdef inline void _to_place(Step *s, Borrowed cn, int place) noexcept
-cdef inline void _to_child(Step *s, Borrowed child) noexcept
+cdef inline void _to_main(Traversal *t, const Step *s, Steps *steps, int kind) noexcept
+cdef inline void _fetch_place(Step *s, Borrowed cn, int place) noexcept
+cdef inline void _to_child(const Step *s, Steps *steps, Borrowed child) noexcept
 @cython.locals(first=Borrowed, size=double)
 cdef double estimated_size(Borrowed root, Traversal *t) noexcept
 @cython.locals(product=double, node=Borrowed, main=Borrowed, i=Py_ssize_t, hash=uint64_t, bitmap=uint64_t, flag=uint64_t)

@@ -44,12 +44,13 @@ if not cython.compiled:
         Step,
         Steps,
         clear,
-        drop,
         fetch_branch,
         fetch_level,
         fetch_main,
-        is_in_first_line,
+        forget,
+        moved,
         new_step,
+        queued,
         scratch_at,
         step_at,
         topic_at,
@@ -98,12 +99,13 @@ else:
         ROOM,
         WILD,
         clear,
-        drop,
         fetch_branch,
         fetch_level,
         fetch_main,
-        is_in_first_line,
+        forget,
+        moved,
         new_step,
+        queued,
         scratch_at,
         step_at,
         topic_at,
@@ -169,49 +171,51 @@ def _go_through(first: Any, main: Any, group: Group, count: int, steps: Steps) -
         if not t.reserved:
             _to_wildcards(t, steps, main, 1)
         _to_literals(t, steps, main, 1)
-    while steps.count > 0:
-        i = 0
-        while i < steps.count:
-            if _go(step_at(steps, i), steps):
-                i += 1
-            else:
-                drop(steps, i)
+    while queued(steps, AT_PLACE) > 0:
+        _look_at(steps, AT_PLACE)
+        _look_at(steps, AT_CHILD)
+        _look_at(steps, AT_TEXT)
+        _look_at(steps, AT_INNER)
+        _look_at(steps, AT_LEVEL)
+        _look_at(steps, AT_MAIN)
 
 
-def _go(s: Step, steps: Steps) -> bool:
-    """Make a step: look at a node that has been fetched. Return whether it leads to another."""
-    t = s.topic
-    if t.size == 0:
-        return False
-    if s.state == AT_CHILD:
-        return _at_child(t, s)
-    if s.state == AT_PLACE:
-        _to_child(s, child_at(s.node, s.place))
-        return True
-    if s.state == AT_LEVEL:
-        _to_main(t, s, AT_MAIN)
-        return True
-    if s.state == AT_MAIN:
-        return _at_main(t, s, steps)
-    if s.state == AT_INNER:
-        return _at_inner(t, s)
-    return _reach(t, s)
+def _look_at(steps: Steps, kind: int) -> None:
+    """Look at all nodes of a kind, which have been fetched. All of a kind at once, since the processor foresees what is
+    done next; it would take the wrong way at every other step if kinds took turns."""
+    for i in range(queued(steps, kind)):
+        s = step_at(steps, kind, i)
+        t = s.topic
+        if t.size == 0:
+            continue
+        if kind == AT_PLACE:
+            _to_child(s, steps, child_at(s.node, s.place))
+        elif kind == AT_CHILD:
+            _at_child(t, s, steps)
+        elif kind == AT_TEXT:
+            _reach(t, s, steps)
+        elif kind == AT_INNER:
+            _at_inner(t, s, steps)
+        elif kind == AT_LEVEL:
+            _to_main(t, s, steps, AT_MAIN)
+        else:
+            _at_main(t, s, steps)
+    forget(steps, kind)
 
 
 # ------------------------------------------------------------------------------------------------- what is looked at
 
 
-def _at_main(t: Traversal, s: Step, steps: Steps) -> bool:
+def _at_main(t: Traversal, s: Step, steps: Steps) -> None:
     """The first main node of a level: the wildcards and the topic's words lead on, each by a step of its own."""
     if not _is_usual(t, s.node):
-        return False
-    if steps.count > ROOM - MOST_WORDS - 2:
+        return
+    if queued(steps, AT_MAIN) + queued(steps, AT_PLACE) > ROOM - MOST_WORDS - 2:
         t.size = 0
-        return False
+        return
     t.level = s.level
     _to_wildcards(t, steps, s.node, s.positions)
     _to_literals(t, steps, s.node, s.positions & (t.full >> 1))  # positions with a word after them
-    return False
 
 
 def _is_usual(t: Traversal, main: Any) -> bool:
@@ -252,98 +256,87 @@ def _seek(t: Traversal, steps: Steps, cn: Any, hash: int, word: int, positions: 
     flag = flag_at(hash, 0)
     if not bitmap & flag:
         return
-    s = new_step(steps)
+    s = new_step(steps, AT_PLACE)
     s.topic = t
     s.level = t.level
     s.hash = hash
     s.word = word
     s.positions = positions
-    _to_place(s, cn, popcount(bitmap & (flag - 1)))
+    _fetch_place(s, cn, popcount(bitmap & (flag - 1)))
 
 
-def _at_inner(t: Traversal, s: Step) -> bool:
+def _at_inner(t: Traversal, s: Step, steps: Steps) -> None:
     """The main node of an I-node inside a level."""
     if not _is_usual(t, s.node):
-        return False
+        return
     bitmap = bitmap_of(s.node)
     flag = flag_at(s.hash, 0)
-    if not bitmap & flag:
-        return False
-    _to_place(s, s.node, popcount(bitmap & (flag - 1)))
-    return True
+    if bitmap & flag:
+        _fetch_place(moved(s, steps, AT_PLACE), s.node, popcount(bitmap & (flag - 1)))
 
 
-def _at_child(t: Traversal, s: Step) -> bool:
+def _at_child(t: Traversal, s: Step, steps: Steps) -> None:
     if is_exactly(s.node, INode):
         s.hash >>= W
-        _to_main(t, s, AT_INNER)
-        return True
-    if s.word != WILD and hash_of(s.node) != word_at(t, s.word).hash:
-        return False
-    if is_exactly(s.node, Chain) and fetch_text_apart(s.node):
+        _to_main(t, s, steps, AT_INNER)
+    elif s.word != WILD and hash_of(s.node) != word_at(t, s.word).hash:
+        return
+    elif is_exactly(s.node, Chain) and fetch_text_apart(s.node):
         prefetch(value_of(s.node))
-        s.state = AT_TEXT
-        return True
-    return _reach(t, s)
+        moved(s, steps, AT_TEXT)
+    else:
+        _reach(t, s, steps)
 
 
-def _reach(t: Traversal, s: Step) -> bool:
+def _reach(t: Traversal, s: Step, steps: Steps) -> None:
     """A branch that has the hash of a word, or is a wildcard's: as `_visit_if` and `_visit` in traversal.py."""
     branch = s.node
     reached = s.positions
     if s.word != WILD and not begins_branch(word_at(t, s.word), branch, t.separator):
-        return False
+        return
     if is_exactly(branch, Chain):
         reached = along(t, branch, 1 if s.word == WILD else word_at(t, s.word).length, reached)
     if not reached:
-        return False
+        return
     if reached >> t.size & 1 and (sole_hash_of(branch) or value_of(branch) is not borrow(None)):
         prefetch_to_count(value_of(branch))
         if not push_branch(t, branch) or (t.trails and not buffer_push(address(t.trails.levels), s.level)):
             t.size = 0
-            return False
+            return
     below = next_of(branch)
     if below is borrow(None) or (t.many_min and reached == bit(t.size)):
-        return False
+        return
     t.level = s.level
     if t.trails and not note_above(t, branch):
         t.size = 0
-        return False
-    s.level = levels_noted(t)
-    s.positions = reached
-    s.node = below
-    s.state = AT_LEVEL
+        return
+    further = moved(s, steps, AT_LEVEL)
+    further.level = levels_noted(t)
+    further.positions = reached
+    further.node = below
     fetch_level(below)
-    return True
 
 
 # --------------------------------------------------------------------------------------------------- what is fetched
 
 
-def _to_main(t: Traversal, s: Step, state: int) -> None:
+def _to_main(t: Traversal, s: Step, steps: Steps, kind: int) -> None:
     """Read an I-node's main node, and note both for the second pass."""
     main = peek(s.node)
     if not note_read(t, s.node, main):
         t.size = 0
-    s.node = main
-    s.state = state
+    moved(s, steps, kind).node = main
     fetch_main(main)
 
 
-def _to_place(s: Step, cn: Any, place: int) -> None:
-    """Go on with a C-node's child: at once if it is in the line of memory that has been read."""
-    if is_in_first_line(cn, place):
-        _to_child(s, child_at(cn, place))
-        return
+def _fetch_place(s: Step, cn: Any, place: int) -> None:
     s.node = cn
     s.place = place
-    s.state = AT_PLACE
     prefetch_child(cn, place)
 
 
-def _to_child(s: Step, child: Any) -> None:
-    s.node = child
-    s.state = AT_CHILD
+def _to_child(s: Step, steps: Steps, child: Any) -> None:
+    moved(s, steps, AT_CHILD).node = child
     fetch_branch(child)
 
 

@@ -6,31 +6,20 @@ from ctrie._native cimport Borrowed
 from subtrie._trie.match.scratch cimport Scratch
 from subtrie._trie.match.walk cimport Trails, Traversal, prefetch
 
-cdef extern from *:
-    """
-    #ifdef CTRIE_EXPLORED       /* the first four children, wherever the node lies: a schedule must repeat */
-    #define is_same_line(a, b) ((const char *)(a) - (const char *)(b) < 40)
-    #else
-    #define is_same_line(a, b) (((uintptr_t)(a) ^ (uintptr_t)(b)) < 64)
-    #endif
-    #define child_place(cn, place) (&CTRIE_CHILD(cn, place))
-    """
-    bint is_same_line(const void *a, const void *b) nogil
-    const void *child_place(PyObject *cn, Py_ssize_t place) nogil
-
 cdef enum:
-    ROOM = 1024
+    ROOM = 512              # all queues together take less than what malloc asks the system for anew each time
     WILD = -1
     HEAD = 24               # where what is read of a C-node begins
     TAIL = 56               # where what is read of a branch may stand in another line
 
 cdef enum:
-    AT_LEVEL
-    AT_MAIN
-    AT_INNER
     AT_PLACE
     AT_CHILD
     AT_TEXT
+    AT_INNER
+    AT_LEVEL
+    AT_MAIN
+    KINDS
 
 cdef struct Member:
     Scratch scratch
@@ -43,12 +32,11 @@ cdef struct Step:
     uint64_t positions
     int level
     short word
-    signed char state
-    signed char place
+    short place
 
 cdef struct Steps:
-    Py_ssize_t count
-    Step items[ROOM]
+    Py_ssize_t counts[KINDS]
+    Step queues[KINDS][ROOM]
 
 ctypedef Step *OneStep
 ctypedef Traversal *OneTopic
@@ -66,26 +54,34 @@ cdef inline Trails *trails_at(Member *group, Py_ssize_t i) noexcept nogil:
     return &group[i].trails
 
 
-cdef inline Step *step_at(Steps *steps, Py_ssize_t i) noexcept nogil:
-    return &steps.items[i]
+cdef inline Py_ssize_t queued(const Steps *steps, int kind) noexcept nogil:
+    return steps.counts[kind]
+
+
+cdef inline Step *step_at(Steps *steps, int kind, Py_ssize_t i) noexcept nogil:
+    return &steps.queues[kind][i]
 
 
 cdef inline void clear(Steps *steps) noexcept nogil:
-    steps.count = 0
+    cdef int kind
+    for kind in range(KINDS):
+        steps.counts[kind] = 0
 
 
-cdef inline Step *new_step(Steps *steps) noexcept nogil:
-    steps.count += 1
-    return &steps.items[steps.count - 1]
+cdef inline void forget(Steps *steps, int kind) noexcept nogil:
+    steps.counts[kind] = 0
 
 
-cdef inline void drop(Steps *steps, Py_ssize_t i) noexcept nogil:
-    steps.count -= 1
-    steps.items[i] = steps.items[steps.count]
+cdef inline Step *new_step(Steps *steps, int kind) noexcept nogil:
+    cdef Step *step = &steps.queues[kind][steps.counts[kind]]
+    steps.counts[kind] += 1
+    return step
 
 
-cdef inline bint is_in_first_line(Borrowed cn, Py_ssize_t place) noexcept nogil:
-    return is_same_line(child_place(cn, place), <const char *>cn + HEAD)
+cdef inline Step *moved(const Step *step, Steps *steps, int kind) noexcept nogil:
+    cdef Step *there = new_step(steps, kind)
+    there[0] = step[0]
+    return there
 
 
 cdef inline void fetch_main(Borrowed main) noexcept nogil:

@@ -10,16 +10,17 @@ from typing import Any
 from subtrie._trie.match.scratch import Scratch
 from subtrie._trie.match.walk import Trails, Traversal
 
-ROOM = 1024  # steps that are under way at most
+ROOM = 512  # steps that are under way at most
 WILD = -1  # the number of the word, where a wildcard is looked for
 
-# What a step's node is.
-AT_LEVEL = 0  # the first I-node of a level
-AT_MAIN = 1  # its main node
-AT_INNER = 2  # the main node of another I-node of the level
-AT_PLACE = 3  # a C-node, of which one place for a child has been fetched
-AT_CHILD = 4  # a branch, or an I-node
-AT_TEXT = 5  # a branch whose text stands apart
+# What a step's node is. Each kind has a queue.
+AT_PLACE = 0  # a C-node, of which one place for a child has been fetched
+AT_CHILD = 1  # a branch, or an I-node
+AT_TEXT = 2  # a branch whose text stands apart
+AT_INNER = 3  # the main node of an I-node inside a level
+AT_LEVEL = 4  # the first I-node of a level
+AT_MAIN = 5  # its main node
+KINDS = 6
 
 
 class Member:
@@ -37,9 +38,8 @@ Group = list[Member]
 class Step:
     """Where one topic is, on one of its ways."""
 
-    __slots__ = ("hash", "level", "node", "place", "positions", "state", "topic", "word")
+    __slots__ = ("hash", "level", "node", "place", "positions", "topic", "word")
     node: Any  # fetched, but not looked at yet
-    state: int
     place: int
     topic: Traversal
     word: int  # the number of the word that is looked for
@@ -49,16 +49,12 @@ class Step:
 
 
 class Steps:
-    """The steps that are under way."""
+    """The steps that are under way: a queue for each kind of node."""
 
-    __slots__ = ("items",)
+    __slots__ = ("queues",)
 
     def __init__(self) -> None:
-        self.items: list[Step] = []
-
-    @property
-    def count(self) -> int:
-        return len(self.items)
+        self.queues: list[list[Step]] = [[] for _ in range(KINDS)]
 
 
 def scratch_at(group: Group, i: int) -> Scratch:
@@ -76,31 +72,37 @@ def trails_at(group: Group, i: int) -> Trails:
     return group[i].trails
 
 
-def step_at(steps: Steps, i: int) -> Step:
-    """Return a step by its number."""
-    return steps.items[i]
+def queued(steps: Steps, kind: int) -> int:
+    """Return how many steps have a node of this kind."""
+    return len(steps.queues[kind])
+
+
+def step_at(steps: Steps, kind: int, i: int) -> Step:
+    """Return a step by its place in a queue."""
+    return steps.queues[kind][i]
 
 
 def clear(steps: Steps) -> None:
     """Forget all steps."""
-    steps.items.clear()
+    for queue in steps.queues:
+        queue.clear()
 
 
-def new_step(steps: Steps) -> Step:
+def forget(steps: Steps, kind: int) -> None:
+    """Forget the steps in a queue."""
+    steps.queues[kind].clear()
+
+
+def new_step(steps: Steps, kind: int) -> Step:
     """Note a step, to be filled in; there is room."""
-    steps.items.append(Step())
-    return steps.items[-1]
+    steps.queues[kind].append(Step())
+    return steps.queues[kind][-1]
 
 
-def drop(steps: Steps, i: int) -> None:
-    """Forget a step. The last one gets its number."""
-    steps.items[i] = steps.items[-1]
-    steps.items.pop()
-
-
-def is_in_first_line(cn: Any, place: int) -> bool:
-    """Return whether a C-node has a place for a child in the line of memory that its bitmap stands in."""
-    return place < 4
+def moved(step: Step, steps: Steps, kind: int) -> Step:
+    """Note a step in another queue, and return it there. It is forgotten with the queue in which it was."""
+    steps.queues[kind].append(step)
+    return step
 
 
 def fetch_main(main: Any) -> None:
