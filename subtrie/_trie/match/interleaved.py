@@ -34,9 +34,7 @@ if not cython.compiled:
     from subtrie._trie.match.steps import (
         AT_CHILD,
         AT_INNER,
-        AT_LEVEL,
         AT_MAIN,
-        AT_PLACE,
         AT_TEXT,
         ROOM,
         WILD,
@@ -48,8 +46,9 @@ if not cython.compiled:
         fetch_level,
         fetch_main,
         forget,
+        keep,
         moved,
-        new_step,
+        next_step,
         queued,
         scratch_at,
         step_at,
@@ -92,9 +91,7 @@ else:
     from cython.cimports.subtrie._trie.match.steps import (
         AT_CHILD,
         AT_INNER,
-        AT_LEVEL,
         AT_MAIN,
-        AT_PLACE,
         AT_TEXT,
         ROOM,
         WILD,
@@ -103,8 +100,9 @@ else:
         fetch_level,
         fetch_main,
         forget,
+        keep,
         moved,
-        new_step,
+        next_step,
         queued,
         scratch_at,
         step_at,
@@ -171,12 +169,12 @@ def _go_through(first: Any, main: Any, group: Group, count: int, steps: Steps) -
         if not t.reserved:
             _to_wildcards(t, steps, main, 1)
         _to_literals(t, steps, main, 1)
-    while queued(steps, AT_PLACE) > 0:
-        _look_at(steps, AT_PLACE)
+    while queued(steps, AT_CHILD) > 0:
+        _take_children(steps)
         _look_at(steps, AT_CHILD)
         _look_at(steps, AT_TEXT)
         _look_at(steps, AT_INNER)
-        _look_at(steps, AT_LEVEL)
+        _take_mains(steps)
         _look_at(steps, AT_MAIN)
 
 
@@ -188,16 +186,12 @@ def _look_at(steps: Steps, kind: int) -> None:
         t = s.topic
         if t.size == 0:
             continue
-        if kind == AT_PLACE:
-            _to_child(s, steps, child_at(s.node, s.place))
-        elif kind == AT_CHILD:
+        if kind == AT_CHILD:
             _at_child(t, s, steps)
         elif kind == AT_TEXT:
             _reach(t, s, steps)
         elif kind == AT_INNER:
             _at_inner(t, s, steps)
-        elif kind == AT_LEVEL:
-            _to_main(t, s, steps, AT_MAIN)
         else:
             _at_main(t, s, steps)
     forget(steps, kind)
@@ -210,7 +204,7 @@ def _at_main(t: Traversal, s: Step, steps: Steps) -> None:
     """The first main node of a level: the wildcards and the topic's words lead on, each by a step of its own."""
     if not _is_usual(t, s.node):
         return
-    if queued(steps, AT_MAIN) + queued(steps, AT_PLACE) > ROOM - MOST_WORDS - 2:
+    if queued(steps, AT_MAIN) + queued(steps, AT_CHILD) > ROOM - MOST_WORDS - 2:
         t.size = 0
         return
     t.level = s.level
@@ -230,8 +224,7 @@ def _to_wildcards(t: Traversal, steps: Steps, cn: Any, positions: int) -> None:
     bitmap = bitmap_of(cn)
     if bitmap >> MANY_WORDS:
         _seek(t, steps, cn, MANY_WORDS, WILD, after_many(t, positions))
-    if bitmap >> ONE_WORD & 1:
-        _seek(t, steps, cn, ONE_WORD, WILD, after_one(t, positions))
+    _seek(t, steps, cn, ONE_WORD, WILD, after_one(t, positions))
 
 
 def _to_literals(t: Traversal, steps: Steps, cn: Any, left: int) -> None:
@@ -254,15 +247,14 @@ def _seek(t: Traversal, steps: Steps, cn: Any, hash: int, word: int, positions: 
     """Begin a step to the branch of a word, or of a wildcard, of a level. Afterwards it has these positions."""
     bitmap = bitmap_of(cn)
     flag = flag_at(hash, 0)
-    if not bitmap & flag:
-        return
-    s = new_step(steps, AT_PLACE)
+    s = next_step(steps, AT_CHILD)
     s.topic = t
     s.level = t.level
     s.hash = hash
     s.word = word
     s.positions = positions
     _fetch_place(s, cn, popcount(bitmap & (flag - 1)))
+    keep(s, steps, AT_CHILD, bitmap & flag != 0)
 
 
 def _at_inner(t: Traversal, s: Step, steps: Steps) -> None:
@@ -271,19 +263,22 @@ def _at_inner(t: Traversal, s: Step, steps: Steps) -> None:
         return
     bitmap = bitmap_of(s.node)
     flag = flag_at(s.hash, 0)
-    if bitmap & flag:
-        _fetch_place(moved(s, steps, AT_PLACE), s.node, popcount(bitmap & (flag - 1)))
+    further = moved(s, steps, AT_CHILD)
+    _fetch_place(further, s.node, popcount(bitmap & (flag - 1)))
+    keep(further, steps, AT_CHILD, bitmap & flag != 0)
 
 
 def _at_child(t: Traversal, s: Step, steps: Steps) -> None:
     if is_exactly(s.node, INode):
         s.hash >>= W
-        _to_main(t, s, steps, AT_INNER)
+        further = moved(s, steps, AT_INNER)
+        _to_main(t, further)
+        keep(further, steps, AT_INNER, True)
     elif s.word != WILD and hash_of(s.node) != word_at(t, s.word).hash:
         return
     elif is_exactly(s.node, Chain) and fetch_text_apart(s.node):
         prefetch(value_of(s.node))
-        moved(s, steps, AT_TEXT)
+        keep(moved(s, steps, AT_TEXT), steps, AT_TEXT, True)
     else:
         _reach(t, s, steps)
 
@@ -310,22 +305,30 @@ def _reach(t: Traversal, s: Step, steps: Steps) -> None:
     if t.trails and not note_above(t, branch):
         t.size = 0
         return
-    further = moved(s, steps, AT_LEVEL)
+    further = moved(s, steps, AT_MAIN)
     further.level = levels_noted(t)
     further.positions = reached
     further.node = below
+    keep(further, steps, AT_MAIN, True)
     fetch_level(below)
 
 
 # --------------------------------------------------------------------------------------------------- what is fetched
 
 
-def _to_main(t: Traversal, s: Step, steps: Steps, kind: int) -> None:
+def _take_mains(steps: Steps) -> None:
+    """Go on from the first I-nodes of levels to their main nodes."""
+    for i in range(queued(steps, AT_MAIN)):
+        s = step_at(steps, AT_MAIN, i)
+        _to_main(s.topic, s)
+
+
+def _to_main(t: Traversal, s: Step) -> None:
     """Read an I-node's main node, and note both for the second pass."""
     main = peek(s.node)
     if not note_read(t, s.node, main):
         t.size = 0
-    moved(s, steps, kind).node = main
+    s.node = main
     fetch_main(main)
 
 
@@ -335,9 +338,12 @@ def _fetch_place(s: Step, cn: Any, place: int) -> None:
     prefetch_child(cn, place)
 
 
-def _to_child(s: Step, steps: Steps, child: Any) -> None:
-    moved(s, steps, AT_CHILD).node = child
-    fetch_branch(child)
+def _take_children(steps: Steps) -> None:
+    """Go on from C-nodes to their children."""
+    for i in range(queued(steps, AT_CHILD)):
+        s = step_at(steps, AT_CHILD, i)
+        s.node = child_at(s.node, s.place)
+        fetch_branch(s.node)
 
 
 # ------------------------------------------------------------------------------------------------- how large a trie is

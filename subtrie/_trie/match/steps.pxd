@@ -9,15 +9,11 @@ from subtrie._trie.match.walk cimport Trails, Traversal, prefetch
 cdef enum:
     ROOM = 512              # all queues together take less than what malloc asks the system for anew each time
     WILD = -1
-    HEAD = 24               # where what is read of a C-node begins
-    TAIL = 56               # where what is read of a branch may stand in another line
 
 cdef enum:
-    AT_PLACE
     AT_CHILD
     AT_TEXT
     AT_INNER
-    AT_LEVEL
     AT_MAIN
     KINDS
 
@@ -72,28 +68,36 @@ cdef inline void forget(Steps *steps, int kind) noexcept nogil:
     steps.counts[kind] = 0
 
 
-cdef inline Step *new_step(Steps *steps, int kind) noexcept nogil:
-    cdef Step *step = &steps.queues[kind][steps.counts[kind]]
-    steps.counts[kind] += 1
-    return step
+cdef inline Step *next_step(Steps *steps, int kind) noexcept nogil:
+    return &steps.queues[kind][steps.counts[kind]]
 
 
 cdef inline Step *moved(const Step *step, Steps *steps, int kind) noexcept nogil:
-    cdef Step *there = new_step(steps, kind)
+    cdef Step *there = next_step(steps, kind)
     there[0] = step[0]
     return there
 
 
+cdef inline void keep(const Step *step, Steps *steps, int kind, bint wanted) noexcept nogil:
+    steps.counts[kind] += wanted        # no branch, which the processor could not foresee
+
+
+# What is read of a node begins with its type, the last word of the head that all objects have, and may end in another
+# line of memory: a C-node's bitmap is its second word, a branch has six, and of a level's I-node only the slot is read.
+
+cdef inline const char *behind_head(Borrowed node) noexcept nogil:
+    return <const char *>node + sizeof(PyObject)
+
+
 cdef inline void fetch_main(Borrowed main) noexcept nogil:
-    prefetch(main)
-    prefetch(<const char *>main + HEAD)
+    prefetch(behind_head(main) - 8)
+    prefetch(behind_head(main) + 8)
 
 
 cdef inline void fetch_branch(Borrowed branch) noexcept nogil:
-    prefetch(branch)
-    prefetch(<const char *>branch + TAIL)
+    prefetch(behind_head(branch) - 8)
+    prefetch(behind_head(branch) + 40)
 
 
 cdef inline void fetch_level(Borrowed inode) noexcept nogil:
-    prefetch(inode)
-    prefetch(<const char *>inode + 16)
+    prefetch(behind_head(inode))

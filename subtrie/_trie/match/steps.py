@@ -13,14 +13,12 @@ from subtrie._trie.match.walk import Trails, Traversal
 ROOM = 512  # steps that are under way at most
 WILD = -1  # the number of the word, where a wildcard is looked for
 
-# What a step's node is. Each kind has a queue.
-AT_PLACE = 0  # a C-node, of which one place for a child has been fetched
-AT_CHILD = 1  # a branch, or an I-node
-AT_TEXT = 2  # a branch whose text stands apart
-AT_INNER = 3  # the main node of an I-node inside a level
-AT_LEVEL = 4  # the first I-node of a level
-AT_MAIN = 5  # its main node
-KINDS = 6
+# What a step's node is when it is looked at. Each kind has a queue.
+AT_CHILD = 0  # a branch, or an I-node; until it is fetched, the C-node that has it in its place
+AT_TEXT = 1  # a branch whose text stands apart
+AT_INNER = 2  # the main node of an I-node inside a level
+AT_MAIN = 3  # the main node of a level's first I-node; until it is fetched, that I-node
+KINDS = 4
 
 
 class Member:
@@ -93,16 +91,20 @@ def forget(steps: Steps, kind: int) -> None:
     steps.queues[kind].clear()
 
 
-def new_step(steps: Steps, kind: int) -> Step:
-    """Note a step, to be filled in; there is room."""
-    steps.queues[kind].append(Step())
-    return steps.queues[kind][-1]
+def next_step(steps: Steps, kind: int) -> Step:
+    """Return a step to be filled in, and to be kept in this queue. There is room."""
+    return Step()
 
 
 def moved(step: Step, steps: Steps, kind: int) -> Step:
-    """Note a step in another queue, and return it there. It is forgotten with the queue in which it was."""
-    steps.queues[kind].append(step)
+    """Return a step to be changed, and to be kept in another queue. It is forgotten with the queue in which it is."""
     return step
+
+
+def keep(step: Step, steps: Steps, kind: int, wanted: bool) -> None:
+    """Put the step that `next_step` or `moved` has returned last in this queue, if it is wanted."""
+    if wanted:
+        steps.queues[kind].append(step)
 
 
 def fetch_main(main: Any) -> None:
