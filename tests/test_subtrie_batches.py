@@ -55,6 +55,22 @@ def test_the_same_answers_as_one_by_one(dialect: Dialect, exact: bool, size: int
     trie.check()
 
 
+@pytest.mark.compiled
+def test_topics_with_more_steps_under_way_than_there_is_room_for() -> None:
+    """Behind the `#`, each of the forty words of a topic leads on, and sixteen topics are traversed side by side."""
+    trie: SubscriptionTrie[str] = SubscriptionTrie(AMQP)
+    some = [f"w{n}" for n in range(25)]
+    trie.subscribe_many([(f"{a}.{b}.{c}", f"{a}{b}{c}") for a in some for b in some for c in some])
+    trie.subscribe_many([(f"#.v{n}.#.x", f"v{n}") for n in range(60)])
+    rng = random.Random(7)
+    words = [f"v{n}" for n in range(60)]
+    topics = [".".join([*rng.choices(some, k=3), *rng.sample(words, 40), rng.choice("xy")]) for _ in range(600)]
+    answers = trie.match_many(topics)
+    assert [sorted(found) for found in answers] == [sorted(trie.match(topic)) for topic in topics]
+    assert {len(found) for found in answers} == {0, 40}
+    trie.check()
+
+
 def numbered(trie: SubscriptionTrie, topics: list[str]) -> list[list[int]]:
     """The answers of `row_numbers`."""
     offsets, numbers = (memoryview(column).cast("q") for column in row_numbers(trie, topics))
