@@ -244,8 +244,8 @@ def _to_literals(t: Traversal, steps: Steps, cn: Any, left: int) -> None:
 
 
 def _seek(t: Traversal, steps: Steps, cn: Any, hash: int, word: int, positions: int) -> None:
-    """Begin a step to the branch of a word, or of a wildcard, of a level. Afterwards it has these positions. The step is
-    filled in whether or not the branch is there, since the processor could not foresee that."""
+    """Begin a step to the branch of a word, or of a wildcard, of a level. Afterwards it has these positions. The step
+    is filled in whether or not the branch is there, since the processor could not foresee that."""
     bitmap = bitmap_of(cn)
     flag = flag_at(hash, 0)
     s = next_step(steps, AT_CHILD)
