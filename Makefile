@@ -193,6 +193,7 @@ sanitize-free-threaded: .venv-t/built
 
 # $(1): a suffix, $(2): the interpreter, $(3): the environment whose Cython has translated the sources to C.
 # Free-threaded interpreters have no other allocator than their own, of which the address sanitizer sees large blocks only.
+# Sanitized functions take several times as much stack, and nested objects are dropped to a depth of ten thousand.
 define sanitize
 @echo "== Sanitizing: $$($(2) -VV)"
 @rm -rf $(call SANITIZED,$(1)) && mkdir -p $(call SANITIZED,$(1))/build
@@ -202,7 +203,7 @@ define sanitize
 @cp -R build/cython.$(call soabi,$(3)/bin/python) $(call SANITIZED,$(1))/build/cython.$(call soabi,$(2))
 @cd $(call SANITIZED,$(1)) && CTRIE_SANITIZE=address,undefined .venv/bin/python setup.py --quiet build_ext --inplace \
 	--parallel "$$(getconf _NPROCESSORS_ONLN)"
-cd $(call SANITIZED,$(1)) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" $(if $(1),,PYTHONMALLOC=malloc) \
+ulimit -s unlimited || true; cd $(call SANITIZED,$(1)) && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" $(if $(1),,PYTHONMALLOC=malloc) \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 CTRIE_TWIN=compiled \
 	.venv/bin/python -m pytest --capture=sys --timeout 1200 -m "not spark and not slow" $(ARGS) $(SANITIZING)
 endef
