@@ -44,33 +44,6 @@ if not cython.compiled:
         same_key,
     )
     from ctrie._signals import check_signals
-else:
-    from cython.cimports.ctrie._arrays import GROUPS, W, flag_at
-    from cython.cimports.ctrie._cnode import (
-        Branches,
-        CNode,
-        Gen,
-        MainNode,
-        add_branch,
-        branch_at,
-        cnode_of_branches,
-        drop_branches,
-        new_branches,
-    )
-    from cython.cimports.ctrie._nodes import (
-        HASH_BITS,
-        Pair,
-        Root,
-        SNode,
-        gcas_read,
-        new_inode,
-        new_lnode,
-        new_pair,
-        rdcss_read_root,
-        rdcss_root,
-        same_key,
-    )
-    from cython.cimports.ctrie._signals import check_signals
 
 
 if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C numbers

@@ -2,12 +2,20 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Slot
+from ctrie._bulk cimport fill_root
+from ctrie._descent cimport (
+    Absent, GROUP, STORED, THERE, UNDONE, find, find_value, is_there, prefetch_text, put_quickly, warm,
+)
+from ctrie._native cimport Slot, borrow, compare_and_set, initialise, load
+from ctrie._nodes cimport (
+    Edit, INode, Pair, Root, Rooted, SNode, clear_root, edit_trie, empty_root, first_snode, fork_root, freeze_root,
+    is_empty, mix, new_pair, root_of,
+)
+from ctrie._signals cimport EVERY, check_signals
 cdef extern from "watch.h":
     bint is_watching "ctrie_is_watching" ()
     void watch_more "ctrie_watch" (int more)
 
-from ctrie._nodes cimport Edit, INode, Pair, Root, Rooted, SNode
 
 cdef Py_ssize_t BLOCK
 cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME

@@ -51,40 +51,6 @@ if not cython.compiled:
     )
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
-else:
-    from cython.cimports.ctrie._bulk import fill_root
-    from cython.cimports.ctrie._descent import (
-        GROUP,
-        STORED,
-        THERE,
-        UNDONE,
-        Absent,
-        find,
-        find_value,
-        is_there,
-        prefetch_text,
-        put_quickly,
-        warm,
-    )
-    from cython.cimports.ctrie._native import Slot, borrow, compare_and_set, initialise, load
-    from cython.cimports.ctrie._nodes import (
-        Edit,
-        Pair,
-        Root,
-        Rooted,
-        SNode,
-        clear_root,
-        edit_trie,
-        empty_root,
-        first_snode,
-        fork_root,
-        freeze_root,
-        is_empty,
-        mix,
-        new_pair,
-        root_of,
-    )
-    from cython.cimports.ctrie._signals import EVERY, check_signals
 
 from ctrie._nodes import check_level, differences, parts, shape, snodes
 from ctrie._own_changes import Watch, note_change

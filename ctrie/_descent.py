@@ -42,40 +42,6 @@ if not cython.compiled:
         value_of,
     )
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
-else:
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import (
-        CNode,
-        MainNode,
-        bitmap_of,
-        branch_at,
-        child_at,
-        with_branch,
-        with_other_branch,
-    )
-    from cython.cimports.ctrie._memory import is_out_of_track
-    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import (
-        INode,
-        LNode,
-        Pair,
-        Root,
-        Rooted,
-        SNode,
-        TNode,
-        gcas,
-        gcas_complete,
-        gen_of,
-        hash_of,
-        key_of,
-        new_inode,
-        new_pair,
-        rdcss_read_root,
-        root_of,
-        same_key,
-        two_snodes,
-        value_of,
-    )
 
 if not cython.compiled:  # in _descent.pxd, a size of C arrays
     GROUP = 16  # keys that `warm` walks together; a larger group does not save more time

@@ -3,8 +3,16 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._cnode cimport CNode, Gen, MainNode
-from ctrie._native cimport Borrowed, Slot
+from ctrie._arrays cimport W, flag_at, inserted, popcount, removed, replaced
+from ctrie._cnode cimport (
+    CNode, Gen, MainNode, bitmap_of, branch_at, branches_of, child_at, new_cnode, with_branch, with_other_branch,
+    without_branch,
+)
+from ctrie._memory cimport is_out_of_track, keep_track, leaf_after, new_leaf, untrack_above
+from ctrie._native cimport (
+    Borrowed, Slot, borrow, borrowed, compare_and_set, initialise, is_exactly, load, peek, pin, unpin,
+)
+from ctrie._signals cimport check_signals
 
 cdef int HASH_BITS
 cdef uint64_t _MASK64, _MIX_1, _MIX_2

@@ -85,35 +85,6 @@ if not cython.compiled:
         pin,
         unpin,
     )
-else:
-    from cython.cimports.ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
-    from cython.cimports.ctrie._cnode import (
-        CNode,
-        Gen,
-        MainNode,
-        bitmap_of,
-        branch_at,
-        branches_of,
-        child_at,
-        new_cnode,
-        with_branch,
-        with_other_branch,
-        without_branch,
-    )
-    from cython.cimports.ctrie._memory import is_out_of_track, keep_track, leaf_after, new_leaf, untrack_above
-    from cython.cimports.ctrie._native import (
-        Slot,
-        borrow,
-        borrowed,
-        compare_and_set,
-        initialise,
-        is_exactly,
-        load,
-        peek,
-        pin,
-        unpin,
-    )
-    from cython.cimports.ctrie._signals import check_signals
 
 # These are C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64

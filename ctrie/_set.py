@@ -15,9 +15,6 @@ from typing import Any, Final, Self
 if not cython.compiled:
     from ctrie._ctrie import REMOVE, Ctrie
     from ctrie._descent import Absent, is_there
-else:
-    from cython.cimports.ctrie._ctrie import REMOVE, Ctrie
-    from cython.cimports.ctrie._descent import Absent, is_there
 
 from ctrie._views import set_repr
 

@@ -3,11 +3,16 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport Gen
-from ctrie._native cimport Borrowed
-from ctrie._nodes cimport Edit, INode, SNode
-from subtrie._trie.subscribers cimport Entry
-from subtrie._trie.packed_key cimport TextNode
+from ctrie._arrays cimport flag_at
+from ctrie._cnode cimport Gen, new_cnode
+from ctrie._memory cimport leaf_after, new_leaf
+from ctrie._native cimport Borrowed, borrow, borrowed
+from ctrie._nodes cimport Edit, INode, SNode, hash_of, new_inode, two_snodes, value_of
+from subtrie._trie.groups cimport members_of, with_members
+from subtrie._trie.packed_key cimport (
+    TextNode, copy_key, drop_texts, key_begins, set_key, words_followed, words_followed_in,
+)
+from subtrie._trie.subscribers cimport Entry, find_entry, new_entry, with_entry, without_entry
 
 cdef class Branch(TextNode):
     cdef readonly INode next

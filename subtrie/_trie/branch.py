@@ -54,23 +54,6 @@ if not cython.compiled:
         words_followed_in,
     )
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
-else:
-    from cython.cimports.ctrie._arrays import flag_at
-    from cython.cimports.ctrie._cnode import Gen, new_cnode
-    from cython.cimports.ctrie._memory import leaf_after, new_leaf
-    from cython.cimports.ctrie._native import borrow, borrowed
-    from cython.cimports.ctrie._nodes import Edit, INode, SNode, hash_of, new_inode, two_snodes, value_of
-    from cython.cimports.subtrie._trie.groups import members_of, with_members
-    from cython.cimports.subtrie._trie.packed_key import (
-        TextNode,
-        copy_key,
-        drop_texts,
-        key_begins,
-        set_key,
-        words_followed,
-        words_followed_in,
-    )
-    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
 
 
 class Branch(TextNode):

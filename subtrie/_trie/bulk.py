@@ -32,14 +32,6 @@ if not cython.compiled:
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
     from subtrie._trie.trie import SubscriptionTrie
 else:
-    from cython.cimports.ctrie._arrays import W, flag_at
-    from cython.cimports.ctrie._cnode import Gen, MainNode, new_cnode
-    from cython.cimports.ctrie._nodes import HASH_BITS, INode, new_inode, new_lnode, new_root, two_snodes
-    from cython.cimports.subtrie._trie.branch import Branch, new_branch
-    from cython.cimports.subtrie._trie.groups import members_of, with_members
-    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
-    from cython.cimports.subtrie._trie.trie import SubscriptionTrie
-
     from ctrie._arrays import GROUPS
 
 from subtrie._trie.trie import SubscriptionTrie as _SubscriptionTrie

@@ -3,9 +3,9 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
-from ctrie._nodes cimport SNode
-from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe
-from subtrie._trie.match.plan cimport Matchable
+from ctrie._nodes cimport Root, SNode, edit_trie, root_of
+from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe, subscribe_edit, unsubscribe_edit
+from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
 from subtrie._trie.subscribers cimport Entry
 
 

@@ -22,17 +22,6 @@ if not cython.compiled:
     )
     from subtrie._trie.match.plan import Matchable, Plan, plan_of
     from subtrie._trie.subscribers import Entry
-else:
-    from cython.cimports.ctrie._nodes import Root, SNode, edit_trie, root_of
-    from cython.cimports.subtrie._trie.branch import (
-        FilterEdit,
-        Subscribe,
-        Unsubscribe,
-        subscribe_edit,
-        unsubscribe_edit,
-    )
-    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, plan_of
-    from cython.cimports.subtrie._trie.subscribers import Entry
 
 
 def new_subscribe(

@@ -7,14 +7,15 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from ctrie._bulk cimport SORT_AHEAD, Ordered, pairs_drop, pairs_free, pairs_new, sort_level
+from ctrie._bulk cimport Ordered, SORT_AHEAD, cnode_of, hash_at, pairs_drop, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
-from ctrie._nodes cimport INode, Root
-from subtrie._trie.branch cimport Branch
-from subtrie._trie.match.plan cimport Matchable, Plan, word_hash, words_in_filter
+from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
+from ctrie._signals cimport EVERY, check_signals
+from subtrie._trie.branch cimport Branch, blank_branch, filled_branch, lone_branch
+from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, word_hash, words_in_filter
 from subtrie._trie.match.walk cimport MOST_WORDS
 from subtrie._trie.packed_key cimport set_characters, set_key
-from subtrie._trie.subscribers cimport Entry, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, find_entry, new_entry, subscriber_hash, with_entry
 from subtrie._trie.words cimport word
 
 cdef extern from *:

@@ -33,14 +33,6 @@ if not cython.compiled:
     from subtrie._trie.match.plan import Matchable, filter_path
     from subtrie._trie.packed_key import set_key
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
-else:
-    from cython.cimports.ctrie._bulk import cnode_of, hash_at
-    from cython.cimports.ctrie._cnode import CNode, Gen
-    from cython.cimports.ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
-    from cython.cimports.ctrie._signals import EVERY, check_signals
-    from cython.cimports.subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
-    from cython.cimports.subtrie._trie.match.plan import Matchable, filter_path
-    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry
 
 if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C structures
 

@@ -1,9 +1,13 @@
 # C types for frozen.py.
 cimport cython
 
-from ctrie._cnode cimport MainNode
-from ctrie._native cimport Borrowed
-from ctrie._nodes cimport Root, Rooted
+from ctrie._arrays cimport popcount
+from ctrie._cnode cimport Gen, MainNode, bitmap_of, child_at
+from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
+from ctrie._nodes cimport (
+    INode, Root, Rooted, freeze_root, gcas_read, gen_of, new_inode, new_root, rdcss_read_root, root_of,
+)
+from subtrie._trie.branch cimport next_of
 
 
 @cython.locals(first=Borrowed, main=Borrowed, kept=MainNode, root=Root)

@@ -33,23 +33,6 @@ if not cython.compiled:
     )
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import next_of
-else:
-    from cython.cimports.ctrie._arrays import popcount
-    from cython.cimports.ctrie._cnode import Gen, MainNode, bitmap_of, child_at
-    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import (
-        INode,
-        Root,
-        Rooted,
-        freeze_root,
-        gcas_read,
-        gen_of,
-        new_inode,
-        new_root,
-        rdcss_read_root,
-        root_of,
-    )
-    from cython.cimports.subtrie._trie.branch import next_of
 
 
 def main_for_good(trie: Rooted) -> MainNode:

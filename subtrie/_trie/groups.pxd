@@ -1,8 +1,10 @@
 # C types for groups.py.
 cimport cython
 
-from ctrie._native cimport Slot
-from subtrie._trie.subscribers cimport Entry
+from ctrie._native cimport Slot, compare_and_set, initialise, load
+from subtrie._trie.subscribers cimport (
+    Entry, branches_of, find_entry, living, set_size, subscriber_hash, with_entry, without_entry,
+)
 
 
 cdef class Shared:

@@ -34,18 +34,6 @@ if not cython.compiled:
         with_entry,
         without_entry,
     )
-else:
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
-    from cython.cimports.subtrie._trie.subscribers import (
-        Entry,
-        branches_of,
-        find_entry,
-        living,
-        set_size,
-        subscriber_hash,
-        with_entry,
-        without_entry,
-    )
 
 from subtrie._trie.subscribers import changed_entries, check_set, iter_entries
 

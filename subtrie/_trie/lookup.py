@@ -20,15 +20,6 @@ if not cython.compiled:
     from subtrie._trie.branch import Branch, next_of
     from subtrie._trie.match.plan import Matchable
     from subtrie._trie.packed_key import words_followed_in
-else:
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
-    from cython.cimports.ctrie._descent import help_pending
-    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import INode, Root, hash_of, rdcss_read_root, root_of
-    from cython.cimports.subtrie._trie.branch import Branch, next_of
-    from cython.cimports.subtrie._trie.match.plan import Matchable
-    from cython.cimports.subtrie._trie.packed_key import words_followed_in
 
 from subtrie._trie.queries.listing import branch_at
 

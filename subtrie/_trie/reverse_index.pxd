@@ -2,9 +2,11 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Slot
-from ctrie._nodes cimport Edit, Pair, Rooted, SNode
-from subtrie._trie.subscribers cimport Entry
+from ctrie._descent cimport find
+from ctrie._memory cimport untrack
+from ctrie._native cimport Slot, compare_and_set, initialise, load
+from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair, root_of
+from subtrie._trie.subscribers cimport Entry, find_entry, subscriber_hash, with_entry, without_entry
 
 cdef object PENDING, TOUCHED, SETTLED
 

@@ -42,23 +42,6 @@ if not cython.compiled:
     from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair, root_of
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
-else:
-    from cython.cimports.ctrie._descent import find
-    from cython.cimports.ctrie._memory import untrack
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
-    from cython.cimports.ctrie._nodes import (
-        Edit,
-        Pair,
-        Root,
-        Rooted,
-        SNode,
-        edit_trie,
-        empty_root,
-        freeze_root,
-        new_pair,
-        root_of,
-    )
-    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
 
 from ctrie._nodes import check_level, snodes
 from subtrie._trie.subscribers import check_set, iter_entries

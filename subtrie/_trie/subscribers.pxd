@@ -3,7 +3,9 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._nodes cimport Edit
+from ctrie._arrays cimport inserted, popcount, removed, replaced, settle
+from ctrie._memory cimport leaf_after, new_leaf
+from ctrie._nodes cimport Edit, mix
 
 cdef int INLINE, _BITS, _HASH_BITS
 cdef uint32_t _MASK

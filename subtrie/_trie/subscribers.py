@@ -32,10 +32,6 @@ if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced, settle
     from ctrie._memory import leaf_after, new_leaf
     from ctrie._nodes import Edit, mix
-else:
-    from cython.cimports.ctrie._arrays import inserted, popcount, removed, replaced, settle
-    from cython.cimports.ctrie._memory import leaf_after, new_leaf
-    from cython.cimports.ctrie._nodes import Edit, mix
 
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 

@@ -3,9 +3,10 @@ cimport cython
 
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport SNode
-from subtrie._trie.branch cimport Branch, FilterEdit, Subscribe, Unsubscribe
-from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.branch cimport Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
+from subtrie._trie.editing cimport edit_filter
+from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
+from subtrie._trie.subscribers cimport Entry, new_entry
 
 
 @cython.no_gc

@@ -20,18 +20,6 @@ if not cython.compiled:
     from subtrie._trie.editing import edit_filter
     from subtrie._trie.match.plan import Matchable, Plan, plan_of
     from subtrie._trie.subscribers import new_entry
-else:
-    from cython.cimports.subtrie._trie.branch import (
-        Branch,
-        FilterEdit,
-        Subscribe,
-        Unsubscribe,
-        changed_branch,
-        is_wanted,
-    )
-    from cython.cimports.subtrie._trie.editing import edit_filter
-    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, plan_of
-    from cython.cimports.subtrie._trie.subscribers import new_entry
 
 # The hash of every pair, which takes the place of a subscriber. Pairs are never searched, so any hash but 0 will do
 # (branch.py).

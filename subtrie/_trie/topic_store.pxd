@@ -4,10 +4,15 @@ cimport cython
 from cpython.object cimport PyObject
 
 from ctrie._native cimport Borrowed
-from ctrie._nodes cimport Root
+from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
 from subtrie._trie.branch cimport Branch
-from subtrie._trie.match.plan cimport Matchable, Plan
-from subtrie._trie.match.topic_rules cimport TopicRules
+from subtrie._trie.frozen cimport frozen_root
+from subtrie._trie.lookup cimport find_branch
+from subtrie._trie.match.plan cimport Matchable, Plan, path_by
+from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
+from subtrie._trie.queries.topics_matching cimport topics_along
+from subtrie._trie.topic_edits cimport put_topic, take_topic
+from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN

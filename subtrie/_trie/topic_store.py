@@ -26,15 +26,6 @@ if not cython.compiled:
     from subtrie._trie.topic_edits import put_topic, take_topic
     from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 else:
-    from cython.cimports.ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
-    from cython.cimports.subtrie._trie.frozen import frozen_root
-    from cython.cimports.subtrie._trie.lookup import find_branch
-    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, path_by
-    from cython.cimports.subtrie._trie.match.topic_rules import TopicRules, topic_path
-    from cython.cimports.subtrie._trie.queries.topics_matching import topics_along
-    from cython.cimports.subtrie._trie.topic_edits import put_topic, take_topic
-    from cython.cimports.subtrie._trie.words import MANY_WORDS, ONE_WORD
-
     from subtrie._trie.match.plan import word_hash
 
 from ctrie._nodes import check_level

@@ -32,49 +32,16 @@ if not cython.compiled:
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import members_of
+    from subtrie._trie.match import batches, questions
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
-    from subtrie._trie.match.batches import deliveries_many, match_many, match_numbers
     from subtrie._trie.match.deliveries import check_merge, merged
     from subtrie._trie.match.exact_first import exact_first
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
-    from subtrie._trie.match.questions import all_found, all_held, deliveries, has_match, match
     from subtrie._trie.reverse_index import Index, new_index
     from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
-    from cython.cimports.ctrie._nodes import (
-        Edit,
-        Root,
-        clear_root,
-        empty_root,
-        fork_root,
-        freeze_root,
-        is_empty,
-        rdcss_read_root,
-    )
-    from cython.cimports.subtrie._trie.branch import (
-        Branch,
-        Chain,
-        FilterEdit,
-        Subscribe,
-        is_wanted,
-        subscribers_of,
-        words_in,
-    )
-    from cython.cimports.subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
-    from cython.cimports.subtrie._trie.frozen import frozen_root
-    from cython.cimports.subtrie._trie.groups import members_of
-    from cython.cimports.subtrie._trie.match.answer_cache import counts as cache_counts
-    from cython.cimports.subtrie._trie.match.answer_cache import forget, new_cache
-    from cython.cimports.subtrie._trie.match.batches import deliveries_many, match_many, match_numbers
-    from cython.cimports.subtrie._trie.match.deliveries import check_merge, merged
-    from cython.cimports.subtrie._trie.match.exact_first import exact_first
-    from cython.cimports.subtrie._trie.match.plan import Matchable, Plan, filter_path
-    from cython.cimports.subtrie._trie.match.questions import all_found, all_held, deliveries, has_match, match
-    from cython.cimports.subtrie._trie.reverse_index import Index, new_index
-    from cython.cimports.subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
-
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
 from ctrie._nodes import check_level
@@ -343,7 +310,7 @@ class SubscriptionTrie(Matchable):
         Linearizable: the whole answer was true at one instant during the call. Lock-free: it never waits, and writes
         only to help a pending write.
         """
-        return match(self, topic)
+        return questions.match(self, topic)
 
     def match_iter(self, topic: str) -> Iterator[Any]:
         """Iterate over the result of `match`. Subscribers of the filter that equals the topic come first.
@@ -376,7 +343,7 @@ class SubscriptionTrie(Matchable):
         """
         if isinstance(topics, str):
             raise TypeError("match_many() takes several topics; match() takes one")
-        return match_many(self, topics)
+        return batches.match_many(self, topics)
 
     def match_columns(self, topics: Iterable[str]) -> tuple[array[int], array[int], list[Any]]:
         """Return `match_many` as flat columns: offsets, numbers, subscribers. The subscribers of topic i are
@@ -395,18 +362,18 @@ class SubscriptionTrie(Matchable):
         return columns_of(self.match_many, topics)
 
     def _match_numbers(self, topics: list[str]) -> tuple[bytes, bytes]:
-        return match_numbers(self, topics)
+        return batches.match_numbers(self, topics)
 
     def has_match(self, topic: str, /) -> bool:
         """Return whether a message on `topic` would reach any subscriber. It stops at the first, except with
         `weak=True`. Errors, progress and linearization point are those of `match`."""
         if self._home is not None:
-            return len(match(self, topic, False)) > 0
-        return has_match(self, topic)
+            return len(questions.match(self, topic, False)) > 0
+        return questions.has_match(self, topic)
 
     def count(self, topic: str) -> int:
         """Return the number of distinct subscribers that `match` would return. It takes no group's turn."""
-        return len(match(self, topic, False))
+        return len(questions.match(self, topic, False))
 
     # If a default were a name, the compiled method would have no signature that `inspect` can read.
     def deliveries(self, topic: str, *, merge: str = "all", by: str = "qos") -> tuple[Delivery, ...]:
@@ -431,9 +398,9 @@ class SubscriptionTrie(Matchable):
         [2]
         """
         if merge == "all":
-            return deliveries(self, topic)  # type: ignore[return-value]
+            return questions.deliveries(self, topic)  # type: ignore[return-value]
         check_merge(merge, by)
-        return merged(deliveries(self, topic), merge, by)  # type: ignore[return-value]
+        return merged(questions.deliveries(self, topic), merge, by)  # type: ignore[return-value]
 
     def deliveries_many(
         self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"
@@ -450,7 +417,7 @@ class SubscriptionTrie(Matchable):
         if isinstance(topics, str):
             raise TypeError("deliveries_many() takes several topics; deliveries() takes one")
         check_merge(merge, by)
-        found = deliveries_many(self, topics)
+        found = batches.deliveries_many(self, topics)
         return found if merge == "all" else [merged(one, merge, by) for one in found]  # type: ignore[return-value, misc]
 
     def entries(self, topic: str, *, merge: str = "all", by: str = "qos") -> Iterator[Subscription]:
@@ -470,8 +437,8 @@ class SubscriptionTrie(Matchable):
         """
         check_merge(merge, by)
         if self._home is not None:
-            return held_later(all_found(self, topic), self.dialect, merge, by)  # type: ignore[return-value]
-        return iter(merged(all_held(self, topic), merge, by))  # type: ignore[arg-type]
+            return held_later(questions.all_found(self, topic), self.dialect, merge, by)  # type: ignore[return-value]
+        return iter(merged(questions.all_held(self, topic), merge, by))  # type: ignore[arg-type]
 
     def overlapping(self, filter: str) -> Iterator[Subscription]:
         """Iterate over the subscriptions on filters that share a topic with `filter`, all of one instant during the

@@ -3,6 +3,7 @@ cimport cython
 
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, isinf, nextafter
+from ctrie._arrays cimport settle
 
 cdef int VALUES, RANGES, ANY, NONE
 cdef int NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE

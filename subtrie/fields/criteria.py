@@ -26,8 +26,6 @@ except ModuleNotFoundError:
 
 if not cython.compiled:
     from ctrie._arrays import settle
-else:
-    from cython.cimports.ctrie._arrays import settle
 
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import date, datetime, timedelta, timezone

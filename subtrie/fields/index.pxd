@@ -2,10 +2,12 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from subtrie._trie.subscribers cimport Entry, SetNode
-from subtrie.fields.criteria cimport Criterion, Equals, OneOf, Prefix, TopicPart, Within
-from subtrie.fields.intervals cimport Ranges
-from subtrie.fields.maps cimport Cell
+from ctrie._arrays cimport replaced, settle
+from ctrie._nodes cimport mix
+from subtrie._trie.subscribers cimport Entry, SetNode, set_size, with_entry, without_entry
+from subtrie.fields.criteria cimport Absent, Criterion, Equals, NONE, OneOf, Prefix, RANGES, TopicPart, VALUES, Within
+from subtrie.fields.intervals cimport Ranges, crowd_around, filed_at, with_range, without_range
+from subtrie.fields.maps cimport Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
 
 cdef tuple _NO_RANGES
 cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST

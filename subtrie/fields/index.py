@@ -46,35 +46,6 @@ if not cython.compiled:
         without_range,
     )
     from subtrie.fields.maps import Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
-else:
-    from cython.cimports.ctrie._arrays import replaced, settle
-    from cython.cimports.ctrie._nodes import mix
-    from cython.cimports.subtrie._trie.subscribers import (
-        Entry,
-        set_size,
-        with_entry,
-        without_entry,
-    )
-    from cython.cimports.subtrie.fields.criteria import (
-        NONE,
-        RANGES,
-        VALUES,
-        Absent,
-        Criterion,
-        Equals,
-        OneOf,
-        Prefix,
-        TopicPart,
-        Within,
-    )
-    from cython.cimports.subtrie.fields.intervals import (
-        Ranges,
-        crowd_around,
-        filed_at,
-        with_range,
-        without_range,
-    )
-    from cython.cimports.subtrie.fields.maps import Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
 
 from subtrie._trie.subscribers import check_shape, iter_entries
 from subtrie.fields.intervals import all_filed, check_ranges

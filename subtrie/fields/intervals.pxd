@@ -2,7 +2,9 @@
 cimport cython
 from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
 
-from ctrie._native cimport Borrowed, Py_None, PyTuple_GET_ITEM_PTR
+from ctrie._arrays cimport inserted, removed, replaced, settle
+from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None, borrow
+from subtrie._trie.subscribers cimport set_size
 from subtrie.fields.criteria cimport Within, exact_double
 
 cdef enum:

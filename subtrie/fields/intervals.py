@@ -35,10 +35,6 @@ if not cython.compiled:
     from subtrie.fields.criteria import Within
 else:
     from cython import address
-    from cython.cimports.ctrie._arrays import inserted, removed, replaced, settle
-    from cython.cimports.ctrie._native import borrow
-    from cython.cimports.subtrie._trie.subscribers import set_size
-    from cython.cimports.subtrie.fields.criteria import Within
 
 LEAST = 5  # a node that is left with fewer is joined with one beside it, unless it is the only one of its level
 

@@ -23,18 +23,6 @@ if not cython.compiled:
     from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced, settle
     from ctrie._cnode import CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
     from subtrie._trie.subscribers import Entry
-else:
-    from cython.cimports.ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced, settle
-    from cython.cimports.ctrie._cnode import (
-        CNode,
-        branch_at,
-        branches_of,
-        new_cnode,
-        with_branch,
-        with_other_branch,
-        without_branch,
-    )
-    from cython.cimports.subtrie._trie.subscribers import Entry
 
 from ctrie._arrays import groups_of
 

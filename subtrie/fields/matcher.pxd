@@ -3,10 +3,15 @@ cimport cython
 
 from cpython.object cimport PyObject
 
-from ctrie._native cimport Borrowed, Slot
-from subtrie.fields.index cimport Filed
+from ctrie._arrays cimport settle
+from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
+from ctrie._signals cimport check_signals
+from subtrie._trie.subscribers cimport Entry, is_held, subscriber_hash
+from subtrie.fields.criteria cimport Criterion, NotIn, OneOf
+from subtrie.fields.index cimport Filed, Index
 from subtrie.fields.maps cimport Cell
-from subtrie.fields.state cimport State
+from subtrie.fields.search cimport entries_for, subscribers_for
+from subtrie.fields.state cimport NOTHING, NO_ROWS, State, Subscribed, distinct, find_cell, find_in, index_of, with_rows
 
 cdef Slot _UNMADE
 

@@ -38,25 +38,6 @@ if not cython.compiled:
         index_of,
         with_rows,
     )
-else:
-    from cython.cimports.ctrie._arrays import settle
-    from cython.cimports.ctrie._native import Slot, compare_and_set, initialise, load
-    from cython.cimports.ctrie._signals import check_signals
-    from cython.cimports.subtrie._trie.subscribers import Entry, is_held, subscriber_hash
-    from cython.cimports.subtrie.fields.criteria import Criterion, NotIn, OneOf
-    from cython.cimports.subtrie.fields.index import Index
-    from cython.cimports.subtrie.fields.search import entries_for, subscribers_for
-    from cython.cimports.subtrie.fields.state import (
-        NO_ROWS,
-        NOTHING,
-        State,
-        Subscribed,
-        distinct,
-        find_cell,
-        find_in,
-        index_of,
-        with_rows,
-    )
 
 from ctrie._signatures import LazySignature
 from subtrie._trie.signatures import field_matcher

@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._nodes cimport mix
 from subtrie.fields.criteria cimport Criterion
 
 

@@ -18,9 +18,6 @@ from typing import Any
 if not cython.compiled:
     from ctrie._nodes import mix
     from subtrie.fields.criteria import Criterion
-else:
-    from cython.cimports.ctrie._nodes import mix
-    from cython.cimports.subtrie.fields.criteria import Criterion
 
 from subtrie.fields.criteria import (
     AtLeast,

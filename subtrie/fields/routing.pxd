@@ -2,9 +2,10 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from ctrie._native cimport Borrowed
-from subtrie._trie.match.topic_rules cimport TopicRules
-from subtrie.fields.matcher cimport FieldMatcher
+from ctrie._native cimport Borrowed, borrow
+from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
+from subtrie.fields.matcher cimport FieldMatcher, state_of
+from subtrie.fields.search cimport subscribers_for
 
 cdef FieldMatcher _UNMADE
 

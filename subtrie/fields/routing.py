@@ -22,11 +22,6 @@ if not cython.compiled:
     from subtrie._trie.match.topic_rules import TopicRules, topic_path
     from subtrie.fields.matcher import FieldMatcher, state_of
     from subtrie.fields.search import subscribers_for
-else:
-    from cython.cimports.ctrie._native import borrow
-    from cython.cimports.subtrie._trie.match.topic_rules import TopicRules, topic_path
-    from cython.cimports.subtrie.fields.matcher import FieldMatcher, state_of
-    from cython.cimports.subtrie.fields.search import subscribers_for
 
 from ctrie._signatures import LazySignature
 from subtrie._trie.match.topic_rules import topic_rules

@@ -2,11 +2,22 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed
+from ctrie._arrays cimport W, flag_at, popcount
+from ctrie._cnode cimport CNode, bitmap_of, child_at
+from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
+from ctrie._nodes cimport mix
+from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
+from subtrie._trie.subscribers cimport SetNode, entry_hash_of, is_held, set_array_of, subscriber_of
+from subtrie.fields.criteria cimport order_of
 from subtrie.fields.index cimport Index
-from subtrie.fields.intervals cimport Point
-from subtrie.fields.state cimport State
-from subtrie.fields.views cimport Search, Seen
+from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
+from subtrie.fields.needs cimport bit_of_field, bit_of_value
+from subtrie.fields.state cimport State, has_owners_of_several, index_of
+from subtrie.fields.views cimport (
+    AHEAD, ORDERS, Search, Seen, absent_of, any_of, begin, begin_nodes, end, few_at, few_in, fields_of, has_field,
+    is_equal, is_met, is_new, keep, needs_in, note, note_node, prefetch, ranges_of, rest_of, see, subscribers_noted,
+    unsee, value_of, values_of,
+)
 
 ctypedef uint64_t *entries_noted
 

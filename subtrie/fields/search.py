@@ -66,61 +66,6 @@ if not cython.compiled:
     )
 else:
     from cython import address
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
-    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly
-    from cython.cimports.ctrie._nodes import mix
-    from cython.cimports.subtrie._trie.match.walk import as_node, item_of, prefetch_to_count, size_of
-    from cython.cimports.subtrie._trie.subscribers import (
-        SetNode,
-        entry_hash_of,
-        is_held,
-        set_array_of,
-        subscriber_of,
-    )
-    from cython.cimports.subtrie.fields.criteria import order_of
-    from cython.cimports.subtrie.fields.index import Index
-    from cython.cimports.subtrie.fields.intervals import (
-        begins_at,
-        below_at,
-        is_leaf,
-        lasts_at,
-        point_at,
-        prefetch_node,
-        size_at,
-    )
-    from cython.cimports.subtrie.fields.needs import bit_of_field, bit_of_value
-    from cython.cimports.subtrie.fields.state import State, has_owners_of_several, index_of
-    from cython.cimports.subtrie.fields.views import (
-        AHEAD,
-        ORDERS,
-        Search,
-        Seen,
-        absent_of,
-        any_of,
-        begin,
-        begin_nodes,
-        end,
-        few_at,
-        few_in,
-        fields_of,
-        has_field,
-        is_equal,
-        is_met,
-        is_new,
-        keep,
-        needs_in,
-        note,
-        note_node,
-        prefetch,
-        ranges_of,
-        rest_of,
-        see,
-        subscribers_noted,
-        unsee,
-        value_of,
-        values_of,
-    )
 
 from subtrie.fields.criteria import check_hashable
 

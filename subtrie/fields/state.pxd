@@ -3,11 +3,15 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
+from ctrie._arrays cimport popcount, settle
 from ctrie._native cimport Borrowed
-from subtrie._trie.subscribers cimport Entry, SetNode
+from ctrie._nodes cimport mix
+from ctrie._signals cimport check_signals
+from subtrie._trie.subscribers cimport Entry, SetNode, find_entry, is_held, set_size, with_entry, without_entry
 from subtrie.fields.criteria cimport Criterion
-from subtrie.fields.index cimport Filed, Index
-from subtrie.fields.maps cimport Cell
+from subtrie.fields.index cimport Filed, Index, crowd_under, new_index, refiled
+from subtrie.fields.maps cimport Cell, new_cell
+from subtrie.fields.needs cimport needs_of
 
 cdef int _BITS
 cdef uint32_t _MASK

@@ -43,28 +43,6 @@ if not cython.compiled:
     )
     from subtrie.fields.maps import Cell, new_cell
     from subtrie.fields.needs import needs_of
-else:
-    from cython.cimports.ctrie._arrays import popcount, settle
-    from cython.cimports.ctrie._nodes import mix
-    from cython.cimports.ctrie._signals import check_signals
-    from cython.cimports.subtrie._trie.subscribers import (
-        SetNode,
-        find_entry,
-        is_held,
-        set_size,
-        with_entry,
-        without_entry,
-    )
-    from cython.cimports.subtrie.fields.criteria import Criterion
-    from cython.cimports.subtrie.fields.index import (
-        Filed,
-        Index,
-        crowd_under,
-        new_index,
-        refiled,
-    )
-    from cython.cimports.subtrie.fields.maps import Cell, new_cell
-    from cython.cimports.subtrie.fields.needs import needs_of
 
 from subtrie._trie.subscribers import changed_entries, check_set, check_shape, iter_entries
 from subtrie.fields.index import all_in_index, check_index, places_of

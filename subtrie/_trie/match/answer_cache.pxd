@@ -2,8 +2,10 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from ctrie._native cimport Borrowed
-from ctrie._row cimport Row, row_size
+from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
+from ctrie._nodes cimport INode
+from ctrie._row cimport Row, compare_and_set_at, load_at, new_row, peek_at, row_size
+from subtrie._trie.match.walk cimport item_of, size_of
 
 cdef extern from "bytes.h":
     pass

@@ -43,11 +43,6 @@ if not cython.compiled:
     from ctrie._row import Row, compare_and_set_at, load_at, new_row, peek_at
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.match.walk import item_of, size_of
-else:
-    from cython.cimports.ctrie._native import borrow, borrowed, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import INode
-    from cython.cimports.ctrie._row import Row, compare_and_set_at, load_at, new_row, peek_at
-    from cython.cimports.subtrie._trie.match.walk import item_of, size_of
 
 MOST_PLACES = 1 << 16
 

@@ -47,43 +47,6 @@ if not cython.compiled:
     from subtrie._trie.match.walk import Buffer, address, buffer_free, buffer_push, buffer_start
 else:
     from cython import address
-    from cython.cimports.ctrie._nodes import root_of
-    from cython.cimports.ctrie._signals import check_signals
-    from cython.cimports.subtrie._trie.match.buffer import buffer_free, buffer_push, buffer_start
-    from cython.cimports.subtrie._trie.match.gate_state import GROUP, begin_gate, end_gate
-    from cython.cimports.subtrie._trie.match.interleaving_gate import (
-        DELIVERIES,
-        NUMBERS,
-        SUBSCRIBERS,
-        end_group,
-        take_next,
-    )
-    from cython.cimports.subtrie._trie.match.questions import (
-        answer_of,
-        deliveries,
-        deliveries_of,
-        match,
-        match_asked,
-        prepare,
-        read_at_last,
-    )
-    from cython.cimports.subtrie._trie.match.reading import (
-        TRIAL,
-        WORTH,
-        WORTH_IN_ONE_BLOCK,
-        distinct_subscribers,
-        read_matches,
-    )
-    from cython.cimports.subtrie._trie.match.scratch import (
-        add_again,
-        add_numbers,
-        begin,
-        bytes_of,
-        coming_again,
-        forget,
-        release,
-    )
-    from cython.cimports.subtrie._trie.match.steps import scratch_at, topic_at
 
 
 def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:

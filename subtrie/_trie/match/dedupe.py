@@ -18,8 +18,6 @@ if not cython.compiled:
     from subtrie._trie.match.walk import Buffer
 
     FEW = 16  # subscribers that are compared each with each
-else:
-    from cython.cimports.ctrie._arrays import flag_at
 
 
 def drop_repeated(subscribers: Buffer) -> int:

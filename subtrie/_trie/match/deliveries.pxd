@@ -2,8 +2,11 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._arrays cimport flag_at
 from subtrie._trie.branch cimport Branch
-from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.groups cimport Shared
+from subtrie._trie.match.trail cimport text_of
+from subtrie._trie.subscribers cimport Entry, new_entry
 
 cdef str ALL, ONE, BEST
 cdef object NO_OPTIONS

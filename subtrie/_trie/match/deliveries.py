@@ -30,12 +30,6 @@ if not cython.compiled:
     from subtrie._trie.groups import Shared
     from subtrie._trie.match.trail import text_of
     from subtrie._trie.subscribers import Entry, new_entry
-else:
-    from cython.cimports.ctrie._arrays import flag_at
-    from cython.cimports.subtrie._trie.branch import Branch
-    from cython.cimports.subtrie._trie.groups import Shared
-    from cython.cimports.subtrie._trie.match.trail import text_of
-    from cython.cimports.subtrie._trie.subscribers import Entry, new_entry
 
 from ctrie._signatures import LazySignature
 from subtrie._trie.groups import Audience, everybody

@@ -2,11 +2,18 @@
 cimport cython
 
 from ctrie._cnode cimport MainNode
-from ctrie._native cimport Borrowed
+from ctrie._descent cimport help_pending
+from ctrie._native cimport Borrowed, borrow, borrowed, pin, unpin
 from ctrie._nodes cimport Root
-from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.scratch cimport Later, Scratch, Scratched
-from subtrie._trie.match.walk cimport Passed, Traversal
+from subtrie._trie.frozen cimport main_for_good, root_over
+from subtrie._trie.match.named cimport begin_again, few_beside, find_named, traverse_beside
+from subtrie._trie.match.plan cimport Matchable, has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
+from subtrie._trie.match.questions cimport answer_of, take_different, take_found
+from subtrie._trie.match.scratch cimport (
+    Later, Scratch, Scratched, begin, handed_over, keep_named, put_named, release, subscriber_at,
+)
+from subtrie._trie.match.traversal cimport ENOUGH, PENDING, THROUGH, traverse
+from subtrie._trie.match.walk cimport KEPT, Passed, Traversal, as_node
 
 
 @cython.final

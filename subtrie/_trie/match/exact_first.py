@@ -40,24 +40,6 @@ if not cython.compiled:
     from subtrie._trie.match.walk import KEPT, Passed, Traversal, address, as_node
 else:
     from cython import address
-    from cython.cimports.ctrie._descent import help_pending
-    from cython.cimports.ctrie._native import borrow, borrowed, pin, unpin
-    from cython.cimports.ctrie._nodes import Root
-    from cython.cimports.subtrie._trie.frozen import main_for_good, root_over
-    from cython.cimports.subtrie._trie.match.named import begin_again, few_beside, find_named, traverse_beside
-    from cython.cimports.subtrie._trie.match.plan import has_wild_word, holds_weakly, lay_out, plan_of, split_in_place
-    from cython.cimports.subtrie._trie.match.questions import answer_of, take_different, take_found
-    from cython.cimports.subtrie._trie.match.scratch import (
-        Later,
-        begin,
-        handed_over,
-        keep_named,
-        put_named,
-        release,
-        subscriber_at,
-    )
-    from cython.cimports.subtrie._trie.match.traversal import ENOUGH, PENDING, THROUGH, traverse
-    from cython.cimports.subtrie._trie.match.walk import KEPT, as_node
 
 
 def exact_first(trie: Matchable, topic: Any) -> Iterator[Any] | None:

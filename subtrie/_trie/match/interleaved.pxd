@@ -2,9 +2,24 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed
-from subtrie._trie.match.steps cimport Member, OneStep, OneTopic, Step, Steps
-from subtrie._trie.match.walk cimport Traversal
+from ctrie._arrays cimport W, flag_at, popcount
+from ctrie._cnode cimport CNode, bitmap_of, child_at
+from ctrie._descent cimport prefetch_child
+from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
+from ctrie._nodes cimport INode, hash_of, value_of
+from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
+from subtrie._trie.match.questions cimport take_found
+from subtrie._trie.match.steps cimport (
+    AT_CHILD, AT_INNER, AT_MAIN, AT_TEXT, Member, OneStep, OneTopic, ROOM, Step, Steps, WILD, clear, fetch_branch,
+    fetch_level, fetch_main, forget, keep, moved, next_step, queued, scratch_at, step_at, topic_at,
+)
+from subtrie._trie.match.traversal cimport along, still_holds
+from subtrie._trie.match.walk cimport (
+    MOST_WORDS, OTHERS_MAY_WRITE, Traversal, after_many, after_one, begins_branch, bit, buffer_push, fetch_text_apart,
+    is_one_word, is_readonly, levels_noted, lowest_bit, note_above, note_read, prefetch, prefetch_to_count,
+    push_branch, rewind, word_at,
+)
+from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
 @cython.locals(first=Borrowed, i=Py_ssize_t, t=OneTopic)
 cdef void take_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept

@@ -81,56 +81,6 @@ if not cython.compiled:
     from subtrie._trie.words import MANY_WORDS, ONE_WORD
 else:
     from cython import address
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
-    from cython.cimports.ctrie._descent import prefetch_child
-    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import INode, hash_of, value_of
-    from cython.cimports.subtrie._trie.branch import Chain, next_of, sole_hash_of
-    from cython.cimports.subtrie._trie.match.questions import take_found
-    from cython.cimports.subtrie._trie.match.steps import (
-        AT_CHILD,
-        AT_INNER,
-        AT_MAIN,
-        AT_TEXT,
-        ROOM,
-        WILD,
-        clear,
-        fetch_branch,
-        fetch_level,
-        fetch_main,
-        forget,
-        keep,
-        moved,
-        next_step,
-        queued,
-        scratch_at,
-        step_at,
-        topic_at,
-    )
-    from cython.cimports.subtrie._trie.match.traversal import along, still_holds
-    from cython.cimports.subtrie._trie.match.walk import (
-        MOST_WORDS,
-        OTHERS_MAY_WRITE,
-        after_many,
-        after_one,
-        begins_branch,
-        bit,
-        buffer_push,
-        fetch_text_apart,
-        is_one_word,
-        is_readonly,
-        levels_noted,
-        lowest_bit,
-        note_above,
-        note_read,
-        prefetch,
-        prefetch_to_count,
-        push_branch,
-        rewind,
-        word_at,
-    )
-    from cython.cimports.subtrie._trie.words import MANY_WORDS, ONE_WORD
 
 
 def take_group(root: Any, group: Group, count: int, steps: Steps) -> None:

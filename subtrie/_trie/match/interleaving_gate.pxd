@@ -3,9 +3,15 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
-from subtrie._trie.match.gate_state cimport Gate
-from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.scratch cimport Scratch
+from ctrie._nodes cimport root_of
+from subtrie._trie.match.gate_state cimport (
+    FEWEST, GROUP, Gate, LARGE, MOST_ROUNDS, PREFETCHES, ROUNDS, SMALL, TRIED, fetch_characters, has_room,
+    nanoseconds, text_at,
+)
+from subtrie._trie.match.interleaved cimport estimated_size, take_group
+from subtrie._trie.match.plan cimport Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
+from subtrie._trie.match.scratch cimport Scratch, begin_trails, end_trails, enter, leave, let_go, start
+from subtrie._trie.match.steps cimport scratch_at, topic_at, trails_at
 from subtrie._trie.match.walk cimport Trails, Traversal
 
 cdef enum:

@@ -45,25 +45,6 @@ if not cython.compiled:
     from subtrie._trie.match.walk import Trails, Traversal, address
 else:
     from cython import address
-    from cython.cimports.ctrie._nodes import root_of
-    from cython.cimports.subtrie._trie.match.gate_state import (
-        FEWEST,
-        GROUP,
-        LARGE,
-        MOST_ROUNDS,
-        PREFETCHES,
-        ROUNDS,
-        SMALL,
-        TRIED,
-        fetch_characters,
-        has_room,
-        nanoseconds,
-        text_at,
-    )
-    from cython.cimports.subtrie._trie.match.interleaved import estimated_size, take_group
-    from cython.cimports.subtrie._trie.match.plan import holds_weakly, is_exact, plan_of, remembers, split_in_place
-    from cython.cimports.subtrie._trie.match.scratch import begin_trails, end_trails, enter, leave, let_go, start
-    from cython.cimports.subtrie._trie.match.steps import scratch_at, topic_at, trails_at
 
 if not cython.compiled:  # in interleaving_gate.pxd, an enum: what is asked of topics
     SUBSCRIBERS = 0

@@ -2,9 +2,18 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed
-from subtrie._trie.match.walk cimport Ends, Passed, Traversal
+from ctrie._arrays cimport W, flag_at, popcount
+from ctrie._cnode cimport CNode, bitmap_of, child_at
+from ctrie._native cimport Borrowed, borrow, is_exactly, peek
+from ctrie._nodes cimport INode, LNode, entombed_in, entries_of, hash_of, value_of
+from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
+from subtrie._trie.match.traversal cimport ENOUGH, PENDING, THROUGH, first_of_exact_but_whole, go_through, wildcards
+from subtrie._trie.match.walk cimport (
+    Ends, FEW, Passed, Traversal, as_node, begin_with, begins_branch, bit, ends_of, few_of, is_part, item_of,
+    length_of, named_word, rewind, size_of, text_in, word_end,
+)
 from subtrie._trie.packed_key cimport characters
+from subtrie._trie.subscribers cimport Entry
 from subtrie._trie.words cimport word
 
 @cython.locals(size=Py_ssize_t, taken=Py_ssize_t, branch=Borrowed, level=Borrowed)

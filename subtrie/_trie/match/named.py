@@ -44,39 +44,6 @@ if not cython.compiled:
     from subtrie._trie.subscribers import Entry
 else:
     from cython import address
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
-    from cython.cimports.ctrie._native import borrow, is_exactly, peek
-    from cython.cimports.ctrie._nodes import INode, LNode, entombed_in, entries_of, hash_of, value_of
-    from cython.cimports.subtrie._trie.branch import Chain, next_of, sole_hash_of
-    from cython.cimports.subtrie._trie.match.traversal import (
-        ENOUGH,
-        PENDING,
-        THROUGH,
-        first_of_exact_but_whole,
-        go_through,
-        wildcards,
-    )
-    from cython.cimports.subtrie._trie.match.walk import (
-        FEW,
-        Ends,
-        Traversal,
-        as_node,
-        begin_with,
-        begins_branch,
-        bit,
-        ends_of,
-        few_of,
-        is_part,
-        item_of,
-        length_of,
-        named_word,
-        rewind,
-        size_of,
-        text_in,
-        word_end,
-    )
-    from cython.cimports.subtrie._trie.subscribers import Entry
 
 
 def find_named(t: Traversal, main: Any, passed: Passed) -> int:

@@ -2,12 +2,29 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed
-from subtrie._trie.match.answer_cache cimport Table
-from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.reading cimport Query
-from subtrie._trie.match.scratch cimport Asked, Scratch, Scratched
-from subtrie._trie.match.walk cimport Trails, Traversal
+from ctrie._native cimport Borrowed, borrow, is_exactly, unpin
+from ctrie._nodes cimport Root, freeze_root, hash_of, root_of, value_of
+from subtrie._trie.branch cimport Chain, sole_hash_of
+from subtrie._trie.groups cimport Shared
+from subtrie._trie.match.answer_cache cimport (
+    DELIVERIES, MOST_SEEN, SUBSCRIBERS, Table, own_stripe, own_table, recall, remember, wanted_place,
+)
+from subtrie._trie.match.dedupe cimport drop_repeated
+from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
+from subtrie._trie.match.plan cimport (
+    Matchable, cache_of, holds_weakly, is_exact, plan_of, prepare_whole, put_query, query_of, remembers,
+    split_in_place,
+)
+from subtrie._trie.match.reading cimport Query, RETRIES, distinct_subscribers, read_matches
+from subtrie._trie.match.scratch cimport (
+    Asked, Scratch, Scratched, add_record, answer_made, begin, begin_records, begin_trails, end_pairs, end_trails,
+    forget, handed_over, hash_at, keep_living, new_answer, note, push_node, put_entry, put_in_answer, put_subscriber,
+    release, remembered, room_for_pairs, subscriber_at, take_references, take_seen, taken_from, trail_of,
+)
+from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
+from subtrie._trie.match.walk cimport ABOVE, FEW, NOTED, Trails, Traversal, as_node, item_of, size_of
+from subtrie._trie.subscribers cimport Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
+from subtrie._trie.words cimport MARKED
 
 ctypedef Trails *Trailing
 ctypedef uint64_t *words_noted

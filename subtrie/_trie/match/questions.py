@@ -83,65 +83,6 @@ if not cython.compiled:
     from subtrie._trie.words import MARKED
 else:
     from cython import address
-    from cython.cimports.ctrie._native import borrow, is_exactly, unpin
-    from cython.cimports.ctrie._nodes import Root, freeze_root, hash_of, root_of, value_of
-    from cython.cimports.subtrie._trie.branch import Chain, sole_hash_of
-    from cython.cimports.subtrie._trie.groups import Shared
-    from cython.cimports.subtrie._trie.match.answer_cache import (
-        DELIVERIES,
-        MOST_SEEN,
-        SUBSCRIBERS,
-        own_stripe,
-        own_table,
-        recall,
-        remember,
-        wanted_place,
-    )
-    from cython.cimports.subtrie._trie.match.dedupe import drop_repeated
-    from cython.cimports.subtrie._trie.match.deliveries import Told, delivered, found_by, held, new_told
-    from cython.cimports.subtrie._trie.match.plan import (
-        cache_of,
-        holds_weakly,
-        is_exact,
-        plan_of,
-        prepare_whole,
-        put_query,
-        query_of,
-        remembers,
-        split_in_place,
-    )
-    from cython.cimports.subtrie._trie.match.reading import RETRIES, distinct_subscribers, read_matches
-    from cython.cimports.subtrie._trie.match.scratch import (
-        add_record,
-        answer_made,
-        begin,
-        begin_records,
-        begin_trails,
-        end_pairs,
-        end_trails,
-        forget,
-        handed_over,
-        hash_at,
-        keep_living,
-        new_answer,
-        note,
-        push_node,
-        put_entry,
-        put_in_answer,
-        put_subscriber,
-        release,
-        remembered,
-        room_for_pairs,
-        subscriber_at,
-        take_references,
-        take_seen,
-        taken_from,
-        trail_of,
-    )
-    from cython.cimports.subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from cython.cimports.subtrie._trie.match.walk import ABOVE, FEW, NOTED, as_node, item_of, size_of
-    from cython.cimports.subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
-    from cython.cimports.subtrie._trie.words import MARKED
 
 from subtrie._trie.match.reading import distinct_among
 

@@ -2,9 +2,14 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._cnode cimport CNode, MainNode
-from ctrie._nodes cimport INode, Root, SNode, TNode
-from subtrie._trie.branch cimport Branch
+from ctrie._arrays cimport W, flag_at, popcount
+from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
+from ctrie._native cimport load
+from ctrie._nodes cimport INode, Root, SNode, TNode, branches, find_below, freeze_root, gcas_read, rdcss_read_root
+from subtrie._trie.branch cimport Branch, Chain, is_wanted, subscribers_of, words_in
+from subtrie._trie.packed_key cimport key_begins
+from subtrie._trie.words cimport MANY_WORDS, MARKED, ONE_WORD
+from cpython.exc cimport PyErr_CheckSignals
 
 cdef enum:
     TRIAL = 256

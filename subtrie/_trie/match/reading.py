@@ -41,25 +41,6 @@ if not cython.compiled:
         """The compiled twin has to check for signals; in the interpreted one Python does it."""
         return 0
 
-else:
-    from cython.cimports.cpython.exc import PyErr_CheckSignals
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, branch_at, new_cnode
-    from cython.cimports.ctrie._native import load
-    from cython.cimports.ctrie._nodes import (
-        INode,
-        Root,
-        TNode,
-        branches,
-        find_below,
-        freeze_root,
-        gcas_read,
-        rdcss_read_root,
-    )
-    from cython.cimports.subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
-    from cython.cimports.subtrie._trie.packed_key import key_begins
-    from cython.cimports.subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
-
 
 RETRIES = 4
 # match_many looks for repeated topics as long as, among so many topics, one in so many is a repeated one. Each of these

@@ -2,8 +2,9 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from ctrie._native cimport Borrowed
-from subtrie._trie.match.plan cimport Plan
+from ctrie._native cimport Borrowed, borrowed
+from subtrie._trie.match.plan cimport Plan, path_by
+from subtrie._trie.match.walk cimport item_of, size_of
 
 
 cdef class TopicRules:

@@ -20,10 +20,6 @@ if not cython.compiled:
     from ctrie._slot import borrowed
     from subtrie._trie.match.plan import Plan, path_by
     from subtrie._trie.match.walk import item_of, size_of
-else:
-    from cython.cimports.ctrie._native import borrowed
-    from cython.cimports.subtrie._trie.match.plan import Plan, path_by
-    from cython.cimports.subtrie._trie.match.walk import item_of, size_of
 
 from subtrie.dialects import Dialect, plain_text
 from subtrie.errors import TopicError

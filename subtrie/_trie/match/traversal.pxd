@@ -2,10 +2,20 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed
-from subtrie._trie.match.walk cimport Ends, Traversal
+from ctrie._arrays cimport W, flag_at, popcount
+from ctrie._cnode cimport CNode, bitmap_of, child_at
+from ctrie._descent cimport help_pending
+from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
+from ctrie._nodes cimport INode, LNode, Root, entombed_in, entries_of, hash_of, rdcss_read_root, value_of
+from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
+from subtrie._trie.match.walk cimport (
+    Ends, NOTED, OTHERS_MAY_WRITE, Traversal, after_many, after_one, as_node, begins_branch, bit, buffer_push,
+    character_at, ends_of, has_room, is_one_word, is_part, is_readonly, item_of, length_of, lowest_bit, make_room,
+    note, note_above, note_both, note_found, noted, prefetch, prefetch_wanted, rewind, settle, size_of, text_in,
+    whole_of, word_at, word_end,
+)
 from subtrie._trie.packed_key cimport characters
-from subtrie._trie.words cimport word
+from subtrie._trie.words cimport MANY_WORDS, MARKED, ONE_WORD, word
 
 ctypedef uint64_t *words_noted
 

@@ -76,56 +76,6 @@ if not cython.compiled:
     from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
 else:
     from cython import address
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
-    from cython.cimports.ctrie._descent import help_pending
-    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import (
-        INode,
-        LNode,
-        Root,
-        entombed_in,
-        entries_of,
-        hash_of,
-        rdcss_read_root,
-        value_of,
-    )
-    from cython.cimports.subtrie._trie.branch import Chain, next_of, sole_hash_of
-    from cython.cimports.subtrie._trie.match.walk import (
-        NOTED,
-        OTHERS_MAY_WRITE,
-        after_many,
-        after_one,
-        as_node,
-        begins_branch,
-        bit,
-        buffer_push,
-        character_at,
-        ends_of,
-        has_room,
-        is_one_word,
-        is_part,
-        is_readonly,
-        item_of,
-        length_of,
-        lowest_bit,
-        make_room,
-        note,
-        note_above,
-        note_both,
-        note_found,
-        noted,
-        prefetch,
-        prefetch_wanted,
-        rewind,
-        settle,
-        size_of,
-        text_in,
-        whole_of,
-        word_at,
-        word_end,
-    )
-    from cython.cimports.subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
 
 if not cython.compiled:  # in traversal.pxd, an enum: how a traversal goes on or ends
     THROUGH = 0

@@ -2,7 +2,13 @@
 cimport cython
 
 from subtrie._trie.branch cimport Branch
-from subtrie._trie.queries.growing cimport bit_column, growing, place, text_column
+from subtrie._trie.queries.growing cimport (
+    add, add_bit, add_branch, add_int, add_number, add_part, add_text, bit_column, cut, cut_ints, find, flag_given,
+    flag_taken, free_bytes, free_texts, growing, int_at, ints_in, is_empty, is_there, keep_place, place,
+    reads_as_integer, take_place, taken as bytes_taken, taken_bits, text_column,
+)
+from subtrie._trie.words cimport MARKED
+from libc.stdint cimport INT32_MAX
 
 ctypedef growing *GrowingBytes
 

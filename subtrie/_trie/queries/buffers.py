@@ -44,39 +44,12 @@ if not cython.compiled:
         keep_place,
         reads_as_integer,
         take_place,
-        taken,
         taken_bits,
     )
+    from subtrie._trie.queries.growing import taken as bytes_taken
     from subtrie._trie.words import MARKED
 else:
     from cython import address
-    from cython.cimports.libc.stdint import INT32_MAX
-    from cython.cimports.subtrie._trie.queries.growing import (
-        add,
-        add_bit,
-        add_branch,
-        add_int,
-        add_number,
-        add_part,
-        add_text,
-        cut,
-        cut_ints,
-        find,
-        flag_given,
-        flag_taken,
-        free_bytes,
-        free_texts,
-        int_at,
-        ints_in,
-        is_empty,
-        is_there,
-        keep_place,
-        reads_as_integer,
-        take_place,
-        taken,
-        taken_bits,
-    )
-    from cython.cimports.subtrie._trie.words import MARKED
 
 from subtrie.dialects import Dialect
 
@@ -138,13 +111,13 @@ def _end_text(column: Texts) -> None:
 
 
 def _offsets_taken(offsets: Growing) -> bytes:
-    ends = taken(offsets)
+    ends = bytes_taken(offsets)
     add_int(offsets, 0)
     return ends
 
 
 def _texts_taken(column: Texts) -> TextColumn:
-    return TextColumn(_offsets_taken(address(column.offsets)), taken(address(column.text)))
+    return TextColumn(_offsets_taken(address(column.offsets)), bytes_taken(address(column.text)))
 
 
 # ------------------------------------------------------------------------------------------------------------- options
@@ -404,8 +377,8 @@ class Rows:
             _texts_taken(address(self._filters)),
             _offsets_taken(address(self._word_lists)),
             _texts_taken(address(self._words)),
-            taken(address(self._depths)),
-            taken(address(self._wildcards)),
+            bytes_taken(address(self._depths)),
+            bytes_taken(address(self._wildcards)),
             _texts_taken(address(self._subscribers)),
             self.options.taken(),
             _texts_taken(address(self._groups)),

@@ -2,13 +2,16 @@
 cimport cython
 from cpython.object cimport PyObject
 
+from ctrie._arrays cimport popcount
+from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport prefetch_node
-from ctrie._native cimport Borrowed, Py_None, is_exactly
-from ctrie._nodes cimport INode, Root, value_of
+from ctrie._native cimport Borrowed, Py_None, borrow, is_exactly, peek, pin, unpin
+from ctrie._nodes cimport INode, Root, branches, rdcss_read_root, value_of
 from subtrie._trie.branch cimport Branch, next_of
+from subtrie._trie.groups cimport Shared, members_of
 from subtrie._trie.packed_key cimport packed_is_here, text_of
-from subtrie._trie.queries.buffers cimport Rows
-from subtrie._trie.subscribers cimport subscriber_of, Entry
+from subtrie._trie.queries.buffers cimport Rows, new_rows
+from subtrie._trie.subscribers cimport Entry, branches_of, subscriber_of
 
 cdef extern from *:
     """

@@ -27,16 +27,6 @@ if not cython.compiled:
     from subtrie._trie.groups import Shared, members_of
     from subtrie._trie.queries.buffers import Rows, new_rows
     from subtrie._trie.subscribers import Entry, branches_of
-else:
-    from cython.cimports.ctrie._arrays import popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
-    from cython.cimports.ctrie._descent import prefetch_node
-    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
-    from cython.cimports.subtrie._trie.branch import Branch
-    from cython.cimports.subtrie._trie.groups import Shared, members_of
-    from cython.cimports.subtrie._trie.queries.buffers import Rows, new_rows
-    from cython.cimports.subtrie._trie.subscribers import Entry, branches_of
 
 from subtrie._trie.groups import sets_of
 from subtrie._trie.weak_subscribers import Held

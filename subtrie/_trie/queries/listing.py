@@ -22,14 +22,6 @@ if not cython.compiled:
     from subtrie._trie.packed_key import words_followed
     from subtrie._trie.subscribers import find_entry, living
     from subtrie._trie.words import MARKED
-else:
-    from cython.cimports.ctrie._nodes import INode, Root, branches, rdcss_read_root
-    from cython.cimports.subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
-    from cython.cimports.subtrie._trie.match.deliveries import new_told
-    from cython.cimports.subtrie._trie.match.reading import extended
-    from cython.cimports.subtrie._trie.packed_key import words_followed
-    from cython.cimports.subtrie._trie.subscribers import find_entry, living
-    from cython.cimports.subtrie._trie.words import MARKED
 
 from ctrie._nodes import differences, snodes
 from subtrie._trie.exact_layout import filter_words

@@ -2,9 +2,18 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed
-from ctrie._nodes cimport INode, Root
-from subtrie._trie.queries.store_walk cimport OneAim, Walk, Walking
+from ctrie._arrays cimport W, flag_at, popcount
+from ctrie._cnode cimport CNode, bitmap_of, child_at
+from ctrie._descent cimport help_pending, prefetch_child, prefetch_node
+from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
+from ctrie._nodes cimport INode, LNode, Root, entombed_in, entries_of, hash_of, rdcss_read_root, value_of
+from subtrie._trie.branch cimport Chain, next_of
+from subtrie._trie.match.walk cimport fetch_text_apart, item_of, size_of
+from subtrie._trie.queries.store_walk cimport (
+    GROUP, OneAim, Walk, Walking, aim_at, begin, end, fetch_children, followed_in, has_word, is_no_text, is_plain,
+    is_reserved, is_word, last_depth, list_of_found, note_pair, set_aims, take_last, take_references, wait,
+)
+from cpython.exc cimport PyErr_CheckSignals
 
 
 @cython.locals(i=Py_ssize_t)

@@ -58,44 +58,6 @@ if not cython.compiled:
     )
 else:
     from cython import address
-    from cython.cimports.cpython.exc import PyErr_CheckSignals
-    from cython.cimports.ctrie._arrays import W, flag_at, popcount
-    from cython.cimports.ctrie._cnode import CNode, bitmap_of, child_at
-    from cython.cimports.ctrie._descent import help_pending, prefetch_child, prefetch_node
-    from cython.cimports.ctrie._native import borrow, is_exactly, peek, pin, unpin
-    from cython.cimports.ctrie._nodes import (
-        INode,
-        LNode,
-        Root,
-        entombed_in,
-        entries_of,
-        hash_of,
-        rdcss_read_root,
-        value_of,
-    )
-    from cython.cimports.subtrie._trie.branch import Chain, next_of
-    from cython.cimports.subtrie._trie.match.walk import fetch_text_apart, item_of, size_of
-    from cython.cimports.subtrie._trie.queries.store_walk import (
-        GROUP,
-        Walk,
-        aim_at,
-        begin,
-        end,
-        fetch_children,
-        followed_in,
-        has_word,
-        is_no_text,
-        is_plain,
-        is_reserved,
-        is_word,
-        last_depth,
-        list_of_found,
-        note_pair,
-        set_aims,
-        take_last,
-        take_references,
-        wait,
-    )
 
 
 def _go_through(w: Walk, root: Root) -> bool:
