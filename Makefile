@@ -55,10 +55,10 @@ FREE_THREADED := free-threaded-core free-threaded-outside free-threaded-interpre
 PARTS := free-threaded-built $(firstword $(GIL)) lint $(FREE_THREADED) $(wordlist 2,9,$(GIL))
 .PHONY: $(PARTS)
 
-STRESS := $(wildcard tests/test_stress*.py) stress
-OUTSIDE := $(foreach name,adopted benchmarks brokers cli demo docs examples mqtt packaging pictures published snapshot wheel, \
-	$(wildcard tests/test_$(name)*.py)) snapshot README.md
-CORE := $(filter-out $(STRESS) $(OUTSIDE),$(wildcard tests/test_*.py)) ctrie subtrie
+# Folders, so that a new test is in them by where it stands.
+CORE := tests/ctrie tests/subtrie tests/fields ctrie subtrie
+STRESS := tests/stress stress
+OUTSIDE := tests/snapshot tests/whole snapshot README.md
 
 # Tests that take long, need Spark or test the stress tool show nothing new about the interpreted twin. Tests marked `once`
 # show nothing new in any other run.
@@ -126,11 +126,11 @@ stress: $(STRESSED)/built .venv/built build/explored/built
 	.venv/bin/python -m stress mutants
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
 	.venv/bin/python -m stress explore --bounded
-	.venv/bin/python -m pytest -m cluster tests/test_snapshot_cluster.py tests/test_examples.py
-	STRESS_PUBLISHING=1 .venv/bin/python -m pytest --timeout 600 tests/test_published_crashes.py
+	.venv/bin/python -m pytest -m cluster tests/snapshot/test_cluster.py tests/whole/test_examples.py
+	STRESS_PUBLISHING=1 .venv/bin/python -m pytest --timeout 600 tests/snapshot/test_published_crashes.py
 	$(EXPLORING) -m stress explore --compiled
 	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
-	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/test_stress_compiled.py
+	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/stress/test_compiled.py
 
 # The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own, since extensions of two
 # builds for the same version have the same names. For schedules to be repeatable, every process must hash texts alike.
@@ -152,7 +152,7 @@ RACES := build/races
 soabi = $$('$(1)' -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))')
 QUIETLY := TSAN_OPTIONS=report_bugs=0 $(MAKE) --no-print-directory -C $(RACES)
 # An undecided campaign (status 2) has found no race. Under the sanitizer calls take long, so many overlap.
-RACING := tests/test_ctrie_stress.py tests/test_reclamation.py tests/test_subtrie_threads.py tests/test_ctrie_many.py
+RACING := tests/ctrie/test_stress.py tests/ctrie/test_reclamation.py tests/subtrie/test_threads.py tests/ctrie/test_many.py
 races: .venv/built
 	@'$(TSAN_PYTHON)' -c 'import sys, sysconfig; sys.exit("thread-sanitizer" not in sysconfig.get_config_var("CONFIG_ARGS"))' 2>/dev/null \
 		|| { echo "Set TSAN_PYTHON to a Python that is free-threaded and built with ThreadSanitizer. From CPython's sources:" >&2; \
@@ -164,10 +164,10 @@ races: .venv/built
 	@cp -R build/cython.$(call soabi,.venv/bin/python) $(RACES)/build/cython.$(call soabi,$(TSAN_PYTHON))
 	@$(QUIETLY) .venv-t/built
 	@echo "== One race that is known, to see that it is seen"
-	@cd $(RACES) && .venv-t/bin/python -m tests.known_race >known_race.log 2>&1; grep -q 'SUMMARY.*_cache_counts' known_race.log || \
+	@cd $(RACES) && .venv-t/bin/python -m tests.ctrie.known_race >known_race.log 2>&1; grep -q 'SUMMARY.*_cache_counts' known_race.log || \
 		{ cat known_race.log; echo "ThreadSanitizer does not see it" >&2; exit 1; }
 	@echo "== No others"
-	cd $(RACES) && export TSAN_OPTIONS=suppressions=tests/known_races.txt && \
+	cd $(RACES) && export TSAN_OPTIONS=suppressions=tests/ctrie/known_races.txt && \
 		{ .venv-t/bin/python -m stress run --duration 60 || test $$? = 2; } && .venv-t/bin/python -m pytest --timeout 1200 $(RACING)
 
 # The modules with gcc's address and undefined-behaviour sanitizers, in a copy of the sources, as above. CPython's own allocator
@@ -176,14 +176,7 @@ races: .venv/built
 # on file descriptor 2, which pytest must not capture.
 SANITIZE_PYTHON ?= $(firstword $(foreach name,python3.11-dbg python3.12-dbg python3.13-dbg python3-dbg,$(shell command -v $(name))) $(PYTHON))
 SANITIZED = build/sanitize$(1)
-SANITIZING := tests/test_atomics.py tests/test_ctrie_many.py tests/test_ctrie_mapping.py tests/test_ctrie_set.py \
-	tests/test_ctrie_snapshots.py tests/test_ctrie_structure.py tests/test_ctrie_callbacks.py tests/test_ctrie_cnodes.py \
-	tests/test_ctrie_protocols.py tests/test_reclamation.py tests/test_subtrie_batches.py tests/test_subtrie_cache.py \
-	tests/test_subtrie_deliveries.py tests/test_subtrie_exact.py tests/test_subtrie_groups.py tests/test_subtrie_index.py \
-	tests/test_subtrie_lifetime.py tests/test_subtrie_model.py tests/test_subtrie_notices.py tests/test_subtrie_questions.py \
-	tests/test_subtrie_subscribers.py tests/test_subtrie_texts.py tests/test_subtrie_weak.py tests/test_topic_store.py \
-	tests/test_subtrie_filling.py tests/test_subtrie_interleaved.py tests/test_fields.py tests/test_hash_collisions.py \
-	tests/test_subtrie_threads.py
+SANITIZING := tests/ctrie tests/subtrie tests/fields
 sanitize: .venv/built
 	$(call sanitize,,'$(SANITIZE_PYTHON)',.venv)
 	@test ! -e .venv-t/built || $(MAKE) --no-print-directory sanitize-free-threaded
@@ -212,7 +205,7 @@ bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)
 
 test-brokers: brokers .venv/built
-	.venv/bin/python -m pytest -m brokers tests/test_brokers.py $(ARGS)
+	.venv/bin/python -m pytest -m brokers tests/whole/test_brokers.py $(ARGS)
 
 docs: .venv/docs .venv/built
 	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build

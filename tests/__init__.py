@@ -1,0 +1,1 @@
+"""The tests, in folders by package; what several folders use stands here."""

@@ -1,0 +1,1 @@
+"""Tests of the Ctrie, its slots and its nodes."""

@@ -1,0 +1,1 @@
+"""Tests of subscription sets as data."""

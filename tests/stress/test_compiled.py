@@ -1,0 +1,211 @@
+"""The explorer on the compiled twin.
+
+Some tests run everywhere. The others need what `make explored` builds: the explorer finds every fault that was put in,
+repeats schedules exactly, and finds nothing wrong in the modules as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from stress.cli import main
+from stress.explorer.scenario import Scenario
+from stress.tries.mutants.catalogue import MUTANTS
+from stress.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
+from stress.tries.scenarios import OPERATIONS, STARTS, snapshots
+from stress.tries.specs import Shares
+from stress.tries.token import Token, decode, encode
+
+pytestmark = pytest.mark.once
+
+ROOT: Final = Path(__file__).parents[2]
+MODULES: Final = ROOT / "build" / "explored" / "lib"
+WITHOUT_A_MUTANT: Final = {
+    # If one of these is lost, less is remembered, and no answer shows it.
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, None, table)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, place, load_at(table.places, place), remembered)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, table, None)",
+    # A statistic.
+    "subtrie/_trie/trie.py: retries.compare_and_set(counted, counted + number)",
+    # The name of a snapshot. The first reader draws it.
+    "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
+    # No answer shows whether a factory runs twice; tests/ctrie/test_callbacks.py counts the calls.
+    "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
+    # A single reference, replaced as a whole.
+    "subtrie/filtering.py: self._state.compare_and_set(state, _State(subscribers, widest))",
+}
+CALL: Final = re.compile(r"[\w.]*\bcompare_and_set(?:_at)?\((?:[^()]|\([^()]*(?:\([^()]*\))?[^()]*\))*\)")
+SEAM: Final = ("ctrie/_slot.py", "ctrie/_row.py", "ctrie/_portable.py")
+
+
+def changes_of_slots() -> Iterator[tuple[str, str]]:
+    """Every compare-and-set of the sources, with its file."""
+    for package in ("ctrie", "subtrie"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = str(path.relative_to(ROOT))
+            if name not in SEAM:
+                for line in path.read_text().splitlines():
+                    if not line.lstrip().startswith(("#", ">>>", '"', "def ")):
+                        yield from ((name, call) for call in CALL.findall(line))
+
+
+def test_every_compare_and_set_has_a_mutant() -> None:
+    edits = [(module.replace(".", "/") + ".py", text) for mutant in MUTANTS for module, text, _ in mutant.edits]
+    found = list(changes_of_slots())
+    assert len(found) > 25
+    missing = {
+        f"{name}: {call}" for name, call in found if not any(where == name and call in text for where, text in edits)
+    }
+    assert missing == WITHOUT_A_MUTANT
+
+
+def test_the_matrix_has_what_the_manual_says() -> None:
+    settings = {setting for start in STARTS["subscriptions"].values() for setting, _ in start.settings}
+    assert settings == {"cache", "exact", "index", "on_interest"}
+    assert {"get_many", "update"} < OPERATIONS["map"].keys()
+    assert {"deliveries", "deliveries_many", "match_many"} < OPERATIONS["subscriptions"].keys()
+    assert {"shares", "topics", "fields", "routes"} < STARTS.keys()
+    assert all(any(snapshots(target)) for target in ("map", "subscriptions", "topics", "fields"))
+
+
+def test_a_group_takes_turns() -> None:
+    spec = Shares()
+    state: Any = spec.initial
+    for op, args, answer in [
+        ("match", ("a/b",), ()),
+        ("subscribe", ("f", "x"), True),
+        ("subscribe", ("f", "x"), False),
+        ("subscribe", ("f", "y"), True),
+        ("match", ("a/b",), ("x",)),
+        ("match", ("a/b",), ("y",)),
+        ("unsubscribe", ("f", "x"), True),
+        ("match", ("a/b",), ("y",)),
+        ("unsubscribe", ("f", "y"), True),
+        ("has_match", ("a/b",), False),
+    ]:
+        state, answered = spec.step(state, op, args)
+        assert answered == answer
+    assert state == (0,)
+
+
+def test_a_token_says_which_twin_it_is_of() -> None:
+    scenario = Scenario("map", "one key", ((("get", ("a",)),), (("pop", ("a", None)),)))
+    text = encode(Token(scenario, (0, 1, 1), compiled=True))
+    assert text.startswith("c1.")
+    assert decode(text).compiled
+    assert decode(text).order == (0, 1, 1)
+    assert not decode(encode(Token(scenario, (0, 1, 1)))).compiled
+
+
+def test_modules_that_cannot_be_explored_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "map", "--compiled", "--processes", "1"]) == 2
+    assert "make explored builds such ones" in capsys.readouterr().err
+
+
+def explored(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line with the modules that can be explored."""
+    environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES), **settings}
+    return subprocess.run(
+        [sys.executable, "-m", "stress", *words],
+        cwd=MODULES, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)  # a change in a header compiles nearly all modules again
+@pytest.mark.skipif(not can_be_built(), reason="make explored has not been run")
+@pytest.mark.skipif("STRESS_COMPILED" not in os.environ, reason="only with STRESS_COMPILED=1, as in make stress")
+class TestBuilt:
+    @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
+    def test_a_mutant_is_caught(self, mutant: Rebuilt) -> None:
+        executions, trouble = trouble_of(mutant)
+        assert trouble, f"survived {executions} executions"
+
+    @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
+    def test_the_code_as_it_is_is_not_accused(self, mutant: Rebuilt) -> None:
+        executions, trouble = trouble_of(None, Scenario(*mutant.shown_by), mutant.ideal)
+        assert not trouble
+        assert executions > 10
+
+    def test_both_twins_have_the_same_schedules(self) -> None:
+        """Among them those of interleaved traversals, which other compiled modules make in large tries only."""
+        counts = []
+        for folder, twin in ((MODULES, "compiled"), (ROOT, "interpreted")):
+            environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": twin, "PYTHONPATH": str(folder)}
+            ran = subprocess.run(
+                [sys.executable, "-c", COUNT],
+                cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=True,
+            )  # fmt: skip
+            counts.append(json.loads(ran.stdout))
+        assert len(counts[0]) > 50
+        assert counts[0] == counts[1]
+
+    def test_nothing_is_wrong_in_a_sample_of_the_matrix(self) -> None:
+        ran = explored("explore", "--compiled", "--duration", "15", "--seed", "1", "--json")
+        told = json.loads(ran.stdout)
+        assert ran.returncode == 2, ran.stdout + ran.stderr
+        assert told["found"] is None
+        assert told["died"] is None
+        assert told["executions"] > 500
+
+    def test_a_thread_that_waits_in_python_is_not_taken_for_the_one_that_ran_meanwhile(self) -> None:
+        at_once = (("get_or_create", ("same2", 1002)),)
+        scenario = Scenario("map", "about to collide", ((("__contains__", ("same2",)),), at_once))
+        order = (1,) * 27 + (0,) * 10 + (1,)  # the last step is the Event's, while thread 0 is pinned
+        assert explored("replay", encode(Token(scenario, order, compiled=True))).returncode == 0
+
+    def test_under_the_ideal_reclaimer_it_is_the_present_listener_that_is_looked_at(self) -> None:
+        scenario = Scenario("subscriptions", "listened to, empty", ((("subscribe", ("a.b", "x")),),) * 2)
+        assert not trouble_of(None, scenario, ideal=True)[1]
+
+    def test_a_crash_leaves_its_schedule(self, tmp_path: Path) -> None:
+        script = tmp_path / "crash.py"
+        script.write_text(CRASH)
+        ran = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, "PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES)},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        token = decode(ran.stdout.split()[-1].partition("REPLAY=")[2])
+        assert token.scenario.target == "map"
+        assert len(token.order) >= 3
+        assert explored("replay", encode(token)).returncode == 0
+
+
+COUNT: Final = """
+import json
+from ctrie import twin
+from stress.explorer.bounded import bounded
+from stress.tries.scenarios import pairs
+from stress.tries.twins import experiment_on, load_twin
+explored = load_twin(twin == "compiled")
+batches = [each for each in pairs("subscriptions") if "an answer remembered" in each.start and "_many(" in str(each)]
+print(json.dumps({str(each): sum(1 for _ in bounded(experiment_on(explored, each), 2)) for each in batches}))
+"""
+
+CRASH: Final = """
+import ctypes
+from unittest import mock
+from stress.tries import campaign
+from stress.tries.campaign import Plan, explore_matrix
+from stress.tries.compiled import CompiledExperiment, load_compiled
+
+load_compiled()
+look = CompiledExperiment._look
+
+def crash(self, execution):
+    ctypes.string_at(0)
+
+with mock.patch.object(CompiledExperiment, "_look", crash):
+    print(explore_matrix(Plan(("map",), compiled=True)).crash)
+"""

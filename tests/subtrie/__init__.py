@@ -1,0 +1,1 @@
+"""Tests of the subscription trie, the topic store and the other matchers."""

@@ -1,0 +1,284 @@
+"""Shared subscriptions of MQTT and queue groups of NATS: one member of a group gets each message, in turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctrie import drain
+from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
+from tests.subtrie.test_model import SUBSCRIBERS, filters_of, in_order, topics_of
+from tests.threads import meanwhile, run_together
+
+
+class Ways:
+    """The arguments to subscribe to a filter in a dialect, with or without a group."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def filter(self, filter: str, group: str | None) -> str:
+        return filter if group is None or self.dialect.queue_groups else f"$share/{group}/{filter}"
+
+    def options(self, group: str | None) -> dict[str, Any]:
+        return {"queue": group} if group is not None and self.dialect.queue_groups else {}
+
+    def group(self, filter: str, group: str) -> Any:
+        """The identity of a group: in NATS, only its name."""
+        return group if self.dialect.queue_groups else (filter, group)
+
+    def subscribe(self, trie: SubscriptionTrie, filter: str, group: str | None, subscriber: Any) -> bool:
+        return trie.subscribe(self.filter(filter, group), subscriber, **self.options(group))
+
+    def unsubscribe(self, trie: SubscriptionTrie, filter: str, group: str | None, subscriber: Any) -> bool:
+        return trie.unsubscribe(self.filter(filter, group), subscriber, **self.options(group))
+
+
+both_ways = pytest.mark.parametrize("dialect", [MQTT, NATS], ids=lambda dialect: dialect.name)
+GROUPS = [None, None, "g", "h"]
+
+
+@both_ways
+@pytest.mark.parametrize("settings", [{}, {"index": True}, {"cache": 8}, {"exact": True}], ids=str)
+@given(data=st.data())
+def test_any_sequence_of_operations(dialect: Dialect, settings: dict[str, Any], data: st.DataObject) -> None:
+    """A trie against a set of (filter, group, subscriber)."""
+    ways, trie = Ways(dialect), SubscriptionTrie(dialect, **settings)
+    there: set[tuple[str, str | None, Any]] = set()
+    steps = st.tuples(st.booleans(), filters_of(dialect, 2), st.sampled_from(GROUPS), SUBSCRIBERS)
+    for comes, filter, group, subscriber in data.draw(st.lists(steps, max_size=15)):
+        one = filter, group, subscriber
+        if comes:
+            assert ways.subscribe(trie, filter, group, subscriber) is (one not in there)
+            there.add(one)
+        else:
+            assert ways.unsubscribe(trie, filter, group, subscriber) is (one in there)
+            there.discard(one)
+    listed = in_order((ways.filter(filter, group), who, ways.options(group)) for filter, group, who in there)
+    assert in_order((one.filter, one.subscriber, dict(one.options)) for one in trie.subscriptions()) == listed
+    assert len(trie) == trie.stats()["subscriptions"] == len(there)
+    for topic in data.draw(st.lists(topics_of(dialect, 3), max_size=3)) * 2:
+        expect_match(ways, trie, there, topic)
+    for subscriber in (0, 1, 2, "x", (), None):
+        theirs = {ways.filter(filter, group) for filter, group, who in there if who == subscriber}
+        assert sorted(trie.filters(subscriber)) == sorted(theirs)
+        assert trie.unsubscribe_all(subscriber) == sum(who == subscriber for *_, who in there)
+    assert not trie
+    assert trie.stats()["branches"] == 0
+    trie.check()
+
+
+def expect_match(ways: Ways, trie: SubscriptionTrie, there: Iterable[tuple[str, str | None, Any]], topic: str) -> None:
+    dialect = ways.dialect
+    reached = [one for one in there if dialect.matches(dialect.split_filter(one[0]), dialect.split_topic(topic))]
+    listed = in_order((ways.filter(filter, group), who, ways.options(group)) for filter, group, who in reached)
+    assert in_order((one.filter, one.subscriber, dict(one.options)) for one in trie.entries(topic)) == listed
+    expected = trie.count(topic)
+    for found in (trie.match(topic), tuple(trie.match_iter(topic)), trie.match_many([topic])[0]):
+        assert len(set(found)) == len(found)
+        plain = {who for _, group, who in reached if group is None}
+        assert plain <= set(found)
+        members: dict[Any, set[Any]] = {}
+        for filter, group, who in reached:
+            if group is not None:
+                members.setdefault(ways.group(filter, group), set()).add(who)
+        assert all(set(found) & some for some in members.values())
+        assert len(found) <= len(plain) + len(members)
+        assert set(found) <= plain.union(*members.values())
+    assert expected <= len({who for *_, who in reached})
+    assert trie.has_match(topic) is bool(reached)
+
+
+def members(dialect: Dialect, number: int, **settings: Any) -> SubscriptionTrie:
+    ways, trie = Ways(dialect), SubscriptionTrie(dialect, **settings)
+    for n in range(number):
+        assert ways.subscribe(trie, "a", "g", n)
+    return trie
+
+
+@both_ways
+@pytest.mark.parametrize("number", [1, 2, 8, 9, 100])
+@pytest.mark.parametrize("settings", [{}, {"cache": 8}, {"exact": True}], ids=str)
+class TestTurns:
+    def test_every_member_has_as_many(self, dialect: Dialect, number: int, settings: dict[str, Any]) -> None:
+        trie = members(dialect, number, **settings)
+        turns = [trie.match("a") for _ in range(3 * number)]
+        assert all(len(found) == 1 for found in turns)
+        assert Counter(turns) == {(n,): 3 for n in range(number)}
+        assert turns[:number] == turns[number : 2 * number]
+        trie.check()
+
+    def test_every_way_to_match_takes_them(self, dialect: Dialect, number: int, settings: dict[str, Any]) -> None:
+        trie = members(dialect, number, **settings)
+        turns = [(*trie.match("a"), *trie.match_many(["a"])[0], *trie.match_iter("a")) for _ in range(number)]
+        assert Counter(who for some in turns for who in some) == dict.fromkeys(range(number), 3)
+        trie.check()
+
+    def test_looking_takes_none(self, dialect: Dialect, number: int, settings: dict[str, Any]) -> None:
+        trie = members(dialect, number, **settings)
+        turns = [trie.match("a") for _ in range(number)]
+        for turn in turns:
+            assert trie.count("a") == 1
+            assert trie.has_match("a")
+            assert len(list(trie.entries("a"))) == number
+            assert len(list(trie.overlapping("a"))) == number
+            assert trie.match("a") == turn
+        trie.check()
+
+    def test_threads_share_them(self, dialect: Dialect, number: int, settings: dict[str, Any]) -> None:
+        trie = members(dialect, number, **settings)
+        found = run_together([lambda: [trie.match("a") for _ in range(2 * number)]] * 3)
+        assert Counter(one for some in found for one in some) == {(n,): 6 for n in range(number)}
+        trie.check()
+
+
+class TestGroups:
+    @both_ways
+    def test_groups_are_apart_from_each_other_and_from_those_in_none(self, dialect: Dialect) -> None:
+        ways, trie = Ways(dialect), SubscriptionTrie(dialect)
+        for group, who in ((None, "p"), (None, "q"), ("g", "g1"), ("g", "g2"), ("h", "h1")):
+            ways.subscribe(trie, "a", group, who)
+        answers = [set(trie.match("a")) for _ in range(2)]
+        assert answers[0] ^ answers[1] == {"g1", "g2"}
+        assert answers[0] & answers[1] == {"p", "q", "h1"}
+        assert trie.count("a") == 4
+        assert ways.unsubscribe(trie, "a", "g", "g1")
+        assert not ways.unsubscribe(trie, "a", None, "g2")
+        assert [set(trie.match("a")) for _ in range(2)] == [{"p", "q", "h1", "g2"}] * 2
+        trie.check()
+
+    @both_ways
+    def test_a_member_who_also_listens_for_himself_is_named_once(self, dialect: Dialect) -> None:
+        ways, trie = Ways(dialect), SubscriptionTrie(dialect)
+        ways.subscribe(trie, "a", None, "x")
+        ways.subscribe(trie, "a", "g", "x")
+        assert trie.match("a") == ("x",)
+        assert len(list(trie.entries("a", merge="best"))) == 2
+        assert ways.unsubscribe(trie, "a", None, "x")
+        assert trie.match("a") == ("x",)
+        trie.check()
+
+    @both_ways
+    def test_a_long_topic(self, dialect: Dialect) -> None:
+        """More words than the compiled matcher keeps in a machine word."""
+        ways, trie = Ways(dialect), SubscriptionTrie(dialect)
+        for n in range(2):
+            ways.subscribe(trie, dialect.many_words or "", "g", n)
+        topic = dialect.join(["a"] * 70)
+        assert trie.match(topic) + trie.match(topic) in ((0, 1), (1, 0))
+        trie.check()
+
+    @both_ways
+    def test_an_instant_and_what_changed_since(self, dialect: Dialect) -> None:
+        ways, trie = Ways(dialect), SubscriptionTrie(dialect)
+        ways.subscribe(trie, "a", "g", 1)
+        ways.subscribe(trie, "a", None, 1)
+        before, fork = trie.snapshot(), trie.fork()
+        ways.unsubscribe(trie, "a", "g", 1)
+        ways.subscribe(trie, "a", "h", 2)
+        changes = sorted((change.kind, change.subscription.filter) for change in trie.diff(before))
+        assert changes == [("added", ways.filter("a", "h")), ("removed", ways.filter("a", "g"))]
+        assert len(before) == len(fork) == 2
+        assert SubscriptionTrie(dialect).subscribe_many(before.subscriptions()) == 2
+        assert fork.unsubscribe_many(before.subscriptions()) == 2
+        for one in (trie, before, fork):
+            one.check()
+
+    def test_the_filter_of_an_mqtt_group_is_one_of_its_own(self) -> None:
+        trie = SubscriptionTrie(MQTT)
+        trie.subscribe("$share/g/a/+", 1, qos=1)
+        trie.subscribe("a/+", 2)
+        assert list(trie.subscriptions("$share/g/a/+")) == [Subscription("$share/g/a/+", 1, {"qos": 1})]
+        assert list(trie.subscriptions("a/+")) == [Subscription("a/+", 2)]
+        assert [one.filter for one in trie.overlapping("$share/h/a/b")] != []
+        trie.check()
+
+    def test_the_filter_of_a_nats_group_is_everybodys(self) -> None:
+        trie = SubscriptionTrie(NATS)
+        trie.subscribe("a.*", 1, queue="g")
+        trie.subscribe("a.*", 1)
+        assert len(list(trie.subscriptions("a.*"))) == 2
+        assert trie.filters(1) == ["a.*"]
+        assert trie.unsubscribe_many([("a.*", 1, {"queue": "g"})]) == 1
+        assert list(trie.subscriptions()) == [Subscription("a.*", 1)]
+        trie.check()
+
+    @pytest.mark.parametrize("topic", ["a.b", "a." + ".".join("b" * 70)], ids=["short", "long"])
+    def test_a_nats_group_is_one_whatever_the_filters_of_its_members(self, topic: str) -> None:
+        trie = SubscriptionTrie(NATS)
+        for number, filter in enumerate(("a.*", "a.>", ">", topic)):
+            for member in range(number + 1):
+                trie.subscribe(filter, (filter, member), queue="g")
+        reached = [one.subscriber for one in trie.entries(topic)]
+        assert len(reached) >= 8
+        for ask in (trie.match, lambda topic: tuple(trie.match_iter(topic)), lambda topic: trie.match_many([topic])[0]):
+            turns = [ask(topic) for _ in range(2 * len(reached))]
+            assert Counter(turns) == {(who,): 2 for who in reached}
+        assert trie.count(topic) == 1
+        trie.subscribe("a.>", "other", queue="h")
+        assert [len(trie.match(topic)), trie.count(topic)] == [2, 2]
+        trie.check()
+
+    def test_an_mqtt_group_is_one_for_each_filter(self) -> None:
+        trie = SubscriptionTrie(MQTT)
+        for filter in ("a/+", "a/#", "a/b"):
+            trie.subscribe(f"$share/g/{filter}", filter)
+        assert sorted(trie.match("a/b")) == ["a/#", "a/+", "a/b"]
+        trie.check()
+
+    def test_elsewhere_queue_is_an_option_like_others(self) -> None:
+        trie = SubscriptionTrie(AMQP)
+        trie.subscribe("a", 1, queue="q")
+        trie.subscribe("a", 2, queue="q")
+        assert sorted(trie.match("a")) == [1, 2]
+        with pytest.raises(TypeError, match="AMQP has no queue groups"):
+            trie.unsubscribe("a", 1, queue="q")
+        trie.check()
+
+    @pytest.mark.parametrize(("queue", "error"), [("", TopicError), ("a b", TopicError), (1, TypeError)])
+    def test_a_bad_name_is_refused(self, queue: Any, error: type[Exception]) -> None:
+        trie = SubscriptionTrie(NATS, index=True)
+        for change in (trie.subscribe, trie.unsubscribe):
+            with pytest.raises(error):
+                change("a", 1, queue=queue)
+        assert not trie
+        trie.check()
+
+    def test_a_dialect_names_groups_one_way(self) -> None:
+        with pytest.raises(ValueError, match="exclude each other"):
+            replace(MQTT, queue_groups=True)
+
+
+@both_ways
+def test_real_threads_always_find_one_member(dialect: Dialect) -> None:
+    """Others come and go; one member stays, so a match always finds one member, and never two."""
+    ways, trie = Ways(dialect), SubscriptionTrie(dialect)
+    ways.subscribe(trie, "a", "g", "stays")
+    ways.subscribe(trie, "a", None, "plain")
+
+    def come_and_go(number: int) -> None:
+        for n in range(150):
+            assert ways.subscribe(trie, "a", "g", (number, n))
+            assert ways.subscribe(trie, "a", f"own {number}" if dialect is MQTT else f"own-{number}", n)
+            assert ways.unsubscribe(trie, "a", "g", (number, n))
+            assert ways.unsubscribe(trie, "a", f"own {number}" if dialect is MQTT else f"own-{number}", n)
+
+    def look() -> None:
+        found = trie.match("a")
+        assert "plain" in found
+        of_the_group = [one for one in found if one == "stays" or isinstance(one, tuple)]
+        assert len(of_the_group) == 1
+
+    looks: list[Callable[[], None]] = [look, look]
+    with meanwhile(*looks):
+        run_together([partial(come_and_go, number) for number in range(2)])
+    assert set(trie.match("a")) == {"stays", "plain"}
+    trie.check()
+    assert drain() == 0

@@ -1,0 +1,530 @@
+"""The command line: its output, its messages, and its exit status."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import snapshot
+import subtrie
+from subtrie.cli import lines as cli_lines
+from subtrie.cli import main
+from subtrie.cli.progress import progress_bars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.once  # processes that start and end; the twin and the build do not matter
+
+SUBSCRIPTIONS = "a.*\talice\na.b\tbob\n#\tcarol\na.#\talice\n"
+TOPICS = "a.b\nx\na.c\n"
+MATCHES = "a.b\talice\na.b\tbob\na.b\tcarol\nx\tcarol\na.c\talice\na.c\tcarol\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, so that reports have short file names."""
+    monkeypatch.chdir(tmp_path)
+    Path("subscriptions").write_text(SUBSCRIPTIONS)
+    Path("topics").write_text(TOPICS)
+    return tmp_path
+
+
+def run(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a process of its own."""
+    return subprocess.run(
+        command(*arguments), input=given, capture_output=True, check=False, env=environment(), timeout=280
+    )
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "subtrie", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The environment of this process, in which the sources are found from any working directory."""
+    root = str(Path(__file__).parents[2])
+    return os.environ | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+def match(capfdbinary: pytest.CaptureFixture[bytes]) -> tuple[int, str, str]:
+    """Run `match` on the two files; return the status, the output and the error output."""
+    status = main(["match", "--subscriptions", "subscriptions", "--topics", "topics"])
+    out, err = capfdbinary.readouterr()
+    return status, out.decode(), err.decode()
+
+
+class TestMatch:
+    def test_writes_topics_with_their_subscribers(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        assert match(capfdbinary) == (0, MATCHES, "")
+
+    def test_reads_files_without_a_last_line_end_and_with_those_of_windows(
+        self, capfdbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        Path("subscriptions").write_bytes(SUBSCRIPTIONS.strip().replace("\n", "\r\n").encode())
+        Path("topics").write_bytes(TOPICS.strip().replace("\n", "\r\n").encode())
+        assert match(capfdbinary) == (0, MATCHES, "")
+
+    def test_writes_utf8_whatever_the_locale(self) -> None:
+        Path("subscriptions").write_text("größe.*\tÄnne\n", encoding="utf-8")
+        Path("topics").write_text("größe.ß\n", encoding="utf-8")
+        done = subprocess.run(
+            command("match", "--subscriptions", "subscriptions", "--topics", "topics"),
+            capture_output=True,
+            check=True,
+            env=environment() | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        )
+        assert done.stdout.decode() == "größe.ß\tÄnne\n"
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            (b"a.b", "not filter<TAB>subscriber: 'a.b'"),
+            (b"", "not filter<TAB>subscriber: ''"),
+            (b"a.b\t", r"not filter<TAB>subscriber: 'a.b\t'"),
+            (b"a\tb\tc", r"not filter<TAB>subscriber: 'a\tb\tc'"),
+            (b"a\0\talice", r"forbidden character '\x00' at character 1 of 'a\x00'"),
+            (b"a\xff\talice", "not UTF-8: invalid start byte at byte 1"),
+            (b"a" * 200_000, "longer than 131072 bytes"),
+        ],
+    )
+    def test_reports_a_bad_subscription_and_goes_on(
+        self, capfdbinary: pytest.CaptureFixture[bytes], line: bytes, reason: str
+    ) -> None:
+        Path("subscriptions").write_bytes(b"a.*\tdora\n" + line + b"\n" + SUBSCRIPTIONS.encode())
+        status, out, err = match(capfdbinary)
+        assert (status, err) == (1, f"subscriptions:2: {reason}\n")
+        assert "a.b\tdora\n" in out
+        assert "x\tcarol\n" in out
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            (b"a\tb", r"a tab in the topic 'a\tb'"),
+            (b"a\0", r"forbidden character '\x00' at character 1 of 'a\x00'"),
+            (b"\xe4", "not UTF-8: unexpected end of data at byte 0"),
+            (b"a" * 200_000, "longer than 131072 bytes"),
+        ],
+    )
+    def test_reports_a_bad_topic_and_goes_on(
+        self, capfdbinary: pytest.CaptureFixture[bytes], line: bytes, reason: str
+    ) -> None:
+        Path("topics").write_bytes(b"a.b\n" + line + b"\nx\na.c\n")
+        assert match(capfdbinary) == (1, MATCHES, f"topics:2: {reason}\n")
+
+    def test_reports_all_bad_lines_by_their_numbers(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        Path("subscriptions").write_text("bad\n" + SUBSCRIPTIONS + "worse\n")
+        Path("topics").write_text(TOPICS + "a\tb\n")
+        status, out, err = match(capfdbinary)
+        assert (status, out) == (1, MATCHES)
+        assert [line.split(": ")[0] for line in err.splitlines()] == [
+            "subscriptions:1",
+            "subscriptions:6",
+            "topics:4",
+        ]
+
+    @pytest.mark.parametrize("piped", ["subscriptions", "topics"])
+    def test_reads_either_file_from_standard_input(self, piped: str) -> None:
+        names = {"subscriptions": "subscriptions", "topics": "topics", piped: "-"}
+        given = Path(piped).read_bytes() + b"\xff\n"
+        done = run("match", "--subscriptions", names["subscriptions"], "--topics", names["topics"], given=given)
+        assert (done.returncode, done.stdout.decode()) == (1, MATCHES)
+        assert done.stderr.startswith(b"<standard input>:")
+
+    def test_answers_a_topic_from_standard_input_before_the_next_one_comes(self) -> None:
+        arguments = command("match", "--subscriptions", "subscriptions", "--topics", "-")
+        with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            for _ in range(2):
+                process.stdin.write(b"x\n")
+                process.stdin.flush()
+                assert process.stdout.readline() == b"x\tcarol\n"
+            process.stdin.close()
+        assert process.returncode == 0
+
+    def test_ends_when_its_reader_goes(self) -> None:
+        Path("topics").write_text("a.b\n" * 100_000)
+        arguments = command("match", "--subscriptions", "subscriptions", "--topics", "topics")
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline() == b"a.b\talice\n"
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 0
+
+    def test_a_byte_order_mark_is_no_part_of_the_first_line(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        for name in ("subscriptions", "topics"):
+            Path(name).write_bytes(b"\xef\xbb\xbf" + Path(name).read_bytes())
+        assert match(capfdbinary) == (0, MATCHES, "")
+
+    def test_other_dialects_options_and_json(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        Path("subscriptions").write_text(
+            'a/+\talice\t{"qos": 1}\n{"filter": "a/#", "subscriber": "bob", "options": {"no_local": true}}\n#\tcarol\n'
+        )
+        Path("topics").write_text("a/b\n$x\n")
+        files = ["--subscriptions", "subscriptions", "--topics", "topics", "--dialect", "mqtt"]
+        assert main(["match", *files]) == 0
+        assert capfdbinary.readouterr().out == b"a/b\talice\na/b\tbob\na/b\tcarol\n"
+        assert main(["match", *files, "--json"]) == 0
+        found = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+        assert [(one["topic"], one["filter"], one["subscriber"], one["options"]) for one in found] == [
+            ("a/b", "a/+", "alice", {"qos": 1}),
+            ("a/b", "a/#", "bob", {"no_local": True}),
+            ("a/b", "#", "carol", {}),
+        ]
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            ('a\tb\t{"qos": 3}', "the option qos of MQTT is one of 0, 1, 2, not 3"),
+            ("a\tb\t{qos}", "the third column is no JSON object: Expecting property name"),
+            ('{"filter": "a"}', "not an object of filter, subscriber (both texts) and options"),
+            ("[1]", "not filter<TAB>subscriber: '[1]'"),
+            ("{" * 5_000, "the line is no JSON object"),
+        ],
+    )
+    def test_reports_bad_options(self, capfd: pytest.CaptureFixture[str], line: str, reason: str) -> None:
+        Path("subscriptions").write_text(f"{line}\n#\tcarol\n")
+        status = main(["match", "--subscriptions", "subscriptions", "--topics", "topics", "--dialect", "mqtt"])
+        out, err = capfd.readouterr()
+        assert status == 1
+        assert err.startswith(f"subscriptions:1: {reason}")
+        assert "carol" in out
+
+
+class TestGrep:
+    TOPICS = "sensors/1/heat\nsensors/2/heat\n$SYS/load\nsensors/1/light\n"
+
+    @pytest.fixture(autouse=True)
+    def topics(self, folder: Path) -> None:
+        Path("topics").write_text(self.TOPICS)
+
+    @pytest.mark.parametrize(
+        ("arguments", "status", "out"),
+        [
+            (["sensors/+/heat", "topics"], 0, "sensors/1/heat\nsensors/2/heat\n"),
+            (["-n", "sensors/2/#", "topics"], 0, "2:sensors/2/heat\n"),
+            (["-v", "sensors/#", "topics"], 0, "$SYS/load\n"),
+            (["-c", "#", "topics"], 0, "3\n"),
+            (["-c", "#", "topics", "topics"], 0, "topics:3\ntopics:3\n"),
+            (["-q", "#", "topics"], 0, ""),
+            (["nothing", "topics"], 1, ""),
+            (["-q", "nothing", "topics"], 1, ""),
+        ],
+    )
+    def test_finds(self, arguments: list[str], status: int, out: str, capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(["match", "--dialect", "mqtt", *arguments]) == status
+        assert capfd.readouterr() == (out, "")
+
+    def test_reads_standard_input(self) -> None:
+        done = run("match", "--dialect", "mqtt", "+/+/light", given=self.TOPICS.encode())
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"sensors/1/light\n", b"")
+
+    def test_a_line_that_is_no_topic_is_trouble(self, capfd: pytest.CaptureFixture[str]) -> None:
+        Path("topics").write_text("a/+\na/b\n")
+        assert main(["match", "--dialect", "mqtt", "a/b", "topics"]) == 2
+        assert capfd.readouterr() == ("a/b\n", "topics:1: wildcard '+' in a topic at character 2 of 'a/+'\n")
+
+    def test_what_is_no_filter_is_refused(self, capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(["match", "--dialect", "mqtt", "a/#/b", "topics"]) == 2
+        assert "is not the last word" in capfd.readouterr().err
+
+
+class TestTree:
+    def test_draws_the_words(self, capfd: pytest.CaptureFixture[str]) -> None:
+        Path("subscriptions").write_text('a/b\talice\t{"qos": 1}\na/+/c\tbob\na\tcarol\nd\tdora\n')
+        assert main(["tree", "--subscriptions", "subscriptions", "--dialect", "mqtt"]) == 0
+        assert capfd.readouterr().out == (
+            "MQTT, 4 subscriptions\n"
+            "├── a  ← carol\n"
+            "│   ├── +\n"
+            "│   │   └── c  ← bob\n"
+            '│   └── b  ← alice {"qos": 1}\n'
+            "└── d  ← dora\n"
+        )
+        assert main(["tree", "--subscriptions", "subscriptions", "--dialect", "mqtt", "--depth", "1"]) == 0
+        assert capfd.readouterr().out == "MQTT, 4 subscriptions\n├── a  ← carol  … 2 more\n└── d  ← dora\n"
+
+
+def test_says_its_version(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capfd.readouterr().out == f"subtrie {subtrie.__version__}\n"
+
+
+class TestLongLines:
+    def test_are_skipped_and_not_read_into_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cli_lines, "MAX_LINE_BYTES", 8)
+        read = []
+
+        class Stream:
+            def __init__(self, text: bytes) -> None:
+                self._text = text
+
+            def readline(self, size: int) -> bytes:
+                end = self._text.find(b"\n") + 1 or len(self._text)
+                line, self._text = self._text[: min(end, size)], self._text[min(end, size) :]
+                read.append(len(line))
+                return line
+
+        bad = cli_lines.BadLines()
+        stream = Stream(b"12345678\n123456789\n" + b"x" * 1_000 + b"\nend")
+        lines = list(cli_lines.LineFile("file", stream, bad))  # type: ignore[arg-type]
+        assert lines == [(4, "end")]
+        assert bad.count == 3
+        assert max(read) <= 9
+
+
+class TestExport:
+    def test_writes_a_file_that_can_be_loaded(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        assert main(["export", "--subscriptions", "subscriptions", "--output", "set.parquet"]) == 0
+        assert capfdbinary.readouterr() == (b"", b"4 subscriptions written to set.parquet\n")
+        loaded = snapshot.load("set.parquet")
+        assert sorted(loaded.match("a.b")) == ["alice", "bob", "carol"]
+        loaded.check()
+
+    def test_reports_bad_lines_and_exports_the_others(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        Path("subscriptions").write_text("bad\na\talice\n")
+        assert main(["export", "--subscriptions", "subscriptions", "--output", "set.parquet"]) == 1
+        assert capfdbinary.readouterr().err.startswith(b"subscriptions:1: not filter<TAB>subscriber")
+        assert len(snapshot.load("set.parquet")) == 1
+
+    def test_says_what_to_install(
+        self, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+        assert main(["export", "--subscriptions", "subscriptions", "--output", "set.parquet"]) == 2
+        assert b"pip install 'subtrie[spark]'" in capfdbinary.readouterr().err
+
+
+class TestMistakes:
+    @pytest.mark.parametrize("arguments", [["match"], ["demo"]])
+    def test_both_files_from_standard_input(self, arguments: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as stopped:
+            main([*arguments, "--subscriptions", "-", "--topics", "-"])
+        assert stopped.value.code == 2
+        assert "standard input can be read only once" in capfd.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ([], "the following arguments are required: demo | match | export"),
+            (["match", "--topics", "topics"], "required: --subscriptions"),
+            (["match"], "match takes a FILTER and files of topics, or --subscriptions and --topics"),
+            (["match", "a", "--json"], "do not go with a FILTER"),
+            (["match", "--topics", "topics", "--subscriptions", "subscriptions", "-c"], "go with a FILTER"),
+            (["demo", "--dialect", "mqtt"], "the workload of the demo is AMQP's"),
+            (["tree", "--subscriptions", "subscriptions", "--dialect", "smtp"], "invalid choice: 'smtp'"),
+            (["demo", "--topics", "topics"], "--subscriptions and --topics belong together"),
+            (["demo", "--threads", "1"], "must be at least 2, not 1"),
+            (["demo", "--messages", "0"], "must be at least 1, not 0"),
+            (["demo", "--filters", "many"], "invalid"),
+            (
+                ["demo", "--subscriptions", "subscriptions", "--topics", "topics", "--seed", "1"],
+                "--messages, --filters and --seed make a workload",
+            ),
+        ],
+    )
+    def test_arguments_that_make_no_sense(
+        self, arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit) as stopped:
+            main(arguments)
+        assert stopped.value.code == 2
+        assert message in capfd.readouterr().err
+
+    @pytest.mark.parametrize("output", ["", ".", "missing/set.parquet"])
+    def test_a_file_that_cannot_be_written(self, output: str, capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(["export", "--subscriptions", "subscriptions", "--output", output]) == 2
+        shown = capfd.readouterr().err
+        assert shown.startswith("python -m subtrie export: [Errno ")
+        assert len(shown.splitlines()) == 1
+
+    @pytest.mark.parametrize("closed", ["stdin", "stdout"])
+    def test_standard_input_or_output_that_is_closed(
+        self, closed: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sys, closed, None)
+        assert main(["match", "--subscriptions", "subscriptions", "--topics", "-"]) == 2
+        name = {"stdin": "standard input", "stdout": "standard output"}[closed]
+        assert capfd.readouterr().err == f"python -m subtrie match: [Errno 9] Bad file descriptor: '<{name}>'\n"
+
+    @pytest.mark.parametrize("missing", ["subscriptions", "topics"])
+    def test_a_file_that_cannot_be_read(self, missing: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        Path(missing).unlink()
+        status, out, err = match(capfdbinary)
+        assert (status, out) == (2, "")
+        assert err == f"python -m subtrie match: [Errno 2] No such file or directory: '{missing}'\n"
+
+
+class TestJava:
+    @pytest.fixture(autouse=True)
+    def no_java(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        monkeypatch.setenv("PATH", str(folder))
+
+    def install(self, text: str, status: int = 0) -> None:
+        """Replace Java by a program that prints `text` as its version."""
+        Path("java").write_text(f"#!/bin/sh\necho '{text}' >&2\nexit {status}\n")
+        Path("java").chmod(0o755)
+
+    @pytest.mark.parametrize(
+        "arguments", [["demo"], ["demo", "--subscriptions", "subscriptions", "--topics", "topics"]]
+    )
+    def test_missing(self, arguments: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(arguments) == 2
+        assert "Java was not found. " in self.advice(capfd)
+
+    def test_too_old(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self.install('openjdk version "11.0.20" 2023-07-18')
+        assert main(["demo"]) == 2
+        assert 'is too old: openjdk version "11.0.20"' in self.advice(capfd)
+
+    def test_ancient(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self.install('java version "1.8.0_392"')
+        assert main(["demo"]) == 2
+        assert "is too old" in self.advice(capfd)
+
+    def test_broken(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self.install("Unable to locate a Java Runtime.", status=1)
+        assert main(["demo"]) == 2
+        assert "is no working Java" in self.advice(capfd)
+
+    def test_not_where_java_home_says(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setenv("JAVA_HOME", "elsewhere")
+        assert main(["demo"]) == 2
+        assert f"{Path('elsewhere', 'bin', 'java')} is no working Java" in self.advice(capfd)
+
+    @staticmethod
+    def advice(capfd: pytest.CaptureFixture[str]) -> str:
+        shown = capfd.readouterr().err
+        assert "sudo apt-get install openjdk-17-jre-headless" in shown
+        return shown
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+class TestDemo:
+    def test_ends_with_a_table_and_status_0(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("subtrie.cli.local_spark", lambda: nullcontext(spark))
+        assert main(["demo", "--messages", "2000", "--filters", "100", "--threads", "3", "--seed", "9"]) == 0
+        shown, errors = capfd.readouterr()
+        assert errors == ""
+        assert "seed 9" in shown
+        assert "cut consistent         yes" in shown
+        assert "wrong matches          0 of 2,000" in shown
+
+    def test_writes_the_matches_of_files_and_its_table_beside_them(self) -> None:
+        Path("topics").write_text(TOPICS + "a\tb\n")
+        done = run("demo", "--subscriptions", "subscriptions", "--topics", "-", given=Path("topics").read_bytes())
+        assert (done.returncode, done.stdout.decode()) == (1, MATCHES)
+        shown = done.stderr.decode()
+        assert shown.startswith("<standard input>:4: a tab in the topic")
+        assert "cut consistent         yes" in shown
+
+    def test_can_be_interrupted(self) -> None:
+        with subprocess.Popen(
+            command("demo", "--messages", "1000000000"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith(b"OpenAMQ matching test")
+            process.send_signal(signal.SIGINT)
+            _, shown = process.communicate(timeout=280)
+        assert (process.returncode, shown) == (130, b"interrupted\n")
+
+    def test_is_interrupted_once_java_has_started_which_would_run_for_ever_otherwise(
+        self, interrupts: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        started = []
+
+        def launch_gateway(*_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+            started.append("gateway")
+
+        monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+        assert main(["demo"]) == 130
+        assert started == ["gateway"]
+        assert capfd.readouterr().err == "interrupted\n"
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_is_interrupted_before_java_has_started_by_asking_twice(
+        self, interrupts: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def launch_gateway(*_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            raise AssertionError("not interrupted")
+
+        monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+        assert main(["demo"]) == 130
+
+    def test_goes_on_where_interrupts_are_ignored(self, interrupts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+        def launch_gateway(*_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+            raise OSError("went on")
+
+        monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert main(["demo"]) == 2
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Python's own handling of Ctrl-C, since a Spark session of this process leaves its own behind."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+class TestProgress:
+    def test_is_shown_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert "messages matched" in self.shown(monkeypatch)
+
+    def test_is_not_shown_elsewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.shown(monkeypatch, on_a_terminal=False) == ""
+
+    def test_is_not_shown_over_other_output(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.shown(monkeypatch, beside_output=False) == ""
+
+    def test_is_not_shown_without_rich(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "rich.progress", None)
+        assert self.shown(monkeypatch) == ""
+
+    @staticmethod
+    def shown(monkeypatch: pytest.MonkeyPatch, *, on_a_terminal: bool = True, beside_output: bool = True) -> str:
+        """The text on standard error while a bar advances."""
+        terminal = Terminal(on_a_terminal)
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        with progress_bars(shown=beside_output) as add_bar:
+            add_bar("messages matched", 10)(5)
+        return terminal.getvalue()
+
+
+class Terminal(io.StringIO):
+    """Standard error, on a terminal or elsewhere."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        super().__init__()
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal

@@ -1,0 +1,199 @@
+"""The manual: its snippets run and print what it shows, its links lead somewhere, its command lines are understood."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import snapshot
+import stress.cli
+import subtrie.cli
+from subtrie import SubscriptionTrie
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+from tests.snippets import run_page, snippets
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
+TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+ELSEWHERE = {"stress.md", "spark.md", "published.md"}
+"""Pages that cannot be run as they are: `test_stress_docs` tests the first; the others are tested below."""
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def has_snippets(page: Path) -> bool:
+    return page.name not in ELSEWHERE and any(each.runs for each in snippets(page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if has_snippets(page)], ids=named)
+def test_snippets_run_and_show_what_the_page_shows(page: Path) -> None:
+    assert run_page(page)
+
+
+def test_a_session_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nn = 1\n```\n\n```pycon\n>>> n\n2\n\n```\n")
+    with pytest.raises(AssertionError, match="Expected:\n    2\nGot:\n    1"):
+        run_page(page)
+
+
+@pytest.mark.once
+def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page assumes a trie and seven versions."""
+    monkeypatch.chdir(tmp_path)
+    trie: SubscriptionTrie[str] = SubscriptionTrie()
+    with snapshot.Publisher(trie, "subscriptions") as publisher:
+        for n in range(7):
+            trie.subscribe(f"stock.{n}", "ann")
+            publisher.publish()
+    assert run_page(ROOT / "docs" / "published.md", {"trie": trie}) >= 3
+
+
+@pytest.mark.once
+def test_the_page_on_spark_is_understood(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data frames are made, with all their columns, but not computed; other tests of Spark compare rows. Blocks that
+    leave something out, such as `(...)`, are not run."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    monkeypatch.setattr(DataFrame, "show", lambda frame, *_, **__: frame.columns)
+    trie: SubscriptionTrie[str] = SubscriptionTrie()
+    where = str(tmp_path / "published")
+    with snapshot.Publisher(trie, where) as publisher:
+        for n in range(7):
+            trie.subscribe(f"stock.{n}", "ann")
+            publisher.publish()
+    spark.createDataFrame([("a.b",)], "topic string").write.parquet(str(tmp_path / "messages.parquet"))
+    orders = spark.createDataFrame([("EUR", 12.0)], "currency string, price double")
+    names = {"spark": spark, "trie": trie, "orders": orders}
+    ran = 0
+    for snippet in snippets((ROOT / "docs" / "spark.md").read_text(encoding="utf-8")):
+        if re.search(r"\(\.\.\.|, \.\.\.\)", snippet.text):
+            continue
+        text = snippet.text.replace('"/data/subscriptions"', repr(where))
+        text = re.sub(r'"(\w+\.parquet)"', lambda file: repr(str(tmp_path / file[1])), text)
+        exec(compile("\n" * snippet.line + text, "spark.md", "exec"), names)
+        ran += 1
+    assert ran >= 6
+
+
+# ---------------------------------------------------------------------------------------------------------------- links
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as the site and Markdown viewers make it."""
+    shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+def anchors(page: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)} | set(
+        re.findall(r"^\((.*)\)=$", text, re.MULTILINE)
+    )
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=named)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    dead = []
+    for target in re.findall(r"\]\(<?([^)\s>]+)>?\)", without_code(text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        if not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors(there)):
+            dead.append(target)
+    assert not dead
+
+
+@pytest.mark.once
+def test_files_that_pages_name_are_there() -> None:
+    """The files of the packages, examples and tests that a page names, and those that it includes."""
+    missing = []
+    for page in [*PAGES, *TEXTS]:
+        text = page.read_text(encoding="utf-8")
+        named_files = re.findall(r"`((?:examples|tests|ctrie|subtrie|snapshot|stress)/[\w/]+\.(?:py|pyx|h|pxd))`", text)
+        missing += [(page.name, file) for file in named_files if not (ROOT / file).exists()]
+        included = re.findall(r"^```\{literalinclude\} (.*)$", text, re.MULTILINE)
+        missing += [(page.name, file) for file in included if not (page.parent / file).exists()]
+    assert not missing
+
+
+@pytest.mark.once
+def test_every_example_is_on_a_page() -> None:
+    manual = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    examples = [path.name for path in (ROOT / "examples").glob("*.py")]
+    assert [name for name in examples if name not in manual] == []
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=named)
+def test_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
+    """A bar begins a new cell, even inside code."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        rows = table.splitlines()
+        assert [row for row in rows if len(re.findall(r"(?<!\\)\|", row)) != rows[0].count("|")] == []
+
+
+# --------------------------------------------------------------------------------------------------- the command lines
+
+USED = re.compile(r"python -m (subtrie|stress) (\w+)((?: [^\n`|>&#]*)?)")
+
+
+@pytest.mark.once
+def test_options_that_pages_use_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    used: dict[tuple[str, str], set[str]] = {}
+    for page in [*PAGES, *TEXTS]:
+        for module, command, rest in USED.findall(page.read_text(encoding="utf-8")):
+            used.setdefault((module, command), set()).update(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest))
+    assert ("subtrie", "match") in used
+    for (module, command), options in used.items():
+        with pytest.raises(SystemExit) as ended:
+            {"subtrie": subtrie.cli.main, "stress": stress.cli.main}[module]([command, "--help"])
+        help = capsys.readouterr().out
+        assert ended.value.code == 0, f"there is no python -m {module} {command}"
+        assert {each for each in options if not re.search(rf"{each}\b", help)} == set(), f"{module} {command}"
+
+
+SESSION = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+GIVEN = re.compile(r"^<!-- file: (\S+) -->\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.once
+def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for name, text in GIVEN.findall(page):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    commands = [
+        each for session in SESSION.findall(page) for each in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
+    ]
+    assert len(commands) > 5
+    here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+    for each in commands:
+        command, _, shown = each.partition("\n")
+        done = subprocess.run(
+            ["bash", "-c", f"({command}) 2>&1"],
+            cwd=tmp_path,
+            env=os.environ | here,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == shown, command

@@ -1,0 +1,281 @@
+"""The package as it is built and imported: which twin runs, which files it has, which package may import which."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ctrie
+from tests.scripts import run_script
+
+ROOT = Path(__file__).parents[2]
+
+# Each room may import itself and the rooms before it.
+ROOMS = ["ctrie", "subtrie", "snapshot", "stress"]
+
+# Command lines put the rooms together: they may import all rooms, and no library module may import them.
+COMMAND_LINES = re.compile(r"/(__main__|cli/\w+)\.py$")
+
+
+def run_python(code: str) -> str:
+    """Run `code` in a new interpreter, where nothing has been imported yet, and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def load_setup() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("setup", ROOT / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SETUP = load_setup()
+COMPILED_MODULES: dict[str, str] = SETUP.MODULES
+
+
+def library_modules() -> list[str]:
+    """Return the names of all modules, without command lines, bodies that serve other twins and builds, and what stands
+    in for the seam."""
+    compiled = ctrie.twin == "compiled"
+    elsewhere = ("_portable", "fields/views", "match/gate_state", "match/steps", "walk") if compiled else ("_portable",)
+    return [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in sources(".py", *([".pyx"] if compiled else []))
+        if not COMMAND_LINES.search(path.as_posix())
+        and not path.with_suffix("").as_posix().endswith(elsewhere)
+        and path.parent.name != "seam"
+    ]
+
+
+def sources(*suffixes: str) -> list[Path]:
+    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*") if path.suffix in suffixes)
+
+
+class TestTwin:
+    def test_the_expected_twin_runs(self) -> None:
+        expected = os.environ.get("CTRIE_EXPECT_TWIN") or os.environ.get("CTRIE_TWIN") or "compiled"
+        assert ctrie.twin == expected
+
+    @pytest.mark.compiled
+    @pytest.mark.parametrize("name", COMPILED_MODULES)
+    def test_every_module_of_the_compiled_twin_is_an_extension(self, name: str) -> None:
+        assert str(importlib.import_module(name).__file__).endswith(tuple(EXTENSION_SUFFIXES))
+
+    @pytest.mark.parametrize("name", [name for name, source in COMPILED_MODULES.items() if source.endswith(".py")])
+    def test_every_module_of_the_interpreted_twin_is_its_source(self, name: str) -> None:
+        code = f"import ctrie, subtrie.columns, subtrie.fields, sys; print(ctrie.twin, sys.modules[{name!r}].__file__)"
+        printed = subprocess.check_output(
+            [sys.executable, "-c", code], cwd=ROOT, text=True, env={**os.environ, "CTRIE_TWIN": "interpreted"}
+        )
+        assert printed.split() == ["interpreted", str(ROOT / COMPILED_MODULES[name])]
+
+    def test_every_source_that_uses_cython_is_compiled(self) -> None:
+        uses_cython = {
+            path.relative_to(ROOT).as_posix()
+            for path in sources(".py", ".pyx")
+            if path.suffix == ".pyx" or re.search(r"^ +import cython$", path.read_text(), re.MULTILINE)
+        }
+        seam = "stress/tries/seam/explored_seam.pyx"  # only where schedules are explored (CTRIE_EXPLORED)
+        assert uses_cython - {seam} <= set(COMPILED_MODULES.values())
+
+
+class TestImport:
+    HEAVY = ("hypothesis", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich")
+
+    @pytest.mark.parametrize("package", ["ctrie", "subtrie"])
+    def test_import_brings_nothing_heavy_along(self, package: str) -> None:
+        loaded = run_python(f"import sys, {package}; print(*sys.modules)").split()
+        assert not {name.partition(".")[0] for name in loaded} & set(self.HEAVY)
+
+    @pytest.mark.parametrize("package", ["ctrie", "subtrie"])
+    def test_import_takes_no_slow_part_of_the_standard_library(self, package: str) -> None:
+        """`inspect` does not count: `dataclasses` needs it."""
+        before = set(run_python("import dataclasses, sys, threading, typing, weakref; print(*sys.modules)").split())
+        loaded = set(run_python(f"import sys, {package}; print(*sys.modules)").split()) - before
+        assert not {
+            name for name in loaded if name.split(".")[0] in ("pathlib", "asyncio", "json", "logging", "difflib")
+        }
+
+    @pytest.mark.freethreaded
+    def test_the_gil_stays_off_after_importing_everything(self) -> None:
+        modules = ["pandas", "pyarrow", "pyspark.sql", "rich", *library_modules()]
+        assert run_python(f"import sys, {', '.join(modules)}; print(sys._is_gil_enabled())") == "False"
+
+
+@pytest.mark.compiled
+def test_what_a_wheel_has_is_small() -> None:
+    """Only the extensions of this interpreter count. `test_wheel.py` builds a wheel; a free-threaded one is larger."""
+    suffix = EXTENSION_SUFFIXES[0]
+    files = [path for path in sources(".py", ".pyi", ".html") if "seam" not in path.parts]
+    files += [path for room in ROOMS for path in (ROOT / room).rglob(f"*{suffix}")]
+    assert len(files) > len(COMPILED_MODULES)
+    assert sum(len(zlib.compress(path.read_bytes())) for path in files) < 2_950_000
+
+
+@pytest.mark.once
+class TestRooms:
+    def test_no_import_runs_upwards(self) -> None:
+        upwards = [
+            f"{path.relative_to(ROOT)}:{line} imports {imported}"
+            for path in sources(".py", ".pyi", ".pyx", ".pxd")
+            for line, imported in imports(path)
+            if imported.partition(".")[0] not in allowed(path)
+        ]
+        assert upwards == []
+
+    def test_no_library_module_imports_a_command_line(self) -> None:
+        wrong = [
+            f"{path.relative_to(ROOT)}:{line} imports {imported}"
+            for path in sources(".py", ".pyi", ".pyx", ".pxd")
+            if not COMMAND_LINES.search(path.as_posix())
+            for line, imported in imports(path)
+            if COMMAND_LINES.search(f"/{imported.replace('.', '/')}.py")
+        ]
+        assert wrong == []
+
+    def test_the_general_rooms_of_stress_know_nothing_of_the_tries(self) -> None:
+        wrong = [
+            f"{path.relative_to(ROOT)}:{line} imports {imported}"
+            for path in sources(".py")
+            if path.relative_to(ROOT).parts[0] == "stress"
+            and path.relative_to(ROOT).parts[1] != "tries"
+            and not COMMAND_LINES.search(path.as_posix())
+            for line, imported in imports(path)
+            if imported.startswith(("stress.tries", "subtrie", "snapshot"))
+        ]
+        assert wrong == []
+
+
+def allowed(path: Path) -> list[str]:
+    if COMMAND_LINES.search(path.as_posix()):
+        return ROOMS
+    room = path.relative_to(ROOT).parts[0]
+    return ROOMS[: ROOMS.index(room) + 1]
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each import of one of our modules; relative ones stay in their room."""
+    for line, name in parsed_imports(path) if path.suffix in (".py", ".pyi") else cython_imports(path):
+        if name.partition(".")[0] in (*ROOMS, "tests", "benchmarks"):
+            yield line, name
+
+
+def parsed_imports(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                yield node.lineno, f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from ((node.lineno, str(name.value)) for name in node.args[:1] if isinstance(name, ast.Constant))
+
+
+def cython_imports(path: Path) -> Iterator[tuple[int, str]]:
+    for line, text in enumerate(path.read_text().splitlines(), start=1):
+        if found := re.match(r"\s*(?:from|c?import)\s+([\w.]+)", text):
+            yield line, found[1].removeprefix("cython.cimports.")
+
+
+@pytest.mark.once
+class TestPages:
+    @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+    def test_links_lead_to_files_that_exist(self, page: str) -> None:
+        links = re.findall(r"\]\((?!https?:|#)([^)#]+)", (ROOT / page).read_text())
+        assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.once
+def test_without_its_libraries_stress_says_how_to_get_them() -> None:
+    hidden = "import sys; sys.modules['sortedcontainers'] = None"
+    told = run_python(
+        f"{hidden}\ntry:\n    import stress; stress.run\nexcept ModuleNotFoundError as error:\n    print(error)"
+    )
+    assert told == "stress needs sortedcontainers: pip install 'subtrie[stress]'"
+
+
+@pytest.mark.once
+class TestBuild:
+    """The switches of setup.py, tried on a copy of the tree."""
+
+    @pytest.fixture
+    def tree(self, tmp_path: Path) -> Path:
+        for folder in ("ctrie", "subtrie", SETUP.GENERATED):
+            shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        for file in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy2(ROOT / file, tmp_path)
+        return tmp_path
+
+    @staticmethod
+    def build(tree: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        switches = {"CTRIE_NO_EXTENSIONS": ""}
+        return subprocess.run(
+            [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],
+            cwd=tree,
+            env={**os.environ, **switches, **environment},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    def test_without_a_compiler_it_fails_and_says_what_to_do(self, tree: Path) -> None:
+        outdated = tree / "ctrie" / f"_native{EXTENSION_SUFFIXES[0]}"
+        outdated.touch()
+        done = self.build(tree, CC="false")
+        assert done.returncode != 0
+        assert "subtrie: the compiled modules could not be built" in done.stderr
+        assert done.stderr.rstrip().endswith("CTRIE_NO_EXTENSIONS=1 pip install 'subtrie[portable]'")
+        assert "Traceback" not in done.stderr
+        assert not outdated.exists()
+
+    def test_no_extensions_builds_none_and_removes_outdated_ones(self, tree: Path) -> None:
+        outdated = tree / "ctrie" / f"_native{EXTENSION_SUFFIXES[0]}"
+        outdated.touch()
+        done = self.build(tree, CC="false", CTRIE_NO_EXTENSIONS="1")
+        assert done.returncode == 0, done.stderr
+        assert not outdated.exists()
+
+
+IN_A_SUBINTERPRETER = """
+import sys
+import ctrie
+
+interpreters = __import__("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+interpreter = interpreters.create()
+script = '''
+try:
+    import ctrie
+except ImportError as refusal:
+    print(type(refusal).__name__)
+'''
+interpreters.run_string(interpreter, script)
+interpreters.destroy(interpreter)
+print(ctrie.Ctrie({1: 2}))
+"""
+
+
+@pytest.mark.compiled
+def test_a_subinterpreter_is_told_and_the_main_one_goes_on() -> None:
+    script = "import warnings; warnings.simplefilter('ignore')\n" + IN_A_SUBINTERPRETER
+    assert run_script(script) == (0, "ImportError\nCtrie({1: 2})\n", "")

@@ -1,0 +1,151 @@
+"""`inspect.signature` and `help` of the public names agree with the source and the stubs, on both twins."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import pydoc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ctrie
+import subtrie
+from tests.scripts import run_script
+
+MODULES = ("ctrie", "subtrie", "subtrie.fields", "subtrie.bitmap", "stress", "snapshot")
+OURS = ("ctrie", "subtrie", "stress", "snapshot")
+
+
+def is_ours(thing: Any) -> bool:
+    """Whether a class, function or method is of these packages."""
+    module = getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
+    return str(module).partition(".")[0] in OURS
+
+
+def public_names(module: str) -> Iterator[tuple[str, Any]]:
+    """The classes and functions of ours that a module makes public, and the public methods of these classes. (An alias
+    of a type is neither.)"""
+    opened = importlib.import_module(module)
+    for name in getattr(opened, "__all__", None) or [name for name in vars(opened) if not name.startswith("_")]:
+        thing = getattr(opened, name)
+        if is_ours(thing) and (inspect.isclass(thing) or inspect.isroutine(thing)):
+            yield name, thing
+            for part in dir(thing) if inspect.isclass(thing) else ():
+                method = inspect.getattr_static(thing, part)
+                method = getattr(method, "__func__", method)
+                if not part.startswith("_") and callable(method) and is_ours(method):
+                    yield f"{name}.{part}", getattr(thing, part)
+
+
+def is_made_as_pythons_own(kind: Any) -> bool:
+    """Whether something is a class that gets its constructor from one of Python's own classes, such as an exception."""
+    if inspect.isclass(kind):
+        for each in kind.__mro__:
+            if "__init__" in vars(each) or "__new__" in vars(each) or "__signature__" in vars(each):
+                return each is not object and not is_ours(each)
+    return False
+
+
+def parameters(thing: Any) -> list[str]:
+    """Kinds, names and defaults, without types, and without `self` and `cls`."""
+    shown = inspect.signature(thing).parameters.values()
+    named = [f"{each.kind.description} {each.replace(annotation=each.empty)}" for each in shown]
+    return [each for each in named if not each.endswith((" self", " cls"))]
+
+
+def all_parameters() -> dict[str, list[str]]:
+    """The public names of compiled modules. In the interpreted twin, `__init__` has the parameters of a class."""
+    found = {}
+    for module in MODULES[:4]:
+        for name, thing in public_names(module):
+            if not is_made_as_pythons_own(thing):
+                own = inspect.getattr_static(thing, "__init__", None) if inspect.isclass(thing) else None
+                found[f"{module}.{name}"] = parameters(own if inspect.isfunction(own) else thing)
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_each_public_name_has_a_signature_and_a_text(module: str) -> None:
+    names = list(public_names(module))
+    assert names
+    for name, thing in names:
+        assert inspect.getdoc(thing), name
+        assert "." in name or name in pydoc.plain(pydoc.render_doc(thing)), name
+        if not is_made_as_pythons_own(thing):
+            for each in inspect.signature(thing).parameters.values():
+                assert (each.kind, each.name) != (each.VAR_POSITIONAL, "_"), f"{name} has parameters, and does not say"
+
+
+@pytest.mark.compiled
+def test_the_compiled_twin_has_the_parameters_of_the_source() -> None:
+    script = "import json; from tests.whole.test_signatures import all_parameters; print(json.dumps(all_parameters()))"
+    status, output, errors = run_script(script, CTRIE_TWIN="interpreted")
+    assert status == 0, errors
+    sources = json.loads(output)
+    mine = all_parameters()
+    assert mine == {name: sources[name] for name in mine}
+
+
+def stubs(module: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The public methods in a `.pyi` file, overloaded ones aside."""
+    opened = importlib.import_module(module)
+    tree = ast.parse(Path(str(opened.__file__)).with_suffix(".pyi").read_text())
+    for kind in tree.body:
+        if isinstance(kind, ast.ClassDef) and hasattr(opened, kind.name):
+            methods = [part for part in kind.body if isinstance(part, ast.FunctionDef) and not part.decorator_list]
+            yield from ((f"{kind.name}.{each.name}", each) for each in methods if not each.name.startswith("_"))
+
+
+def parameters_in(function: ast.FunctionDef) -> list[str]:
+    arguments = function.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    needed = len(names) - len(arguments.defaults)
+    shown = [f"{name}{'' if at < needed else '=...'}" for at, name in enumerate(names)]
+    shown += [f"*{arguments.vararg.arg}"] if arguments.vararg else []
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        shown.append(f"*, {argument.arg}{'' if default is None else '=...'}")
+    return shown + ([f"**{arguments.kwarg.arg}"] if arguments.kwarg else [])
+
+
+def parameters_of(thing: Any) -> list[str]:
+    shown = []
+    for each in inspect.signature(thing).parameters.values():
+        kinds: dict[Any, str] = {each.VAR_POSITIONAL: "*", each.KEYWORD_ONLY: "*, ", each.VAR_KEYWORD: "**"}
+        before = kinds.get(each.kind, "")
+        shown.append(f"{before}{each.name}{'' if each.default is each.empty else '=...'}")
+    return shown
+
+
+@pytest.mark.parametrize("module", ["ctrie", "subtrie"])
+def test_the_stubs_say_the_same(module: str) -> None:
+    said = {name: parameters_in(stub) for name, stub in stubs(module)}
+    assert len(said) > 20
+    named = dict(public_names(module))
+    assert {name: parameters_of(named[name]) for name in said} == said
+
+
+def test_a_class_made_from_ours_has_the_signature_of_its_own() -> None:
+    class Named(ctrie.Ctrie):  # type: ignore[type-arg]
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    class Same(ctrie.Ctrie):  # type: ignore[type-arg]
+        pass
+
+    assert list(inspect.signature(Named).parameters) == ["name"]
+    assert parameters(Same) == parameters(ctrie.Ctrie)
+
+
+@pytest.mark.compiled
+def test_help_shows_them() -> None:
+    shown = pydoc.plain(pydoc.render_doc(subtrie.SubscriptionTrie.subscribe))
+
+    assert "subscribe(self, /, filter, subscriber, **options)" in shown
+    assert "    Subscribe `subscriber` to `filter`" in shown
+    assert "$self" not in shown

@@ -1,0 +1,178 @@
+"""The wheel as users install it, in an environment that has nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import textwrap
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import ctrie
+
+pytestmark = [pytest.mark.slow, pytest.mark.once, pytest.mark.compiled]
+
+ROOT = Path(__file__).parents[2]
+GENERATED = Path("build", f"cython.{sysconfig.get_config_var('SOABI')}")
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CTRIE", "PYTHON"))}
+    done = subprocess.run(
+        command, cwd=cwd, env=kept | environment, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built in a copy of the tree, with the extensions that were built in place."""
+    folder = tmp_path_factory.mktemp("wheel")
+    tree = folder / "tree"
+    for room in ("ctrie", "subtrie", "snapshot", "stress", GENERATED):
+        shutil.copytree(ROOT / room, tree / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / file, tree)
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
+    run(*pip, tree, cwd=folder)
+    (built,) = folder.glob("subtrie-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that has the wheel and nothing else."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    (purelib,) = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).splitlines()
+    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", purelib, wheel, cwd=folder)
+    return python
+
+
+def test_has_only_what_runs_and_is_small(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if re.search(r"\.(pyx|pxd|h|c|o)$", name)]
+    assert {name.partition("/")[0] for name in names if not name.startswith("subtrie-")} == {
+        "ctrie", "subtrie", "snapshot", "stress",
+    }  # fmt: skip
+    assert [name for name in names if name.endswith("py.typed")]
+    assert wheel.stat().st_size < 3_000_000
+
+
+def test_runs_compiled_where_nothing_else_is(installed: Path, tmp_path: Path) -> None:
+    code = "import ctrie, subtrie; print(ctrie.twin, subtrie.__version__)"
+    printed = run(installed, "-X", "dev", "-W", "error", "-c", code, cwd=tmp_path)
+    assert printed.split() == ["compiled", ctrie.__version__]
+
+
+@pytest.mark.parametrize("package", ["snapshot", "stress"])
+def test_what_is_missing_is_said(installed: Path, tmp_path: Path, package: str) -> None:
+    use = {
+        "snapshot": "import snapshot, subtrie; snapshot.to_arrow(subtrie.SubscriptionTrie())",
+        "stress": "import stress; stress.run",
+    }[package]
+    code = f"try:\n    {use}\nexcept ImportError as missing:\n    print(missing)"
+    extra = {"snapshot": "spark", "stress": "stress"}[package]
+    assert f"pip install 'subtrie[{extra}]'" in run(installed, "-c", code, cwd=tmp_path)
+
+
+def test_the_command_line_matches(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "topics").write_text("a/b\nc\n")
+    matched = run(installed, "-m", "subtrie", "match", "--dialect", "mqtt", "a/+", "topics", cwd=tmp_path)
+    assert matched == "a/b\n"
+
+
+EXTRA = {
+    "amqtt_on_a_trie.py",
+    "broker_recovery.py",
+    "mqtt_broker.py",
+    "stress_your_own.py",
+    "subscriptions_in_spark.py",
+}
+
+
+def test_examples_run(installed: Path, tmp_path: Path) -> None:
+    """Those examples that need only the package and end by themselves."""
+    for example in sorted((ROOT / "examples").glob("*.py")):
+        if example.name not in EXTRA:
+            assert run(installed, example, cwd=tmp_path)
+
+
+def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
+    """Those pages that need only the package."""
+    pages = [
+        page for page in (ROOT / "docs").rglob("*.md") if page.name not in ("stress.md", "spark.md", "published.md")
+    ]
+    printed = run(
+        installed, ROOT / "tests" / "snippets.py", "--plain", ROOT / "README.md", *sorted(pages), cwd=tmp_path
+    )
+    ran = {Path(page).name: int(count) for count, page in map(str.split, printed.splitlines())}
+    assert ran["README.md"] > 1
+    assert ran["tutorial.md"] > 10
+    assert ran["topics.md"] > 2
+
+
+def test_examples_in_docstrings_hold(installed: Path, tmp_path: Path) -> None:
+    code = "import doctest, subtrie.dialects; print(doctest.testmod(subtrie.dialects).failed)"
+    assert run(installed, "-c", code, cwd=tmp_path) == "0\n"
+
+
+def test_interpreted_by_choice_runs_without_a_word(installed: Path, tmp_path: Path) -> None:
+    code = "import ctrie; print(ctrie.twin)"
+    printed = run(installed, "-W", "error", "-c", code, cwd=tmp_path, CTRIE_TWIN="interpreted")
+    assert printed == "interpreted\n"
+
+
+def test_interpreted_because_nothing_was_compiled_warns_once(installed: Path, tmp_path: Path) -> None:
+    code = """
+        import sys, warnings
+        from importlib.util import spec_from_file_location
+        from pathlib import Path
+        class Hide:
+            def find_spec(name, path=None, target=None):
+                source = Path(path[0], name.rpartition(".")[2] + ".py") if path else None
+                ours = name.startswith(("ctrie.", "subtrie.")) and source is not None and source.exists()
+                return spec_from_file_location(name, source) if ours else None
+        sys.meta_path.insert(0, Hide)  # as where no module but the slot was compiled
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            import ctrie, subtrie
+        print(ctrie.twin, len(warned), "CTRIE_TWIN=interpreted" in str(warned[0].message))
+    """
+    assert run(installed, "-c", textwrap.dedent(code), cwd=tmp_path) == "interpreted 1 True\n"
+
+
+def test_pytest_finds_the_fixtures_by_itself(installed: Path, tmp_path: Path) -> None:
+    """Without `-p`: the wheel registers them. Only pytest is taken from the environment of this test."""
+    lent = tmp_path / "lent"
+    lent.mkdir()
+    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "sortedcontainers"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        origin = Path(spec.origin)
+        lending = origin.parent if origin.name == "__init__.py" else origin
+        (lent / lending.name).symlink_to(lending)
+    (tmp_path / "test_it.py").write_text(
+        "import stress, threading\n"
+        "class Locked:\n"
+        "    def __init__(self): self.n, self.lock = 0, threading.Lock()\n"
+        "    def increment(self):\n"
+        "        with self.lock:\n"
+        "            self.n += 1\n"
+        "            return self.n\n"
+        "def test_counter(linearizable):\n"
+        "    linearizable(Locked, stress.Counter(), [('increment',)], rounds=20)\n"
+    )
+    code = f"import sys; sys.path.insert(0, {str(lent)!r}); import pytest; sys.exit(pytest.main(['-q', 'test_it.py']))"
+    assert "1 passed" in run(installed, "-c", code, cwd=tmp_path)
