@@ -3,6 +3,7 @@
 The checker compares states, remembers them and comes back to them. So it deals with *frozen* states: a private copy of
 a state, and a key that tells it from others. `with_frozen_states` gives a specification like the user's, whose methods
 take and return frozen states. The user's own methods get a fresh copy each time, so a `step` may change it in place.
+Where types of answers count (`stress.alike`), states that are hashable are frozen, too, with a key that holds types.
 
 Two dictionaries are one state if they are equal, whatever the order of their items; else every order in which keys came
 would be another state. But a step may depend on that order (a cache that drops `next(iter(state))`). So every step from
@@ -19,6 +20,7 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from stress.alike import Again, TypesCount, judging, typed_key
 from stress.history import Operation, show
 from stress.spec import Element, Excerpt, Spec, SpecError, State
 
@@ -39,10 +41,10 @@ T = TypeVar("T")
 class Frozen:
     """A state that is not hashable, as the checker keeps it. Equal ones were made from equal states."""
 
-    __slots__ = ("_hash", "_key", "has_order", "kept", "ordered")
+    __slots__ = ("_hash", "_key", "has_order", "kept", "ordered", "typed")
 
-    def __init__(self, state: Any, ordered: bool) -> None:
-        self.ordered, self._key = ordered, _key(state, ordered)
+    def __init__(self, state: Any, ordered: bool, typed: bool = False) -> None:
+        self.ordered, self.typed, self._key = ordered, typed, _key(state, ordered, typed)
         self._hash = hash(self._key)
         self.kept = _copied(state)
         """Never changed, and given to nobody but `step`, which copies it."""
@@ -63,7 +65,8 @@ class Frozen:
         return repr(self.kept)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Frozen, (self.kept, self.ordered)  # without the hash: another process may hash strings differently
+        # Without the hash: another process may hash strings differently.
+        return Frozen, (self.kept, self.ordered, self.typed)
 
 
 def thawed(state: Any) -> Any:
@@ -93,22 +96,23 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
-def _key(value: Any, ordered: bool) -> Hashable:
-    if is_hashable(value):
-        return value  # type: ignore[no-any-return]
+def _key(value: Any, ordered: bool, typed: bool) -> Hashable:
+    if is_hashable(value) and not (is_dataclass(value) and typed):
+        return typed_key(value) if typed else value
     if isinstance(value, (list, tuple, deque)):
         found: Any = tuple(value)
-        if not is_hashable(found):
-            found = tuple([_key(item, ordered) for item in value])
+        if typed or not is_hashable(found):
+            found = tuple([_key(item, ordered, typed) for item in value])
     elif isinstance(value, dict):
         pairs = tuple(value.items())
-        if not is_hashable(pairs):
-            pairs = tuple([(key, _key(item, ordered)) for key, item in pairs])
+        if typed or not is_hashable(pairs):
+            pairs = tuple([(_key(key, ordered, typed), _key(item, ordered, typed)) for key, item in pairs])
         found = pairs if ordered or isinstance(value, OrderedDict) else frozenset(pairs)
     elif isinstance(value, (set, bytearray)):
         found = frozenset(value) if isinstance(value, set) else bytes(value)
+        found = typed_key(found) if typed else found
     elif is_dataclass(value):
-        found = tuple([_key(getattr(value, each.name), ordered) for each in fields(value)])
+        found = tuple([_key(getattr(value, each.name), ordered, typed) for each in fields(value)])
     else:
         raise _Unfit(type(value).__name__)
     return _Kind((type(value), found))
@@ -152,21 +156,24 @@ def _has_order(value: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ specifications
 
 
-class OrderCounts(Exception):
+class OrderCounts(Again):
     """A step depends on the order of the items of a dictionary. From now on the order counts."""
 
 
-def judged(spec: Spec, judge: Callable[[Spec], T]) -> T:
+def judged(spec: Spec, judge: Callable[[Spec], T], *, typed: bool = False) -> T:
     """What `judge` answers, called with a specification whose states are hashable. It is called again if it finds on
-    the way that the order of items counts.
+    the way that the order of items counts, or the types of answers. `typed`: they count from the beginning.
 
     Raises:
         SpecError: the start state is hashable, and a later one is not.
     """
     while True:
-        frozen = with_frozen_states(spec)
+        frozen = with_frozen_states(spec, typed)
         try:
-            return judge(frozen)
+            with judging(typed=getattr(frozen, "types_count", False)):
+                return judge(frozen)
+        except TypesCount:
+            typed = True
         except OrderCounts:
             continue
         except TypeError as error:
@@ -183,6 +190,7 @@ class _FrozenStates(Spec):
     user's, so that `super()` is the user's text.
     """
 
+    types_count = False
     _order_of_items_counts = False
     _has_own_successors = True
 
@@ -238,24 +246,26 @@ class _FrozenStates(Spec):
         return super().refusal(thawed(state), operation)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (class_of(self), vars(self))
+        return _unpickled, (class_of(self), vars(self), self.types_count)
 
 
-def _unpickled(kind: Any, attributes: dict[str, Any]) -> Spec:
-    made = object.__new__(_made_of(kind))
+def _unpickled(kind: Any, attributes: dict[str, Any], typed: bool = False) -> Spec:
+    made = object.__new__(_made_of(kind, typed))
     vars(made).update(attributes)
     return made
 
 
 @lru_cache(256)
-def _made_of(kind: Any) -> type[Spec]:
+def _made_of(kind: Any, typed: bool) -> type[Spec]:
     """A class of `_FrozenStates` and the user's. It keeps whether the order of items counts. A new one of the same two
-    finds that out again.
+    finds that out again. `typed`: types of states count. Then it has no `glance`, since what a glance proposes compares
+    answers without their types.
     """
     names: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "initial": None}
-    if kind.glance is Spec.glance:
+    if typed or kind.glance is Spec.glance:
         names["glance"] = Spec.glance  # the search asks whether there is one
     names["_has_own_successors"] = kind.successors is not Spec.successors
+    names["types_count"] = typed
     made: type[Spec] = type(kind)(kind.__name__, (_FrozenStates, kind), names)
     return made
 
@@ -266,22 +276,23 @@ def class_of(spec: Spec) -> type[Spec]:
     return kind.__mro__[2] if issubclass(kind, _FrozenStates) else kind
 
 
-def with_frozen_states(spec: Spec) -> Spec:
-    """The specification itself if its start state is hashable; else one like it that deals with frozen states.
+def with_frozen_states(spec: Spec, typed: bool = False) -> Spec:
+    """The specification itself if its start state is hashable; else, or if types of states count (`typed`), one like it
+    that deals with frozen states.
 
     Raises:
         SpecError: the start state can neither be hashed nor frozen.
     """
     initial = spec.initial
+    typed = typed or getattr(spec, "types_count", False)
     if type(initial) is Frozen:
-        if initial.ordered is getattr(spec, "_order_of_items_counts", False):
+        if initial.ordered is getattr(spec, "_order_of_items_counts", False) and initial.typed is typed:
             return spec
-    elif is_hashable(initial):
+    elif is_hashable(initial) and not typed:
         return spec
-    frozen = frozen_state(spec, thawed(initial), "its start state")
-    if not isinstance(spec, _FrozenStates):
-        spec = _unpickled(type(spec), vars(spec))
-    vars(spec)["initial"] = frozen
+    if not isinstance(spec, _FrozenStates) or spec.types_count is not typed:
+        spec = _unpickled(class_of(spec), vars(spec), typed)
+    vars(spec)["initial"] = frozen_state(spec, thawed(initial), "its start state")
     return spec
 
 
@@ -291,10 +302,11 @@ def frozen_state(spec: Spec, state: Any, what: str) -> State:
     Raises:
         SpecError: it can neither be hashed nor frozen.
     """
-    if is_hashable(state):
+    typed = getattr(spec, "types_count", False)
+    if type(state) is Frozen or (is_hashable(state) and not typed):
         return state
     try:
-        return Frozen(state, ordered=getattr(spec, "_order_of_items_counts", False))
+        return Frozen(state, getattr(spec, "_order_of_items_counts", False), typed)
     except (_Unfit, RecursionError) as error:
         told = f"{what} is nested too deep"
         if isinstance(error, _Unfit):

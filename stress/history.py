@@ -14,11 +14,14 @@ Three kinds of operation:
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Awaitable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
+
+from stress.source import is_ours
 
 __all__ = [
     "ANSWERS",
@@ -82,16 +85,39 @@ class HistoryError(ValueError):
         super().__init__(f"{source}:{line}: {reason}" if line else f"{source}: {reason}")
 
 
-@dataclass(frozen=True)
-class Raised:
-    """An exception as the result of an operation. Two of them are equal when the exception types are.
+_Type: Final = type
+_Class = type[BaseException]
+Frames = tuple[tuple[str, int, str], ...]
+"""Where an exception was raised: the file, line and function of each call, the latest last."""
 
-    >>> Raised("KeyError", "'a'") == Raised("KeyError")
-    True
+
+@dataclass(frozen=True, eq=False)
+class Raised:
+    """An exception as the result of an operation. Two of them are equal when the classes of the exceptions are.
+
+    Parameters:
+        type: the class, or its name. A name stands for the built-in exception of that name; if there is none, for every
+            class of that name.
+        message: the text of the exception. It does not count.
+        home: the full name of the class, if `type` does not tell it.
+        frames: where it was raised.
+
+    >>> Raised("KeyError", "'a'") == Raised(KeyError), Raised(KeyError) == Raised(ValueError)
+    (True, False)
     """
 
     type: str
-    message: str = field(default="", compare=False)
+    message: str = ""
+    home: str = ""
+    frames: Frames = field(default=(), repr=False)
+
+    def __init__(self, type: str | _Class, message: str = "", home: str = "", frames: Frames = ()) -> None:
+        kind: Any = getattr(builtins, type, None) if isinstance(type, str) else type
+        if not home and isinstance(kind, _Type) and issubclass(kind, BaseException):
+            home = f"{kind.__module__}.{kind.__qualname__}"
+        name = type if isinstance(type, str) else type.__name__
+        for field_name, value in (("type", name), ("message", message), ("home", home), ("frames", frames)):
+            object.__setattr__(self, field_name, value)
 
     @classmethod
     def of(cls, error: BaseException) -> Raised:
@@ -100,10 +126,33 @@ class Raised:
             told = str(error)
         except Exception:  # noqa: BLE001 - it is the `__str__` of a user's class
             told = ""
-        return cls(type(error).__name__, told)
+        return cls(type(error), told, frames=_frames_of(error))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Raised):
+            return NotImplemented
+        return self.type == other.type and (self.home == other.home or not self.home or not other.home)
+
+    def __hash__(self) -> int:
+        return hash((Raised, self.type))
 
     def __repr__(self) -> str:
         return f"raised {self.type}({self.message})" if self.message else f"raised {self.type}"
+
+
+_MOST_FRAMES: Final = 12
+
+
+def _frames_of(error: BaseException) -> Frames:
+    """Where an exception was raised, without the frames of this package; of a deep recursion, the innermost ones."""
+    frames: list[tuple[str, int, str]] = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_ours(code.co_filename):
+            frames.append((code.co_filename, traceback.tb_lineno, code.co_name))
+        traceback = traceback.tb_next
+    return tuple(frames[-_MOST_FRAMES:])
 
 
 @dataclass(frozen=True)

@@ -208,9 +208,10 @@ class Team:
                     if ready in ended and not ready.poll():  # a child of that process may hold the other end
                         raise EOFError
                     kind, told = ready.recv()
-                except (EOFError, OSError):
+                except Exception:  # noqa: BLE001 - it has ended, or what it sent while it died is garbage
                     del running[ready]
                     if not member.done:
+                        member.stop(signal.SIGABRT)
                         yield member.died()
                     continue
                 if kind == "failed":

@@ -19,7 +19,7 @@ from typing import Any, Final
 from stress.checker.check import Budget, check
 from stress.explorer.explore import explore
 from stress.explorer.scenario import Program
-from stress.frozen_states import frozen_state, judged
+from stress.frozen_states import frozen_state, judged, with_frozen_states
 from stress.history import UNSEEN, Call, History, Operation
 from stress.processes import Team, Worker, WorkFailed
 from stress.recorder.outcome import Outcome
@@ -78,7 +78,8 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     judgement, history = outcome.judgement, outcome.history
     assert judgement is not None
     assert history is not None
-    diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history.operations))
+    typed = judgement.types_count
+    diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history.operations), typed=typed)
     if diagnosis is None:
         return None
     window = diagnosis.window
@@ -90,7 +91,7 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     program = tuple(tuple((each.op, each.args) for each in operations if each.thread == thread) for thread in threads)
     before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
     for workload in workloads:
-        calls = _calls_to(workload.spec, before, window.starts)
+        calls = _calls_to(with_frozen_states(workload.spec, typed), before, window.starts)
         smaller = None if calls is None else _made_smaller(workload, calls, program, deadline)
         if smaller is not None:
             return smaller

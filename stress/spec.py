@@ -23,6 +23,7 @@ from functools import cache
 from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple
 
+from stress.alike import fits
 from stress.history import UNSEEN, Operation, Raised, freeze, show
 
 __all__ = [
@@ -123,12 +124,11 @@ class Spec:
             if found is WAITS:
                 return ()
             raise SpecError(f"{_step(self, state, op, args)} is a state and an answer, not {found!r}") from None
-        if result is UNSEEN or result == answer or result is answer:
+        if fits(result, answer):
             return (after,)
         if type(answer) in _FROZEN:
             return ()
-        frozen = _frozen_answer(self, state, op, args, answer)
-        return (after,) if result == frozen or result is frozen else ()
+        return (after,) if fits(result, _frozen_answer(self, state, op, args, answer)) else ()
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """Whether `op(*args)`, if it answers `result`, can change *no* state at all.

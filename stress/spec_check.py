@@ -26,8 +26,9 @@ from itertools import combinations, islice, product, zip_longest
 from random import Random
 from typing import Any, Final, NoReturn
 
+from stress.alike import Again
 from stress.checker.components import universe_of
-from stress.frozen_states import OrderCounts, is_hashable, thawed, with_frozen_states
+from stress.frozen_states import is_hashable, thawed, with_frozen_states
 from stress.history import UNSEEN, Operation, show
 from stress.spec import EVERYTHING, Element, Spec, SpecError, State
 
@@ -147,7 +148,7 @@ class _SelfTest:
         spec = self._spec
         try:
             found = list(spec.successors(state, operation.op, operation.args, operation.result))
-        except OrderCounts:
+        except Again:
             raise
         except SpecError as error:
             if error.__cause__ is None:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 
 from sortedcontainers import SortedKeyList
 
+from stress.alike import are_mixed
 from stress.checker.components import Component, components, projections
 from stress.checker.search import Ending, Search, first_share, segments
 from stress.checker.unwritten_values import first_without_origin
@@ -102,6 +103,11 @@ class Judgement:
         """Whether the time was used up."""
         return self.spent.endswith("seconds")
 
+    @property
+    def types_count(self) -> bool:
+        """Whether the states of the failure are told apart by the types of what they hold."""
+        return self.failure is not None and any(getattr(state, "typed", False) for state in self.failure.initial)
+
     def __bool__(self) -> bool:
         return self.verdict is Verdict.LINEARIZABLE
 
@@ -142,7 +148,10 @@ def check(
     given = None if starts is None else list(starts)
     refuse_other_things(operations)
     refuse_two_at_once(operations)
-    return judged(as_instance(spec), lambda its: _check(operations, its, given, budget or Budget(), processes))
+    mixed = are_mixed(value for each in operations for value in each.args)
+    return judged(
+        as_instance(spec), lambda its: _check(operations, its, given, budget or Budget(), processes), typed=mixed
+    )
 
 
 def _check(

@@ -10,8 +10,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
+from stress.alike import Again
 from stress.checker.search import Search
-from stress.frozen_states import OrderCounts, judged
+from stress.frozen_states import judged
 from stress.history import UNSEEN, Call, Operation
 from stress.spec import Spec, State
 
@@ -58,7 +59,7 @@ def _all_wait(completed: Sequence[Operation], waiting: Sequence[Operation], spec
     search = Search([*completed, end], _WithWaiters(spec, waiting), [spec.initial])
     try:
         ending = search.advance(_STEPS)
-    except OrderCounts:
+    except Again:
         raise
     except Exception:  # noqa: BLE001 - a specification that does not know the calls says nothing about them
         return False

@@ -19,6 +19,7 @@ from stress.frozen_states import Frozen
 from stress.history import (
     NAN,
     UNSEEN,
+    Frames,
     History,
     HistoryError,
     Opaque,
@@ -50,7 +51,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"set": sorted(([encode(key), encode(item)] for key, item in value.items()), key=repr)}
     if isinstance(value, Raised):
-        return {"raised": value.type, "message": value.message}
+        told = {"raised": value.type, "message": value.message}
+        told |= {"class": value.home} if value.home not in ("", f"builtins.{value.type}") else {}
+        return told | ({"at": [list(frame) for frame in value.frames]} if value.frames else {})
     if value is UNSEEN:
         return {"unseen": True}
     if isinstance(value, bytes):
@@ -72,7 +75,7 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
         case {"set": items}:
             return frozenset([decode(item, levels - 1) for item in items])
         case {"raised": name}:
-            return Raised(str(name), str(value.get("message", "")))
+            return Raised(str(name), str(value.get("message", "")), str(value.get("class", "")), _frames(value))
         case {"unseen": _}:
             return UNSEEN
         case {"bytes": text}:
@@ -84,6 +87,17 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
                 f"an object of one of the keys set, raised, unseen, bytes, repr is expected, not {value!r}"
             )
     return value  # type: ignore[no-any-return]
+
+
+def _frames(value: dict[str, Any]) -> Frames:
+    """The frames of an exception."""
+    found = value.get("at", [])
+    if not isinstance(found, list):
+        raise ValueError(f"where an exception was raised must be an array, not {found!r}")
+    for frame in found:
+        if not isinstance(frame, list) or list(map(type, frame)) != [str, int, str]:
+            raise ValueError(f"where an exception was raised must be arrays of file, line and function, not {frame!r}")
+    return tuple([(file, line, function) for file, line, function in found])
 
 
 def dump(history: History, file: TextIO) -> None:

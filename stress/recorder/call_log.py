@@ -6,7 +6,8 @@ at the beginning of the part is increased. The calls themselves are not written:
 number of the batch, which are at the beginning of the log, together with what the process is doing.
 
 What is left after a death is an ordinary history. The last call of each thread is pending in it: begun or about to
-begin.
+begin. A process that dies may have written over its memory before. So each entry has a checksum, the times of a thread
+must follow one another, and a log is read up to the first entry that is not as it was written.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from ctypes import c_char, c_longlong
 from struct import Struct
 from typing import Any, Final
+from zlib import crc32
 
 from stress.history import UNSEEN, Call, Operation, Raised, renumbered, steady
 
@@ -29,7 +31,9 @@ Entry = tuple[int, int, Any]
 
 PHASES: Final = ("starting", "making the object", "calling it", "judging what was seen", "checking the object")
 """The activities of a process."""
-_ENTRY: Final = Struct("<qqH")
+_ENTRY: Final = Struct("<qqHI")
+"""The times, the length of the answer, and a checksum of the times and the answer."""
+_TIMES: Final = Struct("<qq")
 _LONGEST: Final = 46
 """The most bytes of an answer that are kept. Of a longer answer, only its existence is recorded."""
 _ROOM: Final = _ENTRY.size + _LONGEST
@@ -76,9 +80,10 @@ class CallLog:
         self._state[0] = PHASES.index(phase)
 
     def writer(self, thread: int, also: Callable[[Entry], object]) -> Callable[[Entry], None]:
-        """A function that logs a returned call, and gives it to `also`. It takes half a microsecond."""
+        """A function that logs a returned call, and gives it to `also`. It takes a microsecond."""
         part, counts = memoryview(self._parts[thread]).cast("B"), self._counts
         pack, size, room, dumps, packed = _ENTRY.pack_into, _ENTRY.size, self._room, marshal.dumps, _PACKED
+        times, checksum = _TIMES.pack, crc32
         at = written = 0
 
         def keep(entry: Entry) -> None:
@@ -91,7 +96,7 @@ class CallLog:
                 told, length = b"", 0
             if at + size + length > room:
                 return
-            pack(part, at, called, returned, length)
+            pack(part, at, called, returned, length, checksum(told, checksum(times(called, returned))))
             at += size
             part[at : at + length] = told
             at += length
@@ -110,7 +115,8 @@ class CallLog:
     @property
     def phase(self) -> str:
         """What the process is doing, or was when it died."""
-        return PHASES[self._state[0]]
+        number = self._state[0]
+        return PHASES[number] if 0 <= number < len(PHASES) else "doing what it did not note"
 
     @property
     def progress(self) -> tuple[int, ...]:
@@ -125,12 +131,18 @@ class CallLog:
         return operations_of(plans, list(map(self._entries, threads)), threads, answer_of)
 
     def _entries(self, thread: int) -> list[Entry]:
-        part, at, entries = bytes(self._parts[thread].raw), 0, []
-        for _ in range(self._counts[thread]):
-            called, returned, length = _ENTRY.unpack_from(part, at)
+        part, at, last, entries = bytes(self._parts[thread].raw), 0, -1, list[Entry]()
+        for _ in range(min(max(self._counts[thread], 0), self._room // _ENTRY.size)):
+            if at + _ENTRY.size > len(part):
+                break
+            called, returned, length, checksum = _ENTRY.unpack_from(part, at)
             at += _ENTRY.size
-            entries.append((called, returned, _told(part[at : at + length]) if length else UNSEEN))
-            at += length
+            told = part[at : at + length]
+            is_whole = checksum == crc32(told, crc32(_TIMES.pack(called, returned)))
+            if not (is_whole and last <= called <= returned):
+                break
+            entries.append((called, returned, _told(told) if length else UNSEEN))
+            at, last = at + length, returned
         return entries
 
 
@@ -139,7 +151,7 @@ _RAISED: Final = b"!"  # nothing that marshal writes begins with it
 
 def _unusual(answer: Any) -> bytes:
     if isinstance(answer, BaseException):
-        return _RAISED + type(answer).__name__.encode()
+        return _RAISED + Raised(type(answer)).home.removeprefix("builtins.").encode()
     if type(answer) is tuple:
         try:
             return marshal.dumps(answer)
@@ -149,4 +161,11 @@ def _unusual(answer: Any) -> bytes:
 
 
 def _told(text: bytes) -> Any:
-    return Raised(text[1:].decode()) if text.startswith(_RAISED) else marshal.loads(text)
+    """The answer in an entry; `UNSEEN` if the process had lost it before it was written."""
+    try:
+        if not text.startswith(_RAISED):
+            return marshal.loads(text)
+        home = text[1:].decode()
+        return Raised(home.rpartition(".")[2], home=home if "." in home else "")
+    except Exception:  # noqa: BLE001 - what is garbage may raise anything
+        return UNSEEN

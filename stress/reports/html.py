@@ -44,6 +44,7 @@ def _data(report: Report) -> dict[str, Any]:
         "facts": list(report.facts.items()),
         "replay": report.replay,
         "stacks": report.stacks,
+        "raised": "\n".join(report.traceback or ()),
         "total": len(report.history),
         "operations": [
             _operation(each, report.spec) | {"component": component_of.get(each.id, 0)} for each in shown

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from traceback import FrameSummary, format_list
 from typing import Final
 
 from stress.checker.check import Judgement, Verdict
-from stress.frozen_states import judged
-from stress.history import History
+from stress.frozen_states import judged, with_frozen_states
+from stress.history import History, Raised
 from stress.reports.diagnosis import Diagnosis, diagnose
 from stress.spec import Spec
 from stress.spec_check import as_instance
@@ -55,6 +56,20 @@ class Report:
     """The stacks of the threads, if they made no progress."""
 
     @property
+    def traceback(self) -> tuple[str, str] | None:
+        """A call of the crucial window that raised an exception, the refuted one if it did, and where it was raised."""
+        if self.diagnosis is None:
+            return None
+        window = self.diagnosis.window
+        for each in (window.culprit, *window.operations):
+            answer = window.originals[each.id].result
+            if isinstance(answer, Raised) and answer.frames:
+                summaries = [FrameSummary(file, line, function) for file, line, function in answer.frames]
+                told = "".join([*format_list(summaries), f"{answer.type}: {answer.message}".removesuffix(": ")])
+                return f"thread {each.thread}'s {window.describe(each)}", told
+        return None
+
+    @property
     def is_bad(self) -> bool:
         """Whether anything is wrong."""
         return self.trouble is not None or self.judgement.verdict is Verdict.ILLEGAL
@@ -94,7 +109,7 @@ def report_on(
     replay: str = "",
 ) -> Report:
     """The report on a judged history. It takes some seconds if a fault has to be explained."""
-    spec = as_instance(spec)
+    spec = with_frozen_states(as_instance(spec), judgement.types_count)
     told = {
         "operations": f"{judgement.operations:,}",
         "overlapping": f"{history.overlap:.0%}",

@@ -27,6 +27,9 @@ def render(report: Report) -> str:
         lines += _partials(report.diagnosis, report.spec)
     if report.steps is not None:
         lines += _steps(report.steps)
+    if report.traceback is not None:
+        call, told = report.traceback
+        lines += [f"Where it was raised: {call}", *_indented(told), ""]
     if report.stacks:
         lines += ["Where the threads were", *_indented(report.stacks), ""]
     lines += [f"  {label}: {value}" for label, value in report.facts.items()]

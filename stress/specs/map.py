@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Final
 
+from stress.alike import fits
 from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import EVERYTHING, ByKey, Element, FrozenMap, State, without_order
 
@@ -145,13 +146,13 @@ class Map(ByKey):
     def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Any) -> Iterable[State]:
         if op != "popitem":
             after, answer = self.step(state, op, args)
-            return (after,) if result is UNSEEN or result == answer else ()
+            return (after,) if fits(result, answer) else ()
         if result is UNSEEN:
             return [state.without(key) for key in state] or (state,)
         if isinstance(result, Raised):
             return () if state else (state,)
         key, value = result
-        return (state.without(key),) if key in state and state[key] == value else ()
+        return (state.without(key),) if key in state and fits(value, state[key]) else ()
 
     def complaint(self, operation: Operation) -> str | None:
         wrong = super().complaint(operation)

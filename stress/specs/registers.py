@@ -8,6 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, ClassVar, cast
 
+from stress.alike import fits
 from stress.history import UNSEEN, Operation, Raised, show
 from stress.spec import EVERYTHING, ByKey, Element, Excerpt, FrozenMap, Spec, State
 from stress.specs import overwriting
@@ -291,11 +292,11 @@ class MultiRegister(ByKey):
 
 
 def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:
-    if result is UNSEEN or result == seen:
+    if result is UNSEEN:
         return True
     if not isinstance(result, tuple) or len(result) != len(seen):
         return False
-    return all(one is UNSEEN or one == other for one, other in zip(result, seen, strict=True))
+    return all(map(fits, result, seen))
 
 
 _KINDS = {"r": "read", "read": "read", "w": "write", "write": "write"}

@@ -1,0 +1,141 @@
+"""When a recorded answer is the one that a specification gives: if it is equal, and of the same types.
+
+Python calls True, 1 and 1.0 equal. As answers they differ: an object that answers 1 where it should answer True is
+wrong. So the kinds of numbers count, also within tuples, lists, sets and mappings. A list is a tuple of the same items,
+as everywhere in histories (`history.freeze`), and of other objects equality alone decides.
+
+The checker puts states into dictionaries and sets, where a state that holds True is one that holds 1. To refuse an
+answer by its type would then be unsound: the state with the right type may have been taken for the other. So the first
+such answer ends the judgement (`TypesCount`), which begins again with states that are told apart by types, too
+(`frozen_states.judged`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Integral, Number, Real
+from types import NoneType
+from typing import Any, Final
+
+from stress.history import UNSEEN, Raised
+
+__all__ = ["Again", "TypesCount", "alike", "are_mixed", "fits", "judging", "typed_key"]
+
+
+class Again(Exception):
+    """A judgement has to begin again, with other states."""
+
+
+class TypesCount(Again):
+    """An answer differs only by its type from the one that a step gives. From now on types of states count."""
+
+
+_states_have_types: ContextVar[bool | None] = ContextVar("states_have_types", default=None)
+"""Whether the states of the present judgement are told apart by types. None: there is no judgement."""
+
+
+@contextmanager
+def judging(*, typed: bool) -> Iterator[None]:
+    """In the block a history is judged. `typed`: states are told apart by types, too."""
+    before = _states_have_types.set(typed)
+    try:
+        yield
+    finally:
+        _states_have_types.reset(before)
+
+
+def fits(result: Hashable, answer: Any) -> bool:
+    """Whether a recorded result is the answer of a step.
+
+    Raises:
+        TypesCount: it differs only by its type, and the states of this judgement are not told apart by types.
+
+    >>> fits(1, 1), fits((1, 2), (1, 2)), fits(True, 1), fits((1.0,), (1,))
+    (True, True, False, False)
+    """
+    if result is UNSEEN or result is answer:
+        return True
+    if result != answer:
+        return False
+    if alike(result, answer):
+        return True
+    if _states_have_types.get() is False:
+        raise TypesCount
+    return False
+
+
+_ATOMS: Final = frozenset({NoneType, bool, int, float, str, bytes})
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two equal values are of the same types, as far as types count."""
+    if type(one) is type(other) and type(one) in _ATOMS:
+        return True
+    if isinstance(one, Number) or isinstance(other, Number):
+        return _kind(one) is _kind(other)
+    if isinstance(one, Raised):
+        return True
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return all(map(alike, one, other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return _same_members(one, other) and all(alike(value, other[key]) for key, value in one.items())
+    if isinstance(one, (set, frozenset)) and isinstance(other, (set, frozenset)):
+        return _same_members(one, other)
+    return True
+
+
+def _same_members(some: Iterable[Any], others: Iterable[Any]) -> bool:
+    theirs = {each: each for each in others}
+    return all(alike(each, theirs[each]) for each in some)
+
+
+def _kind(value: Any) -> type:
+    """The kind of a number. Those of other libraries are of the kind that they say."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return kind
+    if kind.__name__ in ("bool", "bool_"):  # that of numpy is no number
+        return bool
+    if isinstance(value, Integral):
+        return int
+    return float if isinstance(value, float) or (isinstance(value, Real) and kind.__name__ != "Fraction") else kind
+
+
+_PLAIN: Final = frozenset({NoneType, str, bytes, int})
+
+
+def are_mixed(values: Iterable[Hashable]) -> bool:
+    """Whether some of the values are equal and not of the same types. O(n).
+
+    >>> are_mixed([1, 2, "a", 1]), are_mixed([1, "a", (2,), True]), are_mixed([(1,), (1.0,)])
+    (False, True, True)
+    """
+    values = list(values)
+    if _PLAIN.issuperset(map(type, values)):
+        return False
+    seen: dict[Hashable, Hashable] = {}
+    return any(not alike(each, seen.setdefault(each, each)) for each in values)
+
+
+class _Typed(tuple[Any, ...]):
+    """The key of a hashable value whose types count."""
+
+    __slots__ = ()
+
+
+def typed_key(value: Any) -> Hashable:
+    """A key that tells a hashable value also from equal ones of other types."""
+    kind = type(value)
+    if kind is str or kind is bytes or value is None:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Number) or kind is bool:
+        return _Typed((_kind(value), value))
+    if isinstance(value, tuple):
+        return _Typed((kind, *map(typed_key, value)))
+    if isinstance(value, frozenset):
+        return _Typed((kind, frozenset(map(typed_key, value))))
+    if isinstance(value, Mapping):
+        return _Typed((kind, frozenset((typed_key(key), typed_key(item)) for key, item in value.items())))
+    return value  # type: ignore[no-any-return]

@@ -1,0 +1,244 @@
+"""When an answer is the one that a specification gives: types of numbers count, and classes of exceptions."""
+
+from __future__ import annotations
+
+import queue
+import zlib
+from collections.abc import Hashable
+from decimal import Decimal
+from fractions import Fraction
+from io import StringIO
+from random import Random
+from typing import Any
+
+import pytest
+
+import stress
+from stress import Counter, History, Map, MultiRegister, Operation, Raised, Register, Verdict, check, unique
+from stress.alike import alike, are_mixed, fits
+from stress.formats import jsonl
+from stress.recorder.call_log import CallLog
+from stress.reports import html, text
+from stress.reports.report import report_on
+from stress.spec import Spec
+
+
+def history(*calls: tuple[str, tuple[Any, ...], Hashable]) -> list[Operation]:
+    """The calls of one thread, one after another."""
+    return [Operation(at, 0, 2 * at + 1, 2 * at + 2, *call) for at, call in enumerate(calls)]
+
+
+class ListSpec(Spec):
+    """Its states cannot be hashed."""
+
+    initial: Any = []  # noqa: RUF012
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        if op == "put":
+            state.append(args[0])
+            return state, None
+        return state, list(state)
+
+
+class TestTypesOfAnswers:
+    @pytest.mark.parametrize(
+        ("spec", "calls"),
+        [
+            (Counter(), [("increment", (), True)]),
+            (Counter(), [("increment", (), 1.0)]),
+            (Counter(), [("increment", (), Decimal(1))]),
+            (Counter(), [("increment", (), Fraction(1))]),
+            (Register(), [("write", (1,), None), ("read", (), True)]),
+            (Register(), [("write", ((1, "a"),), None), ("read", (), (True, "a"))]),
+            (Register(), [("write", (frozenset({1}),), None), ("read", (), frozenset({1.0}))]),
+            (Register(), [("write", (1,), None), ("write", (True,), None), ("read", (), 1)]),
+            (Register(), [("write", (True,), None), ("write", (1,), None), ("read", (), True)]),
+            (Map(), [("put", ("a", 1), None), ("get", ("a",), True)]),
+            (Map(), [("put", ("a", 0), None), ("items", (), frozenset({("a", False)}))]),
+            (MultiRegister(), [("txn", (("write", "a", 1), ("read", "a")), (True,))]),
+            (ListSpec(), [("put", (1,), None), ("all", (), (True,))]),
+            (ListSpec(), [("put", (1,), None), ("put", (True,), None), ("all", (), (True, True))]),
+        ],
+    )
+    def test_count(self, spec: Spec, calls: list[Any]) -> None:
+        judgement = check(history(*calls), spec)
+        assert judgement.verdict is Verdict.ILLEGAL
+        report = report_on(History(tuple(history(*calls))), spec, judgement)
+        assert report.diagnosis is not None
+        assert "answered" in text.render(report)
+        assert html.render(report)
+
+    @pytest.mark.parametrize(
+        ("spec", "calls"),
+        [
+            (Counter(), [("increment", (), 1), ("increment", (1.5,), 2.5)]),
+            (Register(), [("write", (1,), None), ("write", (True,), None), ("read", (), True)]),
+            (Register(), [("write", (True,), None), ("write", (1,), None), ("read", (), 1)]),
+            (Register(), [("write", ([1],), None), ("read", (), (1,))]),
+            (Register(), [("write", (1.0,), None), ("cas", (1, 2), True), ("read", (), 2)]),
+            (Map(), [("put", ("a", 1), None), ("put", ("b", True), None), ("get", ("a",), 1), ("get", ("b",), True)]),
+            (ListSpec(), [("put", (1,), None), ("put", (True,), None), ("all", (), (1, True))]),
+        ],
+    )
+    def test_of_right_answers_too(self, spec: Spec, calls: list[Any]) -> None:
+        calls = [(op, tuple(map(stress.freeze, args)), result) for op, args, result in calls]
+        assert check(history(*calls), spec).verdict is Verdict.LINEARIZABLE
+
+    def test_two_values_that_are_equal_are_two_states(self) -> None:
+        """Each order of two writes leaves another value, although the values are equal."""
+        for seen in (1, True):
+            writes = [Operation(0, 0, 1, 4, "write", (1,), None), Operation(1, 1, 2, 3, "write", (True,), None)]
+            reads = [Operation(2, 0, 5, 6, "read", (), seen), Operation(3, 0, 7, 8, "read", (), seen)]
+            assert check([*writes, *reads], Register()).verdict is Verdict.LINEARIZABLE
+            other = [reads[0], reads[1]._replace(result=1 if seen is True else True)]
+            assert check([*writes, *other], Register()).verdict is Verdict.ILLEGAL
+
+    def test_numbers_of_other_libraries_are_of_the_kind_that_they_say(self) -> None:
+        class Int(int):
+            """Like those of numpy, or of an IntEnum."""
+
+        assert fits(Int(3), 3)
+        assert alike((Int(3), {"a": [1]}), (3, {"a": (1,)}))
+        assert not alike({"a": 1}, {"a": True})
+        assert not are_mixed([1, 2, 1.5, "a", (1,), (2,)])
+        assert are_mixed([1, 2, (1,), (True,)])
+
+    def test_a_campaign_tells(self) -> None:
+        class Flag:
+            def __init__(self) -> None:
+                self.taken = 0
+
+            def take(self) -> int:
+                before, self.taken = self.taken, 1
+                return 1 - before
+
+        class FlagSpec(Spec):
+            initial = False
+
+            def step(self, state: bool, op: str, args: tuple[Any, ...]) -> tuple[bool, bool]:
+                return True, not state
+
+        outcome = stress.run(Flag, FlagSpec(), [("take",)], rounds=20, seed=1, pursuit=0)
+        assert outcome.verdict is Verdict.ILLEGAL
+        assert "would answer True" in outcome.report() or "would answer False" in outcome.report()
+
+
+class Empty(Exception):
+    """Of the same name as that of `queue`."""
+
+
+class TestExceptions:
+    def test_are_equal_by_class(self) -> None:
+        assert Raised.of(queue.Empty()) == Raised.of(queue.Empty("again")) == Raised(queue.Empty)
+        assert Raised.of(Empty()) != Raised(queue.Empty)
+        own = type("KeyError", (Exception,), {})
+        assert Raised.of(own()) != Raised("KeyError") == Raised(KeyError)
+
+    def test_a_name_that_is_not_built_in_stands_for_every_class_of_that_name(self) -> None:
+        assert Raised.of(Empty()) == Raised("Empty") == Raised.of(queue.Empty())
+
+    def test_survive_a_file(self) -> None:
+        try:
+            raise Empty("here")
+        except Empty as error:
+            raised = Raised.of(error)
+        file = StringIO()
+        jsonl.dump(History((Operation(0, 0, 1, 2, "get", (), raised),)), file)
+        found: Any = jsonl.parse(file.getvalue()).operations[0].result
+        assert (found, found.home, found.frames) == (raised, raised.home, raised.frames)
+        assert raised.frames[-1][2] == "test_survive_a_file"
+
+    @pytest.mark.parametrize("processes", [1, 2])
+    def test_a_report_has_the_traceback_of_one(self, processes: int) -> None:
+        outcome = stress.run(
+            Popping, PoppingSpec(), [("push", unique), ("pop",), ("pop",)], duration=20, seed=3, processes=processes
+        )
+        assert outcome.verdict is Verdict.ILLEGAL
+        explained = outcome.explained()
+        assert explained is not None
+        assert explained.traceback is not None
+        assert 'test_stress_answers.py", line ' in outcome.report()
+        assert "return self.items.pop()" in html.render(explained)
+
+    def test_of_a_history_that_is_known(self) -> None:
+        try:
+            [].pop()
+        except IndexError as error:
+            raised = Raised.of(error)
+        calls = history(("push", (1,), None), ("pop", (), raised))
+        report = report_on(History(tuple(calls)), PoppingSpec(), check(calls, PoppingSpec()))
+        assert "Where it was raised: thread 0's pop() -> raised IndexError" in text.render(report)
+        assert "[].pop()" in text.render(report)
+
+
+class Popping:
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+
+    def push(self, item: Any) -> None:
+        self.items.append(item)
+
+    def pop(self) -> Any:
+        while self.items:
+            return self.items.pop()
+        return None
+
+
+class PoppingSpec(Spec):
+    initial = ()
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        if op == "push":
+            return (*state, args[0]), None
+        return (state[:-1], state[-1]) if state else (state, None)
+
+
+PLAN = [[[("get", ())] * 20]]
+
+
+class TestWhatADyingProcessWroteLast:
+    """The log is read up to the first entry that is not as it was written."""
+
+    def log(self) -> CallLog:
+        made = CallLog(1, 8)
+        write = made.writer(0, also=lambda entry: None)
+        for at, answer in enumerate([7, "text", (1, 2), None, KeyError("a"), 2.5]):
+            write((2 * at, 2 * at + 1, answer))
+        return made
+
+    def test_it_is_read_whole(self) -> None:
+        answers = [each.result for each in self.log().operations(PLAN) if not each.pending]
+        assert answers == [7, "text", (1, 2), None, Raised("KeyError"), 2.5]
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_garbage_anywhere_is_no_exception_and_no_wrong_answer(self, seed: int) -> None:
+        log, random = self.log(), Random(seed)
+        right = self.log().operations(PLAN)
+        part: Any = log._parts[0]
+        at = random.randrange(150)
+        part[at : at + 9] = random.randbytes(9)
+        found = [each for each in log.operations(PLAN) if not each.pending]
+        assert found == list(right[: len(found)])
+        assert len(found) < len(right) - 1
+
+    @pytest.mark.parametrize("count", [-1, 7, 10_000, 2**62])
+    def test_a_count_of_garbage(self, count: int) -> None:
+        log = self.log()
+        log._counts[0] = count
+        assert len(log.operations(PLAN)) == (1 if count < 0 else 7)
+
+    def test_an_answer_that_was_garbage_when_it_was_written(self) -> None:
+        log = CallLog(1, 8)
+        log.writer(0, also=lambda entry: None)((1, 2, "text"))
+        part: Any = log._parts[0]
+        size = 8 + 8 + 2 + 4
+        garbage, times = b"\xff" * 4, part[:16]
+        part[size : size + 4] = garbage
+        part[16:18] = (4).to_bytes(2, "little")
+        part[18:22] = zlib.crc32(garbage, zlib.crc32(times)).to_bytes(4, "little")
+        assert log.operations(PLAN)[0].result is stress.UNSEEN
+
+    def test_a_phase_of_garbage(self) -> None:
+        log = self.log()
+        log._state[0] = 77
+        assert log.phase == "doing what it did not note"
