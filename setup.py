@@ -33,6 +33,7 @@ MODULES = {
     "ctrie._bulk": "ctrie/_bulk.py",
     "ctrie._ctrie": "ctrie/_ctrie.py",
     "ctrie._set": "ctrie/_set.py",
+    "subtrie._trie.keyed": "subtrie/_trie/keyed.py",
     "subtrie._trie.subscribers": "subtrie/_trie/subscribers.py",
     "subtrie._trie.groups": "subtrie/_trie/groups.py",
     "subtrie._trie.packed_key": "subtrie/_trie/packed_key.pyx",

@@ -180,7 +180,7 @@ def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Itera
     """
     trie: Any = newer
     for filter, group, before, after in trie._changed(older):
-        subscriber = (before if after is None else after).subscriber
+        subscriber = (before if after is None else after).key
         yield Changed(filter, group, subscriber, _options(before), _options(after))
 
 

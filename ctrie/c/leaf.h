@@ -89,36 +89,18 @@ static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
 
 #endif
 
-/* Return the kind of a node's type or of the base type that is a leaf. A subclass is not made as a leaf, but dropped as
- * one. */
-static inline leaf_kind *leaf_kind_below(PyTypeObject *type)
-{
-    for (;; type = type->tp_base) {
-        for (leaf_kind *kind = leaf_kinds; kind != leaf_kinds + LEAF_KINDS; kind++) {
-            if (kind->type == type) {
-                return kind;
-            }
-        }
-    }
-}
-
 static void leaf_drop(PyObject *node)
 {
-    leaf_kind *kind = leaf_kind_below(Py_TYPE(node));
+    leaf_kind *kind = leaf_kind_of(Py_TYPE(node));
     int plain = is_plain(node);
     PyObject_GC_UnTrack(node);
     for (int i = 0; i < kind->references; i++) {
         Py_DECREF(LEAF_REFERENCE(node, kind, i));
     }
-    if (kind->type == Py_TYPE(node)) {
-        leaf_free(kind, node, plain);
-    }
-    else {
-        Py_TYPE(node)->tp_free(node);
-    }
+    leaf_free(kind, node, plain);
 }
 
-/* Register the type of `first`, all of whose references are to None, as a kind of leaves. */
+/* Register the type of `first`, all of whose references are to None, as a kind of leaves. A subclass is another kind. */
 static inline int leaf_after(PyObject *first)
 {
     leaf_kind *kind = leaf_kinds;

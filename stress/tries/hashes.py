@@ -17,7 +17,7 @@ W: Final = 6
 """Bits of a hash that a node reads; `ctrie._arrays` has the same."""
 
 S: Final = 4
-"""Bits of a hash that a node of a set of subscribers reads; `subtrie._trie.subscribers` has the same."""
+"""Bits of a hash that a node of a set of subscribers reads; `subtrie._trie.keyed` has the same."""
 
 
 def on_path(*groups: int) -> int:

@@ -64,7 +64,7 @@ class TrieNames(NodeNames):
 
     def _value(self, value: Any) -> str:
         if type(value).__name__ == "Entry":
-            return str(value.subscriber)
+            return str(value.key)
         if type(value).__name__ == "SetNode":
             return f"{value.size} subscribers"
         if isinstance(value, tuple):

@@ -12,7 +12,8 @@ from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.packed_key cimport (
     TextNode, copy_key, drop_texts, key_begins, set_key, words_followed, words_followed_in,
 )
-from subtrie._trie.subscribers cimport Entry, find_entry, new_entry, with_entry, without_entry
+from subtrie._trie.keyed cimport find_keyed, with_keyed, without_keyed
+from subtrie._trie.subscribers cimport Entry, new_entry
 
 cdef class Branch(TextNode):
     cdef readonly INode next

@@ -44,6 +44,7 @@ if not cython.compiled:
     from ctrie._nodes import Edit, INode, SNode, hash_of, new_inode, two_snodes, value_of
     from ctrie._slot import borrow, borrowed
     from subtrie._trie.groups import members_of, with_members
+    from subtrie._trie.keyed import find_keyed, with_keyed, without_keyed
     from subtrie._trie.packed_key import (
         TextNode,
         copy_key,
@@ -53,7 +54,7 @@ if not cython.compiled:
         words_followed,
         words_followed_in,
     )
-    from subtrie._trie.subscribers import Entry, find_entry, new_entry, with_entry, without_entry
+    from subtrie._trie.subscribers import Entry, new_entry
 
 
 class Branch(TextNode):
@@ -103,7 +104,7 @@ def blank_branch(long: bool, subscribers: Any, next: INode | None) -> Branch:
     kind = Chain if long else Branch
     if next is None and isinstance(subscribers, Entry):
         entry: Entry = subscribers
-        return new_leaf(kind, entry.subscriber, entry.options)  # type: ignore[no-any-return]
+        return new_leaf(kind, entry.key, entry.options)  # type: ignore[no-any-return]
     return new_leaf(kind, subscribers, next)  # type: ignore[no-any-return]
 
 
@@ -115,7 +116,7 @@ def filled_branch(branch: Branch, hash: int, subscribers: Any, next: INode | Non
     if isinstance(subscribers, Entry):
         entry: Entry = subscribers
         if entry.options is None and entry.hash != 0:
-            branch.value = entry.subscriber
+            branch.value = entry.key
             branch.alone = entry.hash
     return branch
 
@@ -283,13 +284,13 @@ class Subscribe(FilterEdit):
         entry = self.entry
         audience = subscribers_of(branch)
         members = members_of(audience, self.group)
-        present = find_entry(members, entry.subscriber, entry.hash, self)
+        present = find_keyed(members, entry.key, entry.hash, self)
         self.present = present
         if present is not None:
             if present.options is None and entry.options is None:
                 return sn
-            entry = new_entry(present.subscriber, entry.hash, entry.options)  # as in a dict, the first object stays
-        grown = with_members(audience, self.group, with_entry(members, entry, present))
+            entry = new_entry(present.key, entry.hash, entry.options)  # as in a dict, the first object stays
+        grown = with_members(audience, self.group, with_keyed(members, entry, present))
         return changed_branch(branch, grown, branch.next)
 
     def _parted(self, branch: Branch, end: int) -> Branch:
@@ -331,11 +332,11 @@ class Unsubscribe(FilterEdit):
             return sn
         audience = subscribers_of(branch)
         members = members_of(audience, self.group)
-        present = find_entry(members, self.subscriber, self.subscriber_hash, self)
+        present = find_keyed(members, self.subscriber, self.subscriber_hash, self)
         self.present = present
         if present is None:
             return sn
-        left = with_members(audience, self.group, without_entry(members, present))
+        left = with_members(audience, self.group, without_keyed(members, present))
         self.crossed = left is None
         if left is None and branch.next is None:
             return None

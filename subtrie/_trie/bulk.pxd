@@ -7,7 +7,8 @@ from ctrie._cnode cimport Gen, MainNode, new_cnode
 from ctrie._nodes cimport HASH_BITS, INode, new_inode, new_lnode, new_root, two_snodes
 from subtrie._trie.branch cimport Branch, new_branch
 from subtrie._trie.groups cimport members_of, with_members
-from subtrie._trie.subscribers cimport Entry, find_entry, new_entry, subscriber_hash, with_entry
+from subtrie._trie.keyed cimport find_keyed, with_keyed
+from subtrie._trie.subscribers cimport Entry, new_entry, subscriber_hash
 from subtrie._trie.trie cimport SubscriptionTrie
 
 

@@ -29,7 +29,8 @@ if not cython.compiled:
     from ctrie._nodes import HASH_BITS, INode, new_inode, new_lnode, new_root, two_snodes
     from subtrie._trie.branch import Branch, new_branch
     from subtrie._trie.groups import members_of, with_members
-    from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
+    from subtrie._trie.keyed import find_keyed, with_keyed
+    from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
     from subtrie._trie.trie import SubscriptionTrie
 else:
     from ctrie._arrays import GROUPS
@@ -147,9 +148,9 @@ class Bulk:
             self._subscribers[end] = entry
             return
         members = members_of(audience, group)
-        if find_entry(members, entry.subscriber, entry.hash) is not None:
+        if find_keyed(members, entry.key, entry.hash) is not None:
             raise _twice(row, place, entry)
-        self._subscribers[end] = with_members(audience, group, with_entry(members, entry, None))
+        self._subscribers[end] = with_members(audience, group, with_keyed(members, entry, None))
 
     def _close(self, depth: int) -> None:
         """Finish the path from its word number `depth` on, as one branch."""
@@ -228,7 +229,7 @@ def _main_of(nodes: list[Any], lev: int, gen: Gen) -> MainNode:
 
 
 def _twice(row: int, place: Any, entry: Entry) -> RowError:
-    return RowError(row, f"subscriber {entry.subscriber!r} is on {place[0][0]!r} already")
+    return RowError(row, f"subscriber {entry.key!r} is on {place[0][0]!r} already")
 
 
 def new_bulk(dialect: Dialect, exact: bool) -> Bulk:

@@ -15,7 +15,8 @@ from subtrie._trie.branch cimport Branch, blank_branch, filled_branch, lone_bran
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, word_hash, words_in_filter
 from subtrie._trie.match.walk cimport MOST_WORDS
 from subtrie._trie.packed_key cimport set_characters, set_key
-from subtrie._trie.subscribers cimport Entry, find_entry, new_entry, subscriber_hash, with_entry
+from subtrie._trie.keyed cimport find_keyed, with_keyed
+from subtrie._trie.subscribers cimport Entry, new_entry, subscriber_hash
 from subtrie._trie.words cimport word
 
 cdef extern from *:

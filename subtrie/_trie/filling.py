@@ -30,9 +30,10 @@ if not cython.compiled:
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
     from ctrie._signals import EVERY, check_signals
     from subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
+    from subtrie._trie.keyed import find_keyed, with_keyed
     from subtrie._trie.match.plan import Matchable, filter_path
     from subtrie._trie.packed_key import set_key
-    from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash, with_entry
+    from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
 
 if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C structures
 
@@ -271,14 +272,14 @@ class Filling:
     def _joined(self, audience: Any, entry: Entry) -> Any:
         if audience is None:
             return entry
-        present = find_entry(audience, entry.subscriber, entry.hash)
+        present = find_keyed(audience, entry.key, entry.hash)
         if present is None:
-            return with_entry(audience, entry, None)
+            return with_keyed(audience, entry, None)
         self.repeated += 1
         if present.options is None and entry.options is None:
             return audience
         # As in a dict, the first object stays.
-        return with_entry(audience, new_entry(present.subscriber, entry.hash, entry.options), present)
+        return with_keyed(audience, new_entry(present.key, entry.hash, entry.options), present)
 
 
 def _is_plain(dialect: Any, options: Any) -> bool:

@@ -2,9 +2,8 @@
 cimport cython
 
 from ctrie._native cimport Slot, compare_and_set, initialise, load
-from subtrie._trie.subscribers cimport (
-    Entry, branches_of, find_entry, living, set_size, subscriber_hash, with_entry, without_entry,
-)
+from subtrie._trie.keyed cimport Keyed, branches_of, find_keyed, set_size, with_keyed, without_keyed
+from subtrie._trie.subscribers cimport Entry, living, subscriber_hash
 
 
 cdef class Shared:
@@ -12,7 +11,7 @@ cdef class Shared:
     cdef object groups
 
 
-cdef class Group(Entry):
+cdef class Group(Keyed):
     cdef object members
     cdef Slot turn
 

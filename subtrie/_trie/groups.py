@@ -1,7 +1,7 @@
 """Groups: the shared subscriptions of MQTT and the queue groups of NATS. One member of a group gets each message.
 
 As long as a filter has no groups, like most filters, the value of its branch (`value`, branch.py) is a persistent set
-(subscribers.py). Such a filter takes no more time or memory than without this module. With a group, the value is
+(keyed.py). Such a filter takes no more time or memory than without this module. With a group, the value is
 
     Shared(plain, groups)             plain: the set of subscribers in no group, or None
                                       groups: a set of Groups, by name
@@ -24,18 +24,10 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
-    from subtrie._trie.subscribers import (
-        Entry,
-        branches_of,
-        find_entry,
-        living,
-        set_size,
-        subscriber_hash,
-        with_entry,
-        without_entry,
-    )
+    from subtrie._trie.keyed import Keyed, branches_of, find_keyed, set_size, with_keyed, without_keyed
+    from subtrie._trie.subscribers import Entry, living, subscriber_hash
 
-from subtrie._trie.subscribers import changed_entries, check_set, iter_entries
+from subtrie._trie.keyed import changed_keyed, check_set, iter_keyed
 
 
 class Shared:
@@ -46,8 +38,8 @@ class Shared:
     groups: Any
 
 
-class Group(Entry):
-    """A group of one filter. Its name takes the place of the subscriber in the entry."""
+class Group(Keyed):
+    """A group of one filter. Its key is its name."""
 
     __slots__ = ("members", "turn")
     members: Any
@@ -60,7 +52,7 @@ def members_of(value: Any, group: str | None) -> Any:
         shared: Shared = value
         if group is None:
             return shared.plain
-        found: Any = find_entry(shared.groups, group, subscriber_hash(group))
+        found: Any = find_keyed(shared.groups, group, subscriber_hash(group))
         return None if found is None else _members(found)
     return value if group is None else None
 
@@ -70,11 +62,11 @@ def with_members(value: Any, group: str | None, members: Any) -> Any:
     if group is None:
         return _new_shared(members, _groups_of(value)) if isinstance(value, Shared) else members
     groups = _groups_of(value)
-    found: Any = find_entry(groups, group, subscriber_hash(group))
+    found: Any = find_keyed(groups, group, subscriber_hash(group))
     if members is not None:
-        groups = with_entry(groups, _new_group(group, members, found), found)
+        groups = with_keyed(groups, _new_group(group, members, found), found)
     elif found is not None:
-        groups = without_entry(groups, found)
+        groups = without_keyed(groups, found)
     plain = members_of(value, None)
     return plain if groups is None else _new_shared(plain, groups)
 
@@ -100,9 +92,8 @@ def _new_shared(plain: Any, groups: Any) -> Shared:
 
 def _new_group(name: str, members: Any, present: Group | None) -> Group:
     group: Group = Group.__new__(Group)
-    group.subscriber = name
+    group.key = name
     group.hash = subscriber_hash(name)
-    group.options = None
     group.members = members
     if present is not None:
         group.turn = present.turn
@@ -118,7 +109,7 @@ def _new_group(name: str, members: Any, present: Group | None) -> Group:
 
 def total(value: Any) -> int:
     """Return the number of subscriptions of a filter. O(groups)."""
-    groups = iter_entries(_groups_of(value))
+    groups = iter_keyed(_groups_of(value))
     return set_size(members_of(value, None)) + sum(set_size(_members(group)) for group in groups)
 
 
@@ -130,29 +121,29 @@ def group_count(value: Any) -> int:
 def sets_of(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield (group, set of its members). The group is None for the subscribers in no group."""
     yield None, members_of(value, None)
-    for group in iter_entries(_groups_of(value)):
-        yield group.subscriber, _members(group)
+    for group in iter_keyed(_groups_of(value)):
+        yield group.key, _members(group)
 
 
 def everybody(value: Any) -> Iterator[tuple[Any, Entry]]:
     """Yield (group, entry) for every subscription of a filter whose subscriber is alive."""
     for group, members in sets_of(value):
-        for entry in iter_entries(members):
+        for entry in iter_keyed(members):
             alive = living(entry)
             if alive is not None:
                 yield group, alive
 
 
 def changed_members(older: Any, newer: Any) -> Iterator[tuple[str | None, Entry | None, Entry | None]]:
-    """Yield (group, old, new) for every subscriber whose entry differs, like `changed_entries`."""
-    for old, new in changed_entries(members_of(older, None), members_of(newer, None)):
+    """Yield (group, old, new) for every subscriber whose entry differs, like `changed_keyed`."""
+    for old, new in changed_keyed(members_of(older, None), members_of(newer, None)):
         yield None, old, new
-    for before, after in changed_entries(_groups_of(older), _groups_of(newer)):
+    for before, after in changed_keyed(_groups_of(older), _groups_of(newer)):
         either: Any = before if after is None else after
-        for old, new in changed_entries(
+        for old, new in changed_keyed(
             None if before is None else _members(before), None if after is None else _members(after)
         ):
-            yield either.subscriber, old, new
+            yield either.key, old, new
 
 
 def check_value(value: Any) -> None:
@@ -161,8 +152,8 @@ def check_value(value: Any) -> None:
     if isinstance(value, Shared):
         assert _groups_of(value) is not None, "shared, without a group"
     check_set(_groups_of(value))
-    for group in iter_entries(_groups_of(value)):
-        assert _members(group) is not None, f"nobody is in the group {group.subscriber!r}"
+    for group in iter_keyed(_groups_of(value)):
+        assert _members(group) is not None, f"nobody is in the group {group.key!r}"
         check_set(_members(group))
 
 
@@ -183,15 +174,15 @@ class Audience:
     def by(self, value: Any, filter: Any) -> Iterator[tuple[Entry, str | None, Any]]:
         """Yield (entry, group, filter) for the receivers by a filter with these subscribers. `filter` may be any object
         that identifies it."""
-        for entry in iter_entries(members_of(value, None)):
+        for entry in iter_keyed(members_of(value, None)):
             alive = living(entry)
             if alive is not None:
                 yield alive, None, filter
-        for group in iter_entries(_groups_of(value)):
+        for group in iter_keyed(_groups_of(value)):
             if self._groups is None:
                 yield from self._turn_of([(group, filter)])
             else:
-                self._groups.setdefault(group.subscriber, []).append((group, filter))
+                self._groups.setdefault(group.key, []).append((group, filter))
 
     def by_joined_groups(self) -> Iterator[tuple[Entry, str | None, Any]]:
         """Yield the same for the receivers by joined groups."""
@@ -203,7 +194,7 @@ class Audience:
         if member is None:
             return []
         group, filter = groups[number]
-        return [(member, group.subscriber, filter)]
+        return [(member, group.key, filter)]
 
 
 def whose_turn(groups: list[Any], take_turns: bool) -> tuple[int, Entry | None]:

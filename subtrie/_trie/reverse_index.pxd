@@ -6,12 +6,13 @@ from ctrie._descent cimport find
 from ctrie._memory cimport untrack
 from ctrie._native cimport Slot, compare_and_set, initialise, load
 from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair, root_of
-from subtrie._trie.subscribers cimport Entry, find_entry, subscriber_hash, with_entry, without_entry
+from subtrie._trie.keyed cimport Keyed, find_keyed, with_keyed, without_keyed
+from subtrie._trie.subscribers cimport subscriber_hash
 
 cdef object PENDING, TOUCHED, SETTLED
 
 
-cdef class Filing(Entry):
+cdef class Filing(Keyed):
     cdef Slot state
 
 
@@ -25,7 +26,7 @@ cdef class IndexEdit(Edit):
     @cython.locals(pair=Pair)
     cdef bint same(self, SNode sn) except -1
     cdef SNode create(self)
-    @cython.locals(filing=Filing, pair=Pair, present=Entry)
+    @cython.locals(filing=Filing, pair=Pair, present=Keyed)
     cdef SNode change(self, SNode sn)
 
 

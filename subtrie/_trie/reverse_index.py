@@ -1,6 +1,6 @@
 """The reverse index: from a subscriber to its filters.
 
-It is a Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set (subscribers.py) of *filings*. A
+It is a Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set (keyed.py) of *filings*. A
 filing records one subscription: its key is the filter's text, and it has a state.
 
 The trie decides which subscriptions exist. The index must contain every filter of a subscriber. For a while it may
@@ -41,18 +41,19 @@ if not cython.compiled:
     from ctrie._memory import untrack
     from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair, root_of
     from ctrie._slot import Slot, compare_and_set, initialise, load
-    from subtrie._trie.subscribers import Entry, find_entry, subscriber_hash, with_entry, without_entry
+    from subtrie._trie.keyed import Keyed, find_keyed, with_keyed, without_keyed
+    from subtrie._trie.subscribers import subscriber_hash
 
 from ctrie._nodes import check_level, snodes
-from subtrie._trie.subscribers import check_set, iter_entries
+from subtrie._trie.keyed import check_set, iter_keyed
 
 PENDING = "pending"
 TOUCHED = "touched"
 SETTLED = "settled"
 
 
-class Filing(Entry):
-    """A record that a subscriber is on a filter. The filter's key takes the place of the subscriber in the entry."""
+class Filing(Keyed):
+    """A record that a subscriber is on a filter. Its key is that of the filter."""
 
     __slots__ = ("state",)
     state: Slot
@@ -79,12 +80,12 @@ class IndexEdit(Edit):
     def change(self, sn: SNode) -> SNode | None:
         filing = self.filing
         pair: Pair = sn  # type: ignore[assignment]
-        present = find_entry(pair.value, filing.subscriber, filing.hash)
+        present = find_keyed(pair.value, filing.key, filing.hash)
         if not self.strike:
-            return new_pair(pair.key, self.hash, with_entry(pair.value, filing, present))
+            return new_pair(pair.key, self.hash, with_keyed(pair.value, filing, present))
         if present is not filing:
             return sn
-        left = without_entry(pair.value, filing)
+        left = without_keyed(pair.value, filing)
         return None if left is None else new_pair(pair.key, self.hash, left)
 
 
@@ -113,7 +114,7 @@ class Index(Rooted):
 
     def find_filing(self, owner: Any, hash: int, key: Any) -> Filing | None:
         sn = find(self, owner, hash, is_)
-        return None if sn is None else find_entry(sn.value, key, subscriber_hash(key))  # type: ignore[return-value]
+        return None if sn is None else find_keyed(sn.value, key, subscriber_hash(key))
 
     def filings(self, subscriber: Any, hash: int) -> Any:
         """Return the set of a subscriber's filings, of one instant."""
@@ -123,10 +124,10 @@ class Index(Rooted):
     def settle(self, subscriber: Any, hash: int, filing: Filing) -> bool:
         """Settle `filing` after the change of the trie. Return whether its owner has to look at the trie once more."""
         look = _settle(filing)
-        present = self.find_filing(self.owner_of(subscriber, hash), hash, filing.subscriber)
+        present = self.find_filing(self.owner_of(subscriber, hash), hash, filing.key)
         if present is filing or (present is not None and load(present.state) is not SETTLED):
             return look  # the owner of another thread's filing has yet to look
-        _settle(self.file(subscriber, hash, filing.subscriber))
+        _settle(self.file(subscriber, hash, filing.key))
         return True
 
     def to_strike(self, owner: Any, hash: int, key: Any) -> Filing | None:
@@ -154,16 +155,16 @@ class Index(Rooted):
     def everything(self) -> Iterator[tuple[Any, int, Any]]:
         """Yield (subscriber, its hash, key) for every filing, at one instant."""
         for sn in snodes(freeze_root(self._root)):
-            for filing in iter_entries(sn.value):
-                yield sn.key, sn.hash, filing.subscriber
+            for filing in iter_keyed(sn.value):
+                yield sn.key, sn.hash, filing.key
 
     def check(self) -> None:
         """Raise AssertionError if an invariant is broken that the index alone can check. At rest only."""
         for sn in check_level(self._root):
             assert sn.value is not None, f"{sn.key!r} is filed without a filter"
             check_set(sn.value)
-            for filing in iter_entries(sn.value):
-                assert _is_settled(filing), f"the filing of {sn.key!r} for {filing.subscriber!r} was not settled"
+            for filing in iter_keyed(sn.value):
+                assert _is_settled(filing), f"the filing of {sn.key!r} for {filing.key!r} was not settled"
 
 
 def new_index() -> Index:
@@ -174,9 +175,8 @@ def new_index() -> Index:
 
 def _new_filing(key: Any) -> Filing:
     filing: Filing = Filing.__new__(Filing)
-    filing.subscriber = key
+    filing.key = key
     filing.hash = subscriber_hash(key)
-    filing.options = None
     state: Slot = Slot.__new__(Slot)
     initialise(state, PENDING)
     filing.state = state

@@ -13,7 +13,8 @@ from subtrie._trie.match.deliveries cimport check_merge, merged
 from subtrie._trie.match.exact_first cimport exact_first
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
 from subtrie._trie.reverse_index cimport Filing, Index, new_index
-from subtrie._trie.subscribers cimport Entry, find_entry, new_entry, subscriber_hash
+from subtrie._trie.keyed cimport find_keyed
+from subtrie._trie.subscribers cimport Entry, new_entry, subscriber_hash
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN

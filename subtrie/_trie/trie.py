@@ -32,6 +32,7 @@ if not cython.compiled:
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import members_of
+    from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match import batches, questions
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
@@ -39,7 +40,7 @@ if not cython.compiled:
     from subtrie._trie.match.exact_first import exact_first
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
     from subtrie._trie.reverse_index import Index, new_index
-    from subtrie._trie.subscribers import Entry, find_entry, new_entry, subscriber_hash
+    from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
     from subtrie._trie.match.plan import hash_in_filter, word_hash
@@ -51,6 +52,7 @@ from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.filling import fill
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
+from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
 from subtrie._trie.match.reading import path_of, words_of
@@ -73,7 +75,6 @@ from subtrie._trie.queries.listing import (
 from subtrie._trie.queries.literal_first import match_exact_first
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
 from subtrie._trie.signatures import subscription_trie
-from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
 
@@ -528,7 +529,7 @@ class SubscriptionTrie(Matchable):
         try:
             subscriber_hash(subscription[1])
             return any(
-                entry.subscriber is subscription[1] or entry.subscriber == subscription[1]
+                entry.key is subscription[1] or entry.key == subscription[1]
                 for _, _, entry in self._spelled_at(subscription[0], None)
             )
         except (TopicError, TypeError):
@@ -830,7 +831,7 @@ class SubscriptionTrie(Matchable):
     def _put_filed(self, place: Place, edit: Subscribe) -> None:
         entry = edit.entry
         index: Index = self._index  # type: ignore[assignment]
-        owner = index.owner_of(entry.subscriber, entry.hash)
+        owner = index.owner_of(entry.key, entry.hash)
         filing = index.file(owner, entry.hash, _filing_key(place))
         look = True
         try:
@@ -897,7 +898,7 @@ class SubscriptionTrie(Matchable):
             filings = index.filings(subscriber, hash)
             root = freeze_root(self._root)
             if index.filings(subscriber, hash) is filings:
-                return root, [filing.subscriber for filing in iter_entries(filings)]
+                return root, [filing.key for filing in iter_keyed(filings)]
 
     def _check_index(self) -> None:
         index: Index = self._index  # type: ignore[assignment]
@@ -905,7 +906,7 @@ class SubscriptionTrie(Matchable):
         filed = {(hash, key) for _, hash, key in index.everything()}
         for filter, group, entry in spelled(walk(freeze_root(self._root)), self.dialect):
             key = filter, group if self.dialect.queue_groups else None
-            owner = index.owner_of(entry.subscriber, entry.hash)
+            owner = index.owner_of(entry.key, entry.hash)
             assert index.find_filing(owner, entry.hash, key) is not None, f"{filter!r} is not filed"
             filed.discard((entry.hash, key))
         assert not filed, f"filed but not subscribed: {filed}"
@@ -936,7 +937,7 @@ def _is_exact(trie: SubscriptionTrie) -> bool:
 def _content(trie: SubscriptionTrie) -> dict[Any, Any]:
     """Return every subscription of one instant with its options."""
     listed = spelled(walk(freeze_root(trie._root)), trie.dialect)
-    return {(filter, group, entry.subscriber): entry.options for filter, group, entry in listed}
+    return {(filter, group, entry.key): entry.options for filter, group, entry in listed}
 
 
 def _restored(
@@ -958,7 +959,7 @@ def _snapshot_of(trie: SubscriptionTrie, instant: tuple[int, str]) -> Subscripti
 def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:
     _, words, hashes, group = place
     branch = branch_at(root, words, hashes, separator)
-    return None if branch is None else find_entry(members_of(subscribers_of(branch), group), subscriber, hash, edit)
+    return None if branch is None else find_keyed(members_of(subscribers_of(branch), group), subscriber, hash, edit)
 
 
 def _filing_key(place: Place) -> tuple[str, str | None]:

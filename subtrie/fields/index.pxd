@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._arrays cimport replaced, settle
 from ctrie._nodes cimport mix
-from subtrie._trie.subscribers cimport Entry, SetNode, set_size, with_entry, without_entry
+from subtrie._trie.keyed cimport Keyed, SetNode, set_size, with_keyed, without_keyed
 from subtrie.fields.criteria cimport Absent, Criterion, Equals, NONE, OneOf, Prefix, RANGES, TopicPart, VALUES, Within
 from subtrie.fields.intervals cimport Ranges, crowd_around, filed_at, with_range, without_range
 from subtrie.fields.maps cimport Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
@@ -13,7 +13,7 @@ cdef tuple _NO_RANGES
 cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
 
 
-cdef class Filed(Entry):
+cdef class Filed(Keyed):
     cdef readonly uint64_t needs
     cdef readonly object rest
 

@@ -7,7 +7,7 @@
         any:    entries                                    Present, NotIn
       absent: name -> entries                              Absent
 
-The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of subscribers.py.
+The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of keyed.py.
 What is filed are `Filed` entries: each is under one criterion and says what of it is not known to hold where it is
 found (`rest`). So a search yields an entry once, and only if all of it holds.
 """
@@ -25,7 +25,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import replaced, settle
     from ctrie._nodes import mix
-    from subtrie._trie.subscribers import Entry, set_size, with_entry, without_entry
+    from subtrie._trie.keyed import Keyed, set_size, with_keyed, without_keyed
     from subtrie.fields.criteria import (
         NONE,
         RANGES,
@@ -47,7 +47,7 @@ if not cython.compiled:
     )
     from subtrie.fields.maps import Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
 
-from subtrie._trie.subscribers import check_shape, iter_entries
+from subtrie._trie.keyed import check_shape, iter_keyed
 from subtrie.fields.intervals import all_filed, check_ranges
 from subtrie.fields.maps import check_map
 
@@ -61,7 +61,7 @@ _ABSENT_COST = 256
 _NO_RANGES = (None,) * 7  # a tree for each order
 
 
-class Filed(Entry):
+class Filed(Keyed):
     """An entry that is filed under one criterion. `rest` is what remains to be asked where it is found: None, one
     criterion, or several in a tuple. `needs` are the bits of it (needs.py)."""
 
@@ -157,11 +157,11 @@ def _refiled_under(cells: Any, key: object, hash: int, old: Filed | None, new: F
     filed = _exchanged(None if cell is None else cell.value, old, new)
     if filed is None:
         return without_cell(cells, cell)  # type: ignore[arg-type]
-    return with_cell(cells, new_cell(key if cell is None else cell.subscriber, hash, filed), cell)
+    return with_cell(cells, new_cell(key if cell is None else cell.key, hash, filed), cell)
 
 
 def _exchanged(filed: Any, old: Filed | None, new: Filed | None) -> Any:
-    return without_entry(filed, old) if new is None else with_entry(filed, new, old)  # type: ignore[arg-type]
+    return without_keyed(filed, old) if new is None else with_keyed(filed, new, old)  # type: ignore[arg-type]
 
 
 def _values_of(criterion: Criterion) -> Any:
@@ -221,21 +221,21 @@ def _crowd_at(cells: Any, key: object, hash: int) -> int:
 def all_in_index(index: Index) -> Iterator[tuple[Criterion, Filed]]:
     """Yield every entry with a criterion that asks for the place where it is filed, as often as it is filed."""
     for cell in cells_of(index.absent):
-        for entry in iter_entries(cell.value):
-            yield Absent(cell.subscriber), entry  # type: ignore[misc]
+        for entry in iter_keyed(cell.value):
+            yield Absent(cell.key), entry
     for cell in cells_of(index.fields):
-        yield from _all_in_field(cell.subscriber, cell.value)
+        yield from _all_in_field(cell.key, cell.value)
 
 
 def _all_in_field(name: Any, field: Field) -> Iterator[tuple[Any, Any]]:
     for cell in cells_of(field.values):
-        for entry in iter_entries(cell.value):
-            yield (name, cell.subscriber), entry
+        for entry in iter_keyed(cell.value):
+            yield (name, cell.key), entry
     for tree in field.ranges or ():
         for span, filed in all_filed(tree):
-            for entry in iter_entries(filed):
+            for entry in iter_keyed(filed):
                 yield span, entry
-    for entry in iter_entries(field.any):
+    for entry in iter_keyed(field.any):
         yield name, entry
 
 
@@ -254,16 +254,14 @@ def check_index(index: Index) -> None:
         check_map(cells)
     for cell in cells_of(index.absent):
         check_shape(cell.value)
-        assert cell.value is not None, f"nothing is filed under the absence of {cell.subscriber!r}"
+        assert cell.value is not None, f"nothing is filed under the absence of {cell.key!r}"
     for cell in cells_of(index.fields):
         field: Field = cell.value
-        assert field.values is not None or field.ranges is not None or field.any is not None, (
-            f"nothing in {cell.subscriber!r}"
-        )
+        assert field.values is not None or field.ranges is not None or field.any is not None, f"nothing in {cell.key!r}"
         check_map(field.values)
         check_shape(field.any)
         for value in cells_of(field.values):
             check_shape(value.value)
-            assert value.value is not None, f"nothing is filed under {value.subscriber!r}"
+            assert value.value is not None, f"nothing is filed under {value.key!r}"
         for tree in field.ranges or ():
             check_ranges(tree)

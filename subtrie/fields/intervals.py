@@ -31,7 +31,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import inserted, removed, replaced, settle
     from ctrie._slot import borrow
-    from subtrie._trie.subscribers import set_size
+    from subtrie._trie.keyed import set_size
     from subtrie.fields.criteria import Within
 else:
     from cython import address

@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from ctrie._arrays cimport W, flag_at, inserted, popcount, removed, replaced, settle
 from ctrie._cnode cimport CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
 from ctrie._native cimport PyTuple_GET_ITEM_PTR
-from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.keyed cimport Keyed
 
 cdef int _HASH_BITS
 
@@ -14,7 +14,7 @@ cdef int _HASH_BITS
 cdef enum:
     FEW = 4
 
-cdef class Cell(Entry):
+cdef class Cell(Keyed):
     cdef readonly object value
     cdef int few                # how many of the next there are
     cdef PyObject *entries[FEW] # what `value` leads to, one step nearer, if it is that many entries at most
@@ -23,7 +23,7 @@ cdef class Cell(Entry):
 cdef inline void note_few(Cell cell) noexcept:
     cdef Py_ssize_t i
     cell.few = 0
-    if isinstance(cell.value, Entry):
+    if isinstance(cell.value, Keyed):
         cell.few = 1
         cell.entries[0] = <PyObject *>cell.value
     elif type(cell.value) is tuple and len(<tuple>cell.value) <= FEW:

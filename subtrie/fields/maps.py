@@ -6,7 +6,7 @@
     tuple of Cell        keys whose hashes agree in every bit, below the last bits
 
 The nodes are those of a Ctrie, without I-nodes. A C-node holds its branches itself and has many of them, so a search
-waits for memory two or three times among 100,000 keys, where one in the sets of subscribers.py waits eight times. Those
+waits for memory two or three times among 100,000 keys, where one in the sets of keyed.py waits eight times. Those
 are made for changes and copy less.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced, settle
     from ctrie._cnode import CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
-    from subtrie._trie.subscribers import Entry
+    from subtrie._trie.keyed import Keyed
 
 from ctrie._arrays import groups_of
 
@@ -35,8 +35,8 @@ if not cython.compiled:  # the C body is in maps.pxd
         """Write down in the cell the few entries that it leads to. For the compiled twin."""
 
 
-class Cell(Entry):
-    """A key, as an entry's subscriber, and what it leads to."""
+class Cell(Keyed):
+    """A key, and what it leads to."""
 
     __slots__ = ("value",)
     value: Any
@@ -45,9 +45,8 @@ class Cell(Entry):
 def new_cell(key: object, hash: int, value: Any) -> Cell:
     """Return an entry of a map."""
     cell: Cell = Cell.__new__(Cell)
-    cell.subscriber = key
+    cell.key = key
     cell.hash = hash
-    cell.options = None
     cell.value = value
     note_few(cell)
     settle(cell)
@@ -69,7 +68,7 @@ def find_in_map(cells: Any, key: object, hash: int) -> Cell | None:
         return None
     for cell in node if type(node) is tuple else (node,):
         found: Cell = cell
-        if found.hash == hash and (found.subscriber is key or found.subscriber == key):
+        if found.hash == hash and (found.key is key or found.key == key):
             return found
     return None
 
@@ -145,7 +144,7 @@ def check_map(cells: Any) -> None:
     """Raise AssertionError if the map is ill-formed, or does not find one of its cells by the key."""
     _check_node(cells, 0, 0)
     for cell in cells_of(cells):
-        assert find_in_map(cells, cell.subscriber, cell.hash) is cell, f"{cell.subscriber!r} is not found"
+        assert find_in_map(cells, cell.key, cell.hash) is cell, f"{cell.key!r} is not found"
 
 
 def _check_node(node: Any, shift: int, path: int) -> None:
@@ -161,4 +160,4 @@ def _check_node(node: Any, shift: int, path: int) -> None:
         return
     assert type(node) is not tuple or (shift >= _HASH_BITS and len(node) > 1), "a list of cells above the last bits"
     for cell in cells_of(node):
-        assert cell.hash & ((1 << shift) - 1) == path, f"{cell.subscriber!r} is in a wrong place"
+        assert cell.hash & ((1 << shift) - 1) == path, f"{cell.key!r} is in a wrong place"

@@ -23,7 +23,7 @@ if not cython.compiled:
     from ctrie._arrays import settle
     from ctrie._signals import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
-    from subtrie._trie.subscribers import Entry, is_held, subscriber_hash
+    from subtrie._trie.subscribers import is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion, NotIn, OneOf
     from subtrie.fields.index import Index
     from subtrie.fields.search import entries_for, subscribers_for
@@ -40,8 +40,8 @@ if not cython.compiled:
     )
 
 from ctrie._signatures import LazySignature
+from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.signatures import field_matcher
-from subtrie._trie.subscribers import iter_entries
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie.fields.overlapping import sharing
 from subtrie.fields.state import (
@@ -508,20 +508,20 @@ def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
     assert state.clues is not None, "hits are counted on a state with rows"
     counts: dict[Subscribed, int] = {}
     for clue in entries_for(state.clues, message):
-        row = find_cell(state.rows, clue.subscriber, clue.hash)
-        for subscribed in iter_entries(row.value):  # type: ignore[union-attr]
-            counts[subscribed] = counts.get(subscribed, 0) + 1  # type: ignore[index,call-overload]
+        row = find_cell(state.rows, clue.key, clue.hash)
+        for subscribed in iter_keyed(row.value):  # type: ignore[union-attr]
+            counts[subscribed] = counts.get(subscribed, 0) + 1
     return counts
 
 
-def _options_of(entry: Entry) -> Mapping[str, Any]:
+def _options_of(entry: Subscribed) -> Mapping[str, Any]:
     return _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
 
 
 def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
     deliveries = []
     for entry in found:
-        subscriber = entry.subscriber
+        subscriber = entry.key
         if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:
@@ -533,7 +533,7 @@ def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
 def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
     """Yield the subscriptions of entries, without those whose subscriber is gone."""
     for entry in entries:
-        subscriber = entry.subscriber
+        subscriber = entry.key
         if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from subtrie._trie.subscribers import iter_entries, subscriber_hash
+from subtrie._trie.keyed import iter_keyed
+from subtrie._trie.subscribers import subscriber_hash
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within, order_of
 from subtrie.fields.index import Field, Index
 from subtrie.fields.intervals import all_filed
@@ -36,28 +37,28 @@ def _filed_near(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
             if criterion.name not in named or len(values) < len(named[criterion.name]):
                 named[criterion.name] = values
     for cell in cells_of(index.absent):
-        if cell.subscriber not in there:
-            yield from iter_entries(cell.value)
+        if cell.key not in there:
+            yield from iter_keyed(cell.value)
     for cell in cells_of(index.fields):
-        if cell.subscriber not in missing:
-            yield from _filed_in(cell.value, named.get(cell.subscriber))
+        if cell.key not in missing:
+            yield from _filed_in(cell.value, named.get(cell.key))
 
 
 def _filed_in(field: Field, values: Any) -> Iterator[Any]:
     """Yield what is filed under a field, or only what one of these values may meet."""
     if values is None:
         for cell in cells_of(field.values):
-            yield from iter_entries(cell.value)
+            yield from iter_keyed(cell.value)
         for tree in field.ranges or ():
             for _, filed in all_filed(tree):
-                yield from iter_entries(filed)
+                yield from iter_keyed(filed)
     else:
         for value in values:
             named: Any = find_in_map(field.values, value, subscriber_hash(value))
             if named is not None:
-                yield from iter_entries(named.value)
+                yield from iter_keyed(named.value)
             yield from _filed_around(field, value)
-    yield from iter_entries(field.any)
+    yield from iter_keyed(field.any)
 
 
 def _filed_around(field: Field, value: Any) -> Iterator[Any]:
@@ -65,7 +66,7 @@ def _filed_around(field: Field, value: Any) -> Iterator[Any]:
     if field.ranges is not None and order < len(field.ranges):
         for span, filed in all_filed(field.ranges[order]):
             if span.holds(value):
-                yield from iter_entries(filed)
+                yield from iter_keyed(filed)
 
 
 def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:

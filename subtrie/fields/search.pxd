@@ -7,7 +7,8 @@ from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from ctrie._nodes cimport mix
 from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
-from subtrie._trie.subscribers cimport SetNode, entry_hash_of, is_held, set_array_of, subscriber_of
+from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
+from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.criteria cimport order_of
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at

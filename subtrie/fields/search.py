@@ -27,8 +27,9 @@ if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, is_exactly
+    from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
-    from subtrie._trie.subscribers import SetNode, entry_hash_of, is_held, set_array_of, subscriber_of
+    from subtrie._trie.subscribers import is_held
     from subtrie.fields.criteria import order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
@@ -119,7 +120,7 @@ def _keep_first_of_each(search: Any) -> int:
     kept = 0
     see(address(seen), search.noted.count)
     for i in range(search.noted.count):
-        if is_new(address(seen), subscriber_of(as_node(items[i]))):
+        if is_new(address(seen), key_in(as_node(items[i]))):
             items[kept] = items[i]
             kept += 1
     unsee(address(seen))
@@ -169,11 +170,11 @@ def _find_cell(cells: Any, key: Any, hash: int) -> Any:
 
 
 def _is_cell_of(cell: Any, key: Any, hash: int) -> bool:
-    if entry_hash_of(cell) != hash:
+    if hash_in(cell) != hash:
         return False
     for i in range(few_in(cell)):
         prefetch(few_at(cell, i))
-    return subscriber_of(cell) is key or is_equal(subscriber_of(cell), key)
+    return key_in(cell) is key or is_equal(key_in(cell), key)
 
 
 def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
@@ -223,7 +224,7 @@ def _note_absent(search: Any, cells: Any) -> int:
     elif is_exactly(cells, tuple):
         for i in range(size_of(cells)):
             _note_absent(search, item_of(cells, i))
-    elif not has_field(search, subscriber_of(cells)):
+    elif not has_field(search, key_in(cells)):
         _note_below(search, cells)
     return 0
 
@@ -262,13 +263,13 @@ def _keep_met(search: Any) -> int:
         if i < count:
             prefetch(rest_of(as_node(items[i])))
             if count <= FEW:
-                prefetch_to_count(subscriber_of(as_node(items[i])))
+                prefetch_to_count(key_in(as_node(items[i])))
         if i < AHEAD:
             continue
         entry = as_node(items[i - AHEAD])
         if _all_hold(search, rest_of(entry)):
             if count > FEW:
-                prefetch_to_count(subscriber_of(entry))
+                prefetch_to_count(key_in(entry))
             items[kept] = items[i - AHEAD]
             kept += 1
     keep(search, kept)

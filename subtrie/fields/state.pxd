@@ -7,7 +7,8 @@ from ctrie._arrays cimport popcount, settle
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
 from ctrie._signals cimport check_signals
-from subtrie._trie.subscribers cimport Entry, SetNode, find_entry, is_held, set_size, with_entry, without_entry
+from subtrie._trie.keyed cimport SetNode, find_keyed, set_size, with_keyed, without_keyed
+from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Filed, Index, crowd_under, new_index, refiled
 from subtrie.fields.maps cimport Cell, new_cell
@@ -21,6 +22,7 @@ cdef Py_ssize_t _ANY_NUMBER
 cdef class Subscribed(Filed):
     cdef readonly frozenset criteria
     cdef readonly Criterion access
+    cdef readonly dict options
 
 
 cdef class Row(Cell):
@@ -77,5 +79,5 @@ cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uin
 cdef Criterion _access(Index index, frozenset criteria)
 @cython.locals(criterion=Criterion)
 cdef object _rest(frozenset criteria, Criterion access)
-@cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Entry)
+@cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Subscribed)
 cpdef tuple distinct(State state, list found)

@@ -32,7 +32,8 @@ if not cython.compiled:
     from ctrie._arrays import popcount, settle
     from ctrie._nodes import mix
     from ctrie._signals import check_signals
-    from subtrie._trie.subscribers import SetNode, find_entry, is_held, set_size, with_entry, without_entry
+    from subtrie._trie.keyed import SetNode, find_keyed, set_size, with_keyed, without_keyed
+    from subtrie._trie.subscribers import is_held
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.index import (
         Filed,
@@ -44,10 +45,10 @@ if not cython.compiled:
     from subtrie.fields.maps import Cell, new_cell
     from subtrie.fields.needs import needs_of
 
-from subtrie._trie.subscribers import changed_entries, check_set, check_shape, iter_entries
+from subtrie._trie.keyed import changed_keyed, check_set, check_shape, iter_keyed
 from subtrie.fields.index import all_in_index, check_index, places_of
 
-_BITS = 4  # of a hash, read by each node of a set (subscribers.py)
+_BITS = 4  # of a hash, read by each node of a set (keyed.py)
 _MASK = 15
 _ANY_NUMBER = 1 << 62
 
@@ -55,9 +56,10 @@ _ANY_NUMBER = 1 << 62
 class Subscribed(Filed):
     """A subscription: an entry with its criteria, and its access: one of them, or of the criteria that they imply."""
 
-    __slots__ = ("access", "criteria")
+    __slots__ = ("access", "criteria", "options")
     criteria: frozenset[Criterion]
     access: Criterion
+    options: dict[str, Any] | None
 
 
 class Row(Cell):
@@ -104,7 +106,8 @@ NOTHING: State = _new_state(None, new_index(None, None), 0, None, None)
 
 def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
     """Return a key's cell among the owners or the rows, or None. O(log n)."""
-    return find_entry(cells, key, hash)  # type: ignore[return-value]
+    found: Cell | None = find_keyed(cells, key, hash)
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------- changes
@@ -121,7 +124,7 @@ def with_subscription(
     if old is not None and old.options is None and options is None:
         return state, False
     new: Subscribed = Subscribed.__new__(Subscribed)
-    new.subscriber = subscriber if owner is None else owner.subscriber
+    new.key = subscriber if owner is None else owner.key
     new.hash = hash_
     new.options = options
     new.criteria = criteria if old is None else old.criteria
@@ -129,8 +132,8 @@ def with_subscription(
     new.rest = _rest(criteria, new.access) if old is None else old.rest
     new.needs = needs_of(new.rest) if old is None else old.needs
     settle(new)
-    cell = new_cell(new.subscriber, owner_hash, with_entry(among, new, old))
-    owners = with_entry(state.owners, cell, owner)
+    cell = new_cell(new.key, owner_hash, with_keyed(among, new, old))
+    owners = with_keyed(state.owners, cell, owner)
     return _refiled(state, owners, old, new), old is None
 
 
@@ -144,11 +147,11 @@ def without_subscription(
     old = find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
     if old is None:
         return state, False
-    left = without_entry(owner.value, old)
+    left = without_keyed(owner.value, old)
     if left is None:
-        owners = without_entry(state.owners, owner)
+        owners = without_keyed(state.owners, owner)
     else:
-        owners = with_entry(state.owners, new_cell(owner.subscriber, owner_hash, left), owner)
+        owners = with_keyed(state.owners, new_cell(owner.key, owner_hash, left), owner)
     return _refiled(state, owners, old, None), True
 
 
@@ -158,9 +161,9 @@ def without_owner(state: State, subscriber: object, owner_hash: int) -> tuple[St
     if owner is None:
         return state, 0
     changed = state
-    for subscribed in iter_entries(owner.value):
-        changed = _refiled(changed, changed.owners, subscribed, None)  # type: ignore[arg-type]
-    owners = without_entry(state.owners, owner)
+    for subscribed in iter_keyed(owner.value):
+        changed = _refiled(changed, changed.owners, subscribed, None)
+    owners = without_keyed(state.owners, owner)
     return _new_state(owners, changed.index, changed.count, changed.rows, changed.clues), set_size(owner.value)
 
 
@@ -199,23 +202,22 @@ def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed 
         row: Row | None = find_cell(rows, criterion, hash_)  # type: ignore[assignment]
         if row is None:
             clue = _new_clue(criterion, hash_)
-            rows = with_entry(rows, _new_row(criterion, hash_, with_entry(None, one, None), clue), None)
+            rows = with_keyed(rows, _new_row(criterion, hash_, with_keyed(None, one, None), clue), None)
             clues = refiled(clues, criterion, None, clue)
             continue
-        among = without_entry(row.value, one) if new is None else with_entry(row.value, new, old)
+        among = without_keyed(row.value, one) if new is None else with_keyed(row.value, new, old)
         if among is None:
-            rows = without_entry(rows, row)
-            clues = refiled(clues, row.subscriber, row.clue, None)
+            rows = without_keyed(rows, row)
+            clues = refiled(clues, row.key, row.clue, None)
         else:
-            rows = with_entry(rows, _new_row(row.subscriber, hash_, among, row.clue), row)
+            rows = with_keyed(rows, _new_row(row.key, hash_, among, row.clue), row)
     return rows, clues
 
 
 def _new_row(criterion: Criterion, hash: int, among: Any, clue: Filed) -> Row:
     row: Row = Row.__new__(Row)
-    row.subscriber = criterion
+    row.key = criterion
     row.hash = hash
-    row.options = None
     row.value = among
     row.clue = clue
     settle(row)
@@ -224,9 +226,8 @@ def _new_row(criterion: Criterion, hash: int, among: Any, clue: Filed) -> Row:
 
 def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue: Filed = Filed.__new__(Filed)
-    clue.subscriber = criterion
+    clue.key = criterion
     clue.hash = hash
-    clue.options = None
     clue.rest = None if criterion.is_found_exactly() else criterion
     clue.needs = 0  # it is filed under the field that it needs
     settle(clue)
@@ -320,7 +321,7 @@ def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
     subscribers: list[Any] = []
     seen: set[int] | None = set() if has_owners_of_several(state) else None
     for entry in found:
-        subscriber = entry.subscriber
+        subscriber = entry.key
         if seen is not None:
             seen_before = len(seen)
             seen.add(id(subscriber))
@@ -336,18 +337,18 @@ def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
 
 def subscriptions_in(state: State, subscriber: object = None, owner_hash: int = 0) -> Iterator[Subscribed]:
     """Yield every subscription, or those of one subscriber (None: of all)."""
-    owners = state.owners if subscriber is None else find_entry(state.owners, subscriber, owner_hash)
-    for owner in iter_entries(owners):
-        yield from iter_entries(owner.value)  # type: ignore[attr-defined,misc]
+    owners = state.owners if subscriber is None else find_keyed(state.owners, subscriber, owner_hash)
+    for owner in iter_keyed(owners):
+        yield from iter_keyed(owner.value)
 
 
 def differences(older: State, newer: State) -> Iterator[tuple[Subscribed | None, Subscribed | None]]:
     """Yield (old, new) for every subscription that is not the same object in both; None for the side without. What both
     states share is passed over."""
-    for old, new in changed_entries(older.owners, newer.owners):
-        before = None if old is None else old.value  # type: ignore[attr-defined]
-        after = None if new is None else new.value  # type: ignore[attr-defined]
-        yield from changed_entries(before, after, _same_subscription)  # type: ignore[misc]
+    for old, new in changed_keyed(older.owners, newer.owners):
+        before = None if old is None else old.value
+        after = None if new is None else new.value
+        yield from changed_keyed(before, after, _same_subscription)
 
 
 def _same_subscription(one: Subscribed, other: Subscribed) -> bool:
@@ -363,14 +364,13 @@ def check_state(state: State) -> None:
     check_set(state.owners)
     subscribed = list(subscriptions_in(state))
     assert len(subscribed) == state.count, f"{len(subscribed)} subscriptions, counted {state.count}"
-    for owner in iter_entries(state.owners):
-        check_shape(owner.value)  # type: ignore[attr-defined]
-        assert owner.value is not None, f"{owner.subscriber!r} has no subscription"  # type: ignore[attr-defined]
-        for entry in iter_entries(owner.value):  # type: ignore[attr-defined]
-            assert entry.subscriber is owner.subscriber, f"two objects for {owner.subscriber!r}"
-            found = find_subscribed(owner.value, entry.criteria, entry.hash)  # type: ignore[attr-defined]
-            assert found is entry, f"{entry.subscriber!r} is not found"
+    for owner in iter_keyed(state.owners):
+        check_shape(owner.value)
+        assert owner.value is not None, f"{owner.key!r} has no subscription"
+        for entry in iter_keyed(owner.value):
+            assert entry.key is owner.key, f"two objects for {owner.key!r}"
             assert entry.needs == needs_of(entry.rest), f"the bits of {entry.rest!r} are wrong"
+            assert find_in(state, entry.criteria, entry.key, owner.hash) is entry, f"{entry.key!r} is not found"
     check_index(state.index)
     _check_filed(state.index, [(entry.access, entry) for entry in subscribed])
     if state.clues is not None:
@@ -391,8 +391,8 @@ def _check_rows(state: State, subscribed: list[Any]) -> None:
     for entry in subscribed:
         for criterion in entry.criteria:
             rows.setdefault(criterion, set()).add(id(entry))
-    kept = list(iter_entries(state.rows))
-    assert {r.subscriber: {id(e) for e in iter_entries(r.value)} for r in kept} == rows, "wrong rows"  # type: ignore[attr-defined]
+    kept = list(iter_keyed(state.rows))
+    assert {r.key: {id(e) for e in iter_keyed(r.value)} for r in kept} == rows, "wrong rows"
     for row in kept:
-        check_shape(row.value)  # type: ignore[attr-defined]
-    _check_filed(state.clues, [(row.subscriber, row.clue) for row in kept])  # type: ignore[arg-type,attr-defined]
+        check_shape(row.value)
+    _check_filed(state.clues, [(row.key, row.clue) for row in kept])  # type: ignore[arg-type]

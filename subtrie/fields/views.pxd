@@ -8,7 +8,7 @@ from libc.string cimport memset
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
-from subtrie._trie.subscribers cimport subscriber_of
+from subtrie._trie.keyed cimport key_in
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
@@ -86,7 +86,7 @@ cdef inline tuple subscribers_noted(Search *search):
     cdef PyObject *subscriber
     cdef Py_ssize_t i
     for i in range(search.noted.count):
-        subscriber = subscriber_of(<PyObject *>search.noted.items[i])
+        subscriber = key_in(<PyObject *>search.noted.items[i])
         INCREF(subscriber)
         PyTuple_SET_ITEM(subscribers, i, <object>subscriber)
     return subscribers

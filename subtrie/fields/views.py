@@ -64,7 +64,7 @@ def keep(search: Search, count: int) -> None:
 
 def subscribers_noted(search: Search) -> tuple[Any, ...]:
     """Return the subscribers of the entries noted."""
-    return tuple([entry.subscriber for entry in search.noted.items])
+    return tuple([entry.key for entry in search.noted.items])
 
 
 def has_field(search: Search, name: Any) -> bool:

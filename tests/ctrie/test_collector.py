@@ -43,7 +43,7 @@ def named(trie: object, *names: str) -> list[Any]:
 def could_be_in_a_cycle(node: Any) -> bool:
     """Whether the object that a branch or an entry leads to may lead on: a subscriber, options, entries, a level."""
     if type(node).__name__ == "Entry":
-        return isinstance(node.subscriber, Subscriber) or node.options is not None
+        return isinstance(node.key, Subscriber) or node.options is not None
     value = node.value
     alone = not could_be_in_a_cycle(value) if type(value).__name__ == "Entry" else type(value) in (int, str)
     return not alone or node.next is not None

@@ -154,10 +154,10 @@ FAULTS = [
     ("maps", "return with_branch(cn, flag, pos, cell)", "return with_branch(cn, flag, 0, cell)"),
     (
         "maps",
-        "if found.hash == hash and (found.subscriber is key or found.subscriber == key):",
+        "if found.hash == hash and (found.key is key or found.key == key):",
         "if found.hash == hash:",
     ),
-    ("search", "    return subscriber_of(cell) is key or is_equal(subscriber_of(cell), key)", "    return True"),
+    ("search", "    return key_in(cell) is key or is_equal(key_in(cell), key)", "    return True"),
     ("search", "if not begins_at(node, i, point):", "if begins_at(node, i, point):"),
     ("search", "if not lasts_at(node, i, point):", "if False:"),
     ("search", "if _all_hold(search, rest_of(entry)):", "if True:"),
@@ -167,9 +167,9 @@ FAULTS = [
     ("needs", "bit_of_value(name_hash, mix(hash(criterion.value)))", "bit_of_value(name_hash, name_hash)"),
     ("needs", "        needs |= _bits_of(criterion)", "        needs |= 1"),
     ("needs", "if type(criterion) not in _NEED_THEIR_FIELD:", "if False:"),
-    ("search", "elif not has_field(search, subscriber_of(cells)):", "else:"),
+    ("search", "elif not has_field(search, key_in(cells)):", "else:"),
     ("search", "    if any_of(field) is not borrow(None):", "    if False:"),
-    ("search", "if is_new(address(seen), subscriber_of(as_node(items[i]))):", "if True:"),
+    ("search", "if is_new(address(seen), key_in(as_node(items[i]))):", "if True:"),
     ("index", "return index if cell is None else new_index(without_cell(index.fields, cell), index.absent)", "pass"),
     (
         "index",
@@ -178,14 +178,14 @@ FAULTS = [
     ),
     (
         "state",
-        "new.subscriber = subscriber if owner is None else owner.subscriber",
-        "new.subscriber = subscriber + 0.0",
+        "new.key = subscriber if owner is None else owner.key",
+        "new.key = subscriber + 0.0",
     ),
     ("state", "if subscribed.hash == hash and subscribed.criteria == criteria:", "if True:"),
     ("state", "count = state.count + (new is not None) - (old is not None)", "count = state.count + 1"),
     ("state", "return state.count != set_size(cython.cast(object, owners_of(state)))", "return False"),
     ("state", "if not criterion.is_implied_by(access)]", "if criterion.place != access.place]"),
-    ("state", "clues = refiled(clues, row.subscriber, row.clue, None)", "pass"),
+    ("state", "clues = refiled(clues, row.key, row.clue, None)", "pass"),
     ("state", "clue.rest = None if criterion.is_found_exactly() else criterion", "clue.rest = None"),
 ]
 

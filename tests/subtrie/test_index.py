@@ -392,7 +392,7 @@ FAULTS = [
     Fault(
         "the owner does not look at the index again",
         INDEX,
-        "        _settle(self.file(subscriber, hash, filing.subscriber))\n",
+        "        _settle(self.file(subscriber, hash, filing.key))\n",
         "",
     ),
     Fault("the owner does not look at the trie again", INDEX, "    return True\n\n\n", "    return False\n\n\n"),

@@ -16,16 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subtrie import SubscriptionTrie
-from subtrie._trie.subscribers import (
-    changed_entries,
-    check_set,
-    find_entry,
-    iter_entries,
-    new_entry,
-    set_size,
-    with_entry,
-    without_entry,
-)
+from subtrie._trie.keyed import changed_keyed, check_set, find_keyed, iter_keyed, set_size, with_keyed, without_keyed
+from subtrie._trie.subscribers import new_entry
 from tests.scripts import run_script
 
 INLINE = 8  # with more entries, a set is a hash trie
@@ -54,24 +46,24 @@ class Version:
 
     def with_member(self, member: Member, options: dict[str, Any] | None = None) -> Version:
         entry = new_entry(member, member.hash, options)
-        found = find_entry(self.subscribers, member, member.hash)
+        found = find_keyed(self.subscribers, member, member.hash)
         assert found is self.entries.get(member)
-        return Version(with_entry(self.subscribers, entry, found), {**self.entries, member: entry})
+        return Version(with_keyed(self.subscribers, entry, found), {**self.entries, member: entry})
 
     def without_member(self, member: Member) -> Version:
-        found = find_entry(self.subscribers, member, member.hash)
+        found = find_keyed(self.subscribers, member, member.hash)
         assert found is self.entries.get(member)
         if found is None:
             return self
         left = {other: entry for other, entry in self.entries.items() if other != member}
-        return Version(without_entry(self.subscribers, found), left)
+        return Version(without_keyed(self.subscribers, found), left)
 
     def check(self) -> None:
         check_set(self.subscribers)
         assert set_size(self.subscribers) == len(self.entries)
-        assert {entry.subscriber: entry for entry in iter_entries(self.subscribers)} == self.entries
+        assert {entry.key: entry for entry in iter_keyed(self.subscribers)} == self.entries
         for member in MEMBERS:
-            assert find_entry(self.subscribers, member, member.hash) is self.entries.get(member)
+            assert find_keyed(self.subscribers, member, member.hash) is self.entries.get(member)
         assert (self.subscribers is None) == (not self.entries)
 
     def differences(self, older: Version) -> set[tuple[Any, Any]]:
@@ -81,7 +73,7 @@ class Version:
 
 
 def changes(older: Version, newer: Version) -> set[tuple[Any, Any]]:
-    found = list(changed_entries(older.subscribers, newer.subscribers))
+    found = list(changed_keyed(older.subscribers, newer.subscribers))
     assert len(found) == len(set(found)), "a change twice"
     return set(found)
 
@@ -135,7 +127,7 @@ def test_subscribers_that_agree_in_every_bit_of_their_hash(hash: int) -> None:
     for member in crowd:
         version = version.with_member(member)
         version.check()
-        assert find_entry(version.subscribers, Member(-2, hash), hash) is None
+        assert find_keyed(version.subscribers, Member(-2, hash), hash) is None
     for member in crowd:
         version = version.with_member(member, {"again": True})
     version.check()
@@ -155,14 +147,14 @@ def test_growth_to_two_thousand_and_back(order: str) -> None:
     versions = [version]
     for member in crowd:
         entries[member] = new_entry(member, member.hash, None)
-        version = Version(with_entry(version.subscribers, entries[member], None))
+        version = Version(with_keyed(version.subscribers, entries[member], None))
         assert set_size(version.subscribers) == len(entries)
         if len(entries) % 400 in (0, 1, INLINE, INLINE + 1):
             version.entries = dict(entries)
             versions.append(version)
     leaving = {"as they came": crowd, "backwards": crowd[::-1], "shuffled": rng.sample(crowd, len(crowd))}[order]
     for member in leaving:
-        version = Version(without_entry(version.subscribers, entries.pop(member)))
+        version = Version(without_keyed(version.subscribers, entries.pop(member)))
         assert set_size(version.subscribers) == len(entries)
         if len(entries) % 400 in (0, 1, INLINE, INLINE + 1):
             version.entries = dict(entries)
@@ -193,9 +185,9 @@ def test_a_change_shares_all_but_a_path() -> None:
     subscribers: Any = None
     for _ in range(1_000):
         hash = rng.getrandbits(64)
-        subscribers = with_entry(subscribers, new_entry(Counting(hash), hash, None), None)
+        subscribers = with_keyed(subscribers, new_entry(Counting(hash), hash, None), None)
     added = new_entry(Counting(3), 3, None)
-    assert list(changed_entries(subscribers, with_entry(subscribers, added, None))) == [(None, added)]
+    assert list(changed_keyed(subscribers, with_keyed(subscribers, added, None))) == [(None, added)]
     assert not compared
 
 

@@ -56,7 +56,7 @@ _MATCHING: Final = "subtrie._trie.match.traversal"
 _INTERLEAVED: Final = "subtrie._trie.match.interleaved"
 _NAMED: Final = "subtrie._trie.match.named"
 _PATHS: Final = "subtrie._trie.match.reading"
-_SUBSCRIBERS: Final = "subtrie._trie.subscribers"
+_KEYED: Final = "subtrie._trie.keyed"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
 _SET_A: Final = ("__setitem__", ("a", 1001))
 _A_TORN_MATCH: Final = (
@@ -697,9 +697,9 @@ _SUBSCRIPTIONS: Final = (
     ),
     _of_subscriptions(
         "a set of subscribers is changed in place",
-        _SUBSCRIBERS,
-        "        return _new_node(node.bitmap | flag, inserted(node.array, pos, entry), node.size + 1)",
-        "        node.bitmap, node.array = node.bitmap | flag, inserted(node.array, pos, entry)\n"
+        _KEYED,
+        "        return _new_node(node.bitmap | flag, inserted(node.array, pos, member), node.size + 1)",
+        "        node.bitmap, node.array = node.bitmap | flag, inserted(node.array, pos, member)\n"
         "        node.size += 1\n        return node",
         starts=("eight subscribers", "nine subscribers"),
     ),

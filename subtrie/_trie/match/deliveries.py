@@ -33,7 +33,7 @@ if not cython.compiled:
 
 from ctrie._signatures import LazySignature
 from subtrie._trie.groups import Audience, everybody
-from subtrie._trie.subscribers import iter_entries
+from subtrie._trie.keyed import iter_keyed
 from subtrie.dialects import Dialect
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -215,7 +215,7 @@ def _subscriber(one: Told) -> Any:
     if one._hash != 0:
         return one._who
     entry: Entry = one._who
-    return entry.subscriber
+    return entry.key
 
 
 def _options(one: Told) -> dict[str, Any] | None:
@@ -239,7 +239,7 @@ def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, delivers: bool) 
         elif isinstance(branch.value, (Entry, Shared)):
             answer.append(new_told(delivers, branch.value, 0, None, trail, 0))
         else:
-            for entry in iter_entries(branch.value):
+            for entry in iter_keyed(branch.value):
                 answer.append(new_told(delivers, entry, 0, None, trail, 0))
     return tuple(answer)
 

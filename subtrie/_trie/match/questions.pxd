@@ -23,7 +23,8 @@ from subtrie._trie.match.scratch cimport (
 )
 from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
 from subtrie._trie.match.walk cimport ABOVE, FEW, NOTED, Trails, Traversal, as_node, item_of, size_of
-from subtrie._trie.subscribers cimport Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
+from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
+from subtrie._trie.subscribers cimport Entry
 from subtrie._trie.words cimport MARKED
 
 ctypedef Trails *Trailing

@@ -23,6 +23,7 @@ if not cython.compiled:
     from ctrie._slot import borrow, is_exactly, unpin
     from subtrie._trie.branch import Chain, sole_hash_of
     from subtrie._trie.groups import Shared
+    from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.answer_cache import (
         DELIVERIES,
         MOST_SEEN,
@@ -79,7 +80,7 @@ if not cython.compiled:
     )
     from subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
     from subtrie._trie.match.walk import ABOVE, FEW, NOTED, Trails, Traversal, address, as_node, item_of, size_of
-    from subtrie._trie.subscribers import Entry, SetNode, entry_hash_of, set_array_of, subscriber_of
+    from subtrie._trie.subscribers import Entry
     from subtrie._trie.words import MARKED
 else:
     from cython import address
@@ -130,7 +131,7 @@ def _note_found(s: Scratch) -> bool:
             if not note(address(s.subscribers), value, sole_hash_of(branch)):
                 return False
         elif is_exactly(value, Entry):
-            if not note(address(s.subscribers), subscriber_of(value), entry_hash_of(value)):
+            if not note(address(s.subscribers), key_in(value), hash_in(value)):
                 return False
         elif not (_note_shared(s, value) if is_exactly(value, Shared) else _note_all(s, value, False)):
             return False

@@ -284,8 +284,8 @@ class Distinct:
 
     def _new(self, audience: Iterator[Any]) -> Iterator[Any]:
         for entry, _, _ in audience:
-            if self.is_new(entry.subscriber, entry.hash):
-                yield entry.subscriber
+            if self.is_new(entry.key, entry.hash):
+                yield entry.key
 
     def is_new(self, subscriber: Any, hash: int) -> bool:
         """Return whether the subscriber is new, and note it."""

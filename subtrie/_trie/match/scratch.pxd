@@ -9,7 +9,7 @@ from subtrie._trie.branch cimport Branch
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.walk cimport KEPT, Passed, Trails, Traversal, prefetch_to_count
-from subtrie._trie.subscribers cimport entry_hash_of, subscriber_of
+from subtrie._trie.keyed cimport hash_in, key_in
 from subtrie._trie.words cimport word
 
 cdef extern from *:
@@ -73,9 +73,9 @@ cdef inline uint64_t *put_entry(uint64_t *pairs, PyObject *entry) noexcept:
 
 
 cdef inline uint64_t *put_subscriber(uint64_t *pairs, PyObject *entry) noexcept:
-    prefetch_to_count(subscriber_of(entry))
-    pairs[0] = <uint64_t>subscriber_of(entry)
-    pairs[1] = entry_hash_of(entry)
+    prefetch_to_count(key_in(entry))
+    pairs[0] = <uint64_t>key_in(entry)
+    pairs[1] = hash_in(entry)
     return pairs + 2
 
 

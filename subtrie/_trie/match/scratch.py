@@ -122,7 +122,7 @@ def put_entry(pairs: Buffer, entry: Any) -> Buffer:
 
 def put_subscriber(pairs: Buffer, entry: Any) -> Buffer:
     """Put the subscriber of an entry there."""
-    note(pairs, entry.subscriber, entry.hash)
+    note(pairs, entry.key, entry.hash)
     return pairs
 
 

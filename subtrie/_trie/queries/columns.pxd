@@ -11,7 +11,8 @@ from subtrie._trie.branch cimport Branch, next_of
 from subtrie._trie.groups cimport Shared, members_of
 from subtrie._trie.packed_key cimport packed_is_here, text_of
 from subtrie._trie.queries.buffers cimport Rows, new_rows
-from subtrie._trie.subscribers cimport Entry, branches_of, subscriber_of
+from subtrie._trie.keyed cimport branches_of, key_in
+from subtrie._trie.subscribers cimport Entry
 
 cdef extern from *:
     """
@@ -40,7 +41,7 @@ cdef inline void prefetch_value(Borrowed branch) noexcept:
 cdef inline void prefetch_entry(Borrowed branch) noexcept:
     cdef Borrowed value = value_of(branch)
     if is_exactly(value, Entry):
-        prefetch_node(subscriber_of(value))
+        prefetch_node(key_in(value))
         prefetch_node(<Borrowed>(<Entry>value).options)
 
 

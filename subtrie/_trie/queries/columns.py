@@ -25,8 +25,9 @@ if not cython.compiled:
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Branch
     from subtrie._trie.groups import Shared, members_of
+    from subtrie._trie.keyed import branches_of
     from subtrie._trie.queries.buffers import Rows, new_rows
-    from subtrie._trie.subscribers import Entry, branches_of
+    from subtrie._trie.subscribers import Entry
 
 from subtrie._trie.groups import sets_of
 from subtrie._trie.weak_subscribers import Held
@@ -120,7 +121,7 @@ class SetColumns:
     def _members(self, group: str | None, members: Any) -> None:
         if isinstance(members, Entry):
             entry: Entry = members
-            self._row(group, entry.subscriber, entry.options)
+            self._row(group, entry.key, entry.options)
         elif members is not None:
             for part in branches_of(members):
                 self._nodes.append((group, part))

@@ -17,18 +17,19 @@ from typing import Any, NamedTuple, TypeAlias
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.deliveries import new_told
     from subtrie._trie.match.reading import extended
     from subtrie._trie.packed_key import words_followed
-    from subtrie._trie.subscribers import find_entry, living
+    from subtrie._trie.subscribers import living
     from subtrie._trie.words import MARKED
 
 from ctrie._nodes import differences, snodes
 from subtrie._trie.exact_layout import filter_words
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
+from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import branch_in, words_of
-from subtrie._trie.subscribers import iter_entries
 from subtrie.dialects import Dialect
 
 
@@ -62,7 +63,7 @@ def walk(root: Root) -> Iterator[tuple[Any, Any]]:
 def dead_among(root: Root) -> list[Any]:
     """Return the references to dead subscribers at one instant. All subscribers are weakly held. O(n)."""
     sets = (members for branch, _ in walk(root) for _, members in sets_of(subscribers_of(branch)))
-    return [entry.subscriber for members in sets for entry in iter_entries(members) if entry.subscriber() is None]
+    return [entry.key for members in sets for entry in iter_keyed(members) if entry.key() is None]
 
 
 def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
@@ -113,7 +114,7 @@ def spelled_for(found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: 
     """The same as `spelled`, for one subscriber."""
     for branch, path in found:
         for group, members in sets_of(subscribers_of(branch)):
-            entry = find_entry(members, subscriber, hash)
+            entry = find_keyed(members, subscriber, hash)
             alive = None if entry is None else living(entry)
             if alive is not None:
                 yield _text(dialect, group, words_of(path)), group, alive
@@ -155,7 +156,7 @@ def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, s
 def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield (topic, old, new) for the differences of two instants of a topic store (topic_store.py)."""
     for _, *both in _changed_steps(older, newer, separator):
-        before, after = [None if entry is None else entry.subscriber for entry in both]
+        before, after = [None if entry is None else entry.key for entry in both]
         if before is not None and after is not None and (before[1] is after[1] or _are_same(before[1], after[1])):
             continue
         some = after if before is None else before
