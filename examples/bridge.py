@@ -42,6 +42,18 @@ class Broker:
             for forward in self._bridges.match(topic):  # once for each bridge, however many filters match
                 forward(topic, payload)
 
+    def wanted(self) -> set[str]:
+        """All filters that the clients want at one instant, as `on_interest` names them: without their groups."""
+        filters = {one.filter for one in self._clients.snapshot()}
+        return {MQTT.join(MQTT.unshare(MQTT.split_filter(filter))[1]) for filter in filters}
+
+    def wants_only(self, filters: set[str], forward: Receive) -> None:
+        """Called by a bridge when its connection is up again: forward these filters, and no others."""
+        for filter in set(self._bridges.filters(forward)) - filters:
+            self._bridges.unsubscribe(filter, forward)
+        for filter in filters:
+            self._bridges.subscribe(filter, forward)
+
     def wants(self, filter: str, forward: Receive, wanted: bool) -> None:
         """Called by a bridge when its side starts or stops wanting a filter."""
         if wanted:

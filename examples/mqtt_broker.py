@@ -1,20 +1,24 @@
-"""A small MQTT 5 broker. `SubscriptionTrie` finds the clients that get a message; `TopicStore` keeps retained messages.
+"""A small MQTT 5 broker: `SubscriptionTrie` finds who gets a message, `TopicStore` keeps retained messages.
 
     python examples/mqtt_broker.py --port 1883
 
-Real clients of MQTT 5 and 3.1.1 can use it (paho, mosquitto_pub, mosquitto_sub): quality of service 0 to 2, shared
-subscriptions, no-local, retain-as-published, retain-handling, subscription identifiers, retained messages, wills. It
-leaves out what has nothing to do with topics: sessions that outlive their connection, logins, encryption, topic
-aliases, and resending messages that were not acknowledged.
+Real clients of MQTT 5 and 3.1.1 can use it (paho, mosquitto_pub, mosquitto_sub): quality of service 0 to 2 with
+receive maximum and resending, sessions and their expiry, shared subscriptions, subscription options and identifiers,
+retained messages, message expiry, wills and their delay, keep-alive, topic aliases of clients. It leaves out logins,
+encryption, and a disk: all is lost when it ends.
 
 What is worth copying:
 
 - The trie keeps the options of each subscription (`qos`, `no_local`, ...), and `deliveries` returns them, so the broker
   has no second table. If several filters of a client match, the client gets one message, with the greatest quality of
-  service and all subscription identifiers, as MQTT 5 (3.3.4) allows.
+  service and all subscription identifiers, as MQTT 5 (3.3.4) allows. Each of its shared subscriptions is delivered by
+  itself (4.8.2).
 - For a shared subscription, `deliveries` names one member: the one whose turn it is.
-- Each client has its own bounded queue, so a client that reads too slowly harms only itself.
-- `unsubscribe_all` is quick with `index=True`, so the subscriptions of a client that leaves are removed at once.
+- What waits for a client is in a `subtrie.hub.Mailbox`, bounded in bytes. A publisher waits while the mailbox of a
+  reader is full, so a burst loses nothing. A client that makes no room for some seconds is disconnected, and while it
+  is away its session keeps as many messages of quality 1 and 2 as fit.
+- Retained messages are sent by a task of their own, as fast as the client reads, however many they are.
+- `unsubscribe_all` is quick with `index=True`, so the subscriptions of a session that ends are removed at once.
 """
 
 from __future__ import annotations
@@ -23,386 +27,536 @@ import argparse
 import asyncio
 import contextlib
 import itertools
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
+from mqtt_packets import (
+    ASSIGNED_CLIENT,
+    BAD_ALIAS,
+    BAD_FILTER,
+    BAD_TOPIC,
+    CONNACK,
+    CONNECT,
+    DISCONNECT,
+    FORWARDED,
+    KEEP_ALIVE,
+    LONGEST_PACKET,
+    MALFORMED,
+    MAXIMUM_PACKET,
+    MESSAGE_EXPIRY,
+    NO_MATCH,
+    NOT_FOUND,
+    NOT_SUBSCRIBED,
+    PINGREQ,
+    PINGRESP,
+    PROTOCOL,
+    PUBACK,
+    PUBCOMP,
+    PUBLISH,
+    PUBREC,
+    PUBREL,
+    QUOTA,
+    RECEIVE_MAXIMUM,
+    SERVER_KEEP_ALIVE,
+    SESSION_EXPIRY,
+    SUBACK,
+    SUBSCRIBE,
+    SUBSCRIPTION_IDENTIFIER,
+    TAKEN_OVER,
+    TOO_MANY,
+    TOPIC_ALIAS,
+    TOPIC_ALIAS_MAXIMUM,
+    UNSPECIFIED,
+    UNSUBACK,
+    UNSUBSCRIBE,
+    V5,
+    VERSION,
+    WILL_DELAY,
+    Properties,
+    Reader,
+    Refused,
+    packet,
+    properties,
+    read_packet,
+    short,
+    text,
+)
+
 from subtrie import MQTT, SubscriptionTrie, TopicError, TopicStore
+from subtrie.hub import Mailbox
 
-CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP = range(1, 8)
-SUBSCRIBE, SUBACK, UNSUBSCRIBE, UNSUBACK, PINGREQ, PINGRESP, DISCONNECT = range(8, 15)
-V5 = 5
-NO_MATCH, UNSPECIFIED, MALFORMED, PROTOCOL, BAD_FILTER, BAD_TOPIC = 0x10, 0x80, 0x81, 0x82, 0x8F, 0x90
-LONGEST_PACKET = 1 << 20
-LONGEST_QUEUE = 1_000
-
-# The properties of MQTT 5 by type: a byte, two, four, a number of variable length, a text, bytes, a pair of texts.
-BYTES = {0x01, 0x17, 0x19, 0x24, 0x25, 0x28, 0x29, 0x2A}
-SHORTS, LONGS, NUMBERS = {0x13, 0x21, 0x22, 0x23}, {0x02, 0x11, 0x18, 0x27}, {0x0B}
-TEXTS, BINARY, PAIRS = {0x03, 0x08, 0x12, 0x15, 0x1A, 0x1C, 0x1F}, {0x09, 0x16}, {0x26}
-SUBSCRIPTION_IDENTIFIER, ASSIGNED_CLIENT, TOPIC_ALIAS = 0x0B, 0x12, 0x23
-FORWARDED = {0x01, 0x02, 0x03, 0x08, 0x09, 0x26}  # properties of a message that its receivers get, too
-
-
-class Malformed(Exception):
-    """The client breaks the rules of MQTT. The broker sends it the code `reason`."""
-
-    def __init__(self, reason: int, text: str) -> None:
-        super().__init__(text)
-        self.reason = reason
-
-
-class Reader:
-    """The part of a packet that is still to be read."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def __bool__(self) -> bool:
-        return bool(self._data)
-
-    def take(self, size: int) -> bytes:
-        if size > len(self._data):
-            raise Malformed(MALFORMED, "the packet ends too early")
-        taken, self._data = self._data[:size], self._data[size:]
-        return taken
-
-    def rest(self) -> bytes:
-        return self.take(len(self._data))
-
-    def byte(self) -> int:
-        return self.take(1)[0]
-
-    def short(self) -> int:
-        return int.from_bytes(self.take(2))
-
-    def binary(self) -> bytes:
-        return self.take(self.short())
-
-    def text(self) -> str:
-        try:
-            return self.binary().decode()
-        except UnicodeDecodeError:
-            raise Malformed(MALFORMED, "a text is not UTF-8") from None
-
-    def number(self) -> int:
-        value = 0
-        for shift in (0, 7, 14, 21):
-            byte = self.byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise Malformed(MALFORMED, "a number of variable length is too long")
-
-    def properties(self) -> list[tuple[int, Any]]:
-        block = Reader(self.take(self.number()))
-        found: list[tuple[int, Any]] = []
-        while block:
-            kind = block.number()
-            for kinds, read in (
-                (BYTES, block.byte),
-                (SHORTS, block.short),
-                (LONGS, lambda: int.from_bytes(block.take(4))),
-                (NUMBERS, block.number),
-                (TEXTS, block.text),
-                (BINARY, block.binary),
-                (PAIRS, lambda: (block.text(), block.text())),
-            ):
-                if kind in kinds:
-                    found.append((kind, read()))
-                    break
-            else:
-                raise Malformed(MALFORMED, f"there is no property {kind:#x}")
-        return found
-
-
-def number(value: int) -> bytes:
-    """Return a number of variable length."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def text(value: str) -> bytes:
-    """Return a text after its length."""
-    encoded = value.encode()
-    return struct.pack(">H", len(encoded)) + encoded
-
-
-def properties(found: list[tuple[int, Any]]) -> bytes:
-    """Return properties after their length."""
-    out = b""
-    for kind, value in found:
-        out += number(kind)
-        if kind in PAIRS:
-            out += text(value[0]) + text(value[1])
-        elif kind in TEXTS:
-            out += text(value)
-        elif kind in BINARY:
-            out += struct.pack(">H", len(value)) + value
-        elif kind in NUMBERS:
-            out += number(value)
-        else:
-            out += value.to_bytes(1 if kind in BYTES else 2 if kind in SHORTS else 4)
-    return number(len(out)) + out
+ROOM = 1 << 20  # bytes that wait for one client; as many may be on their way to it, and from it
+LONGEST_KEEP_ALIVE = 60  # seconds
+MOST_ALIASES = 16
+MOST_UNRELEASED = 1_000  # messages of quality 2 that a client may have under way
+MOST_FILTERS_WAITING = 1_000  # filters of a client whose retained messages are still to be sent
+FOREVER = 0xFFFF_FFFF
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message, as it was published."""
+    """A message, as it was published. `expires` is a time of `monotonic`."""
 
     topic: str
     payload: bytes
     qos: int
     retain: bool
-    properties: tuple[tuple[int, Any], ...] = ()
+    properties: Properties = ()
+    expires: float | None = None
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires is not None and self.expires <= monotonic()
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A message on its way to one client."""
+
+    message: Message
+    qos: int
+    retain: bool
+    identifiers: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.message.topic) + len(self.message.payload)
+
+    def packet(self, version: int, identifier: int, again: bool) -> bytes:
+        message = self.message
+        body = text(message.topic)
+        if self.qos:
+            body += short(identifier)
+        if version == V5:
+            kept = [each for each in message.properties if each[0] in FORWARDED]
+            if message.expires is not None:
+                kept.append((MESSAGE_EXPIRY, max(1, int(message.expires - monotonic()))))
+            kept += ((SUBSCRIPTION_IDENTIFIER, each) for each in self.identifiers)
+            body += properties(tuple(kept))
+        return bytes(packet(PUBLISH, body + message.payload, again << 3 | self.qos << 1 | self.retain))
 
 
 @dataclass(eq=False)
-class Client:
-    """A connection. It is the subscriber, so it is hashed by identity."""
+class Session:
+    """What outlives a connection. It is the subscriber, so it is hashed by identity."""
 
     name: str
-    version: int
-    will: Message | None
-    queue: asyncio.Queue[bytes] = field(default_factory=lambda: asyncio.Queue(LONGEST_QUEUE))
+    expiry: int = 0  # seconds
+    connection: Connection | None = None
+    will: tuple[Message, int] | None = None  # and the seconds that it is delayed
+    mailbox: Mailbox[Outgoing] = field(default_factory=lambda: Mailbox(ROOM))
+    under_way: dict[int, Outgoing | None] = field(default_factory=dict)  # not acknowledged; None: to be completed
+    bytes_under_way: int = 0
+    acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
+    unreleased: set[int] = field(default_factory=set)  # messages of quality 2 that the client has not released
+    ending: asyncio.Task[None] | None = None  # while it has no connection
     numbers: Iterator[int] = field(default_factory=lambda: itertools.cycle(range(1, 65_536)))
-    unreleased: set[int] = field(default_factory=set)  # quality-2 messages that the client has not released
 
-    def send(self, kind: int, body: bytes, flags: int = 0) -> None:
-        """Queue a packet. If there is no room, a message of quality 0 is lost; any other packet ends the connection."""
-        packet = bytes([kind << 4 | flags]) + number(len(body)) + body
-        if self.queue.full():
-            if kind == PUBLISH and not flags & 6:
-                return
-            raise Malformed(UNSPECIFIED, "reads too slowly")
-        self.queue.put_nowait(packet)
+    def acknowledge(self, identifier: int) -> None:
+        if (outgoing := self.under_way.pop(identifier, None)) is not None:
+            self.bytes_under_way -= len(outgoing)
+        self.acknowledged.set()
 
-    def give(self, message: Message, qos: int, retain: bool, identifiers: list[int]) -> None:
-        """Queue a message."""
-        body = text(message.topic)
-        if qos:
-            body += struct.pack(">H", next(self.numbers))
-        if self.version == V5:
-            kept = [each for each in message.properties if each[0] in FORWARDED]
-            body += properties([*kept, *((SUBSCRIPTION_IDENTIFIER, each) for each in identifiers)])
-        self.send(PUBLISH, body + message.payload, qos << 1 | retain)
+    def send_next(self, outgoing: Outgoing) -> int:
+        """Note a message of quality 1 or 2 as under way; return its identifier."""
+        identifier = next(number for number in self.numbers if number not in self.under_way)
+        self.under_way[identifier] = outgoing
+        self.bytes_under_way += len(outgoing)
+        return identifier
+
+    async def has_window(self, most: int) -> None:
+        """Wait until another message of quality 1 or 2 may be sent."""
+        while self.under_way and (len(self.under_way) >= most or self.bytes_under_way > ROOM):
+            self.acknowledged.clear()
+            await self.acknowledged.wait()
+
+
+@dataclass(eq=False)
+class Connection:
+    """A connection, as long as it lasts."""
+
+    session: Session
+    version: int
+    writer: asyncio.StreamWriter
+    keep_alive: int
+    receive_maximum: int = 65_535
+    largest: int = LONGEST_PACKET * 2  # bytes of a packet that the client takes
+    aliases: dict[int, str] = field(default_factory=dict)
+    incoming: Mailbox[tuple[int, bytes]] = field(default_factory=lambda: Mailbox(ROOM, size=lambda one: len(one[1])))
+    subscribed: asyncio.Queue[tuple[str, int, tuple[int, ...]]] = field(
+        default_factory=lambda: asyncio.Queue(MOST_FILTERS_WAITING)
+    )
+
+    async def write(self, kind: int, body: bytes, flags: int = 0) -> None:
+        """Send a packet, as fast as the client reads."""
+        self.writer.write(packet(kind, body, flags))
+        await self.writer.drain()
+
+    def end(self, reason: int) -> None:
+        """Hang up. Clients of MQTT 5 are told why."""
+        if not self.writer.is_closing():
+            if self.version == V5:
+                self.writer.write(packet(DISCONNECT, bytes([reason])))
+            self.writer.close()
+
+    async def send_all(self) -> None:
+        """Send what waits in the session's mailbox, after what was under way when the last connection ended."""
+        session = self.session
+        for identifier, outgoing in list(session.under_way.items()):
+            if outgoing is None:
+                await self.write(PUBREL, short(identifier), 2)
+            else:
+                self.writer.write(outgoing.packet(self.version, identifier, again=True))
+        while True:
+            await session.has_window(self.receive_maximum)
+            outgoing = await session.mailbox.get()
+            if outgoing.message.is_expired:
+                continue
+            identifier = session.send_next(outgoing) if outgoing.qos else 0
+            encoded = outgoing.packet(self.version, identifier, again=False)
+            if len(encoded) > self.largest:
+                session.acknowledge(identifier)
+                continue
+            self.writer.write(encoded)
+            await self.writer.drain()
 
 
 class Broker:
-    """The subscriptions, the retained messages, and the connected clients."""
+    """The subscriptions, the retained messages, and the sessions."""
 
     def __init__(self) -> None:
-        self.routes: SubscriptionTrie[Client] = SubscriptionTrie(MQTT, index=True)
+        self.routes: SubscriptionTrie[Session] = SubscriptionTrie(MQTT, index=True)
         self.retained: TopicStore[Message] = TopicStore(MQTT)
-        self.clients: dict[str, tuple[Client, asyncio.StreamWriter]] = {}
+        self.sessions: dict[str, Session] = {}
+        self.lost = 0  # messages for which there was no room
         self._names = itertools.count(1)
 
-    # ---------------------------------------------------------------------------------------------------- what it does
+    # ------------------------------------------------------------------------------------------------------- messages
 
-    def publish(self, message: Message, sender: Client | None) -> int:
-        """Give a message to all subscribers that want it; return their number."""
+    async def publish(self, message: Message, sender: Session | None) -> int:
+        """Give a message to all sessions that want it; return their number. It waits for readers that are busy."""
         if message.retain:
             if message.payload:
                 self.retained[message.topic] = message
             else:
                 self.retained.pop(message.topic, None)
-        wanted: dict[tuple[Client, str | None], tuple[int, bool, list[int]]] = {}
+        wanted = list(self._wanted(message, sender))
+        waiting = [self._wait_for(session, one) for session, one in wanted if not self._give(session, one)]
+        if waiting:
+            await asyncio.gather(*waiting)
+        return len(wanted)
+
+    def _wanted(self, message: Message, sender: Session | None) -> Iterator[tuple[Session, Outgoing]]:
+        """What to send to whom: one message for all filters of a session, and one for each of its shared ones."""
+        merged: dict[Session, tuple[int, bool, tuple[int, ...]]] = {}
         for one in self.routes.deliveries(message.topic):
             options = one.options
             if options.get("no_local") and one.subscriber is sender:
                 continue
-            qos, retain, identifiers = wanted.get((one.subscriber, one.group), (0, False, []))
-            if "subscription_identifier" in options:
-                identifiers = [*identifiers, options["subscription_identifier"]]
-            keeps = message.retain and options.get("retain_as_published", False)
-            wanted[one.subscriber, one.group] = max(qos, options["qos"]), retain or keeps, identifiers
-        for (client, _), (qos, retain, identifiers) in wanted.items():
-            self._give(client, message, min(qos, message.qos), retain, identifiers)
-        return len(wanted)
+            qos = min(options["qos"], message.qos)
+            retain = message.retain and options.get("retain_as_published", False)
+            known = options.get("subscription_identifier")
+            identifiers: tuple[int, ...] = () if known is None else (known,)
+            if one.group is not None:
+                yield one.subscriber, Outgoing(message, qos, retain, identifiers)
+            else:
+                other = merged.get(one.subscriber, (0, False, ()))
+                merged[one.subscriber] = max(qos, other[0]), retain or other[1], other[2] + identifiers
+        for session, (qos, retain, identifiers) in merged.items():
+            yield session, Outgoing(message, qos, retain, identifiers)
 
-    def _give(self, client: Client, message: Message, qos: int, retain: bool, identifiers: list[int]) -> None:
-        try:
-            client.give(message, qos, retain, identifiers)
-        except Malformed:
-            self._hang_up(client)
+    def _give(self, session: Session, outgoing: Outgoing) -> bool:
+        """Put a message into a mailbox; return whether that is done, or not worth waiting for."""
+        if session.connection is None and not outgoing.qos:
+            return True
+        if session.mailbox.offer(outgoing):
+            return True
+        if session.connection is None:
+            self.lost += 1
+            return True
+        return False
 
-    def _hang_up(self, client: Client) -> None:
-        if (found := self.clients.get(client.name)) is not None and found[0] is client:
-            found[1].close()
+    async def _wait_for(self, session: Session, outgoing: Outgoing) -> None:
+        if await session.mailbox.put(outgoing, slow="drop"):
+            return
+        self.lost += 1
+        if outgoing.qos and session.connection is not None:
+            session.connection.end(QUOTA)
 
-    def subscribe(self, client: Client, filter: str, flags: int, identifier: int | None) -> int:
-        """Subscribe, and send the retained messages; return the reason code for the SUBACK."""
+    def _subscribe(self, connection: Connection, filter: str, flags: int, identifiers: tuple[int, ...]) -> int:
+        """Subscribe; return the reason code for the SUBACK."""
         qos, handling = flags & 3, flags >> 4 & 3
         shared = filter.startswith("$share/")
         if qos > 2 or handling > 2 or (shared and flags & 4):
-            raise Malformed(PROTOCOL, f"the options {flags:#x} of a subscription")
+            raise Refused(PROTOCOL, f"the options {flags:#x} of a subscription")
         options: dict[str, Any] = {
             "qos": qos,
             "no_local": bool(flags & 4),
             "retain_as_published": bool(flags & 8),
             "retain_handling": handling,
         }
-        if identifier is not None:
-            options["subscription_identifier"] = identifier
+        if identifiers:
+            options["subscription_identifier"] = identifiers[0]
         try:
-            is_new = self.routes.subscribe(filter, client, **options)
+            is_new = self.routes.subscribe(filter, connection.session, **options)
         except TopicError:
-            return BAD_FILTER if client.version == V5 else UNSPECIFIED
+            return int(BAD_FILTER if connection.version == V5 else UNSPECIFIED)
         if not shared and (handling == 0 or (handling == 1 and is_new)):
-            for _, message in self.retained.matching(filter):
-                known = [] if identifier is None else [identifier]
-                self._give(client, message, min(qos, message.qos), True, known)
+            try:
+                connection.subscribed.put_nowait((filter, qos, identifiers))
+            except asyncio.QueueFull:
+                raise Refused(QUOTA, "too many filters before their retained messages could be sent") from None
         return qos
 
-    # ----------------------------------------------------------------------------------------------------- connections
+    async def _send_retained(self, connection: Connection) -> None:
+        """Send the retained messages of new subscriptions, as fast as the client reads."""
+        session = connection.session
+        while True:
+            filter, qos, identifiers = await connection.subscribed.get()
+            for _, message in self.retained.matching(filter):
+                if not message.is_expired:
+                    outgoing = Outgoing(message, min(qos, message.qos), True, identifiers)
+                    await session.mailbox.put(outgoing, slow="wait")
+
+    # ------------------------------------------------------------------------------------------------------- sessions
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until it ends."""
-        client = None
+        connection = None
         try:
-            kind, _, body = await read_packet(reader)
+            async with asyncio.timeout(LONGEST_KEEP_ALIVE):
+                kind, _, body = await read_packet(reader)
             if kind != CONNECT:
                 return
-            client = self._connected(Reader(body), writer)
+            connection = await self._connected(Reader(body), writer)
             async with asyncio.TaskGroup() as tasks:
-                sending = tasks.create_task(send_all(client, writer))
-                await self._obey(client, reader)
-                client.will = None
-                sending.cancel()
-        except* (Malformed, TopicError) as errors:
-            if client is not None and client.version == V5:
-                reason = next((e.reason for e in errors.exceptions if isinstance(e, Malformed)), BAD_TOPIC)
-                with contextlib.suppress(OSError):
-                    writer.write(bytes([DISCONNECT << 4, 1, reason]))
+                helpers = [
+                    tasks.create_task(connection.send_all()),
+                    tasks.create_task(self._send_retained(connection)),
+                    tasks.create_task(self._publish_all(connection)),
+                ]
+                await self._obey(connection, reader)
+                for helper in helpers:
+                    helper.cancel()
+        except* (Refused, TopicError) as errors:
+            if connection is not None:
+                refused = next((each for each in errors.exceptions if isinstance(each, Refused)), None)
+                connection.end(BAD_TOPIC if refused is None else refused.reason)
+        except* TimeoutError:
+            if connection is not None:
+                connection.end(KEEP_ALIVE)
         except* (OSError, EOFError):
             pass
         finally:
             writer.close()
-            if client is not None:
-                self._gone(client)
+            if connection is not None:
+                connection.incoming.close()
+                await self._disconnected(connection)
 
-    def _connected(self, packet: Reader, writer: asyncio.StreamWriter) -> Client:
-        name, version, flags, _ = packet.text(), packet.byte(), packet.byte(), packet.short()
-        if name != "MQTT" or version not in (4, V5):
-            raise Malformed(UNSPECIFIED, f"{name} {version}")
-        if version == V5:
-            packet.properties()
-        client = Client(packet.text(), version, None)
-        answer = []
-        if not client.name:
-            client.name = f"auto-{next(self._names)}"
-            answer = [(ASSIGNED_CLIENT, client.name)]
-        if flags & 4:
-            described = packet.properties() if version == V5 else []
-            topic, payload = packet.text(), packet.binary()
-            MQTT.split_topic(topic)
-            client.will = Message(topic, payload, flags >> 3 & 3, bool(flags & 32), tuple(described))
-        if client.name in self.clients:
-            self._hang_up(self.clients[client.name][0])
-        self.clients[client.name] = client, writer
-        client.send(CONNACK, b"\0\0" + (properties(answer) if version == V5 else b""))
-        return client
+    async def _connected(self, data: Reader, writer: asyncio.StreamWriter) -> Connection:
+        """Answer a CONNECT: continue a session, or begin one."""
+        name, version, flags, keep_alive = data.text(), data.byte(), data.byte(), data.short()
+        if name != "MQTT" or version not in (4, V5) or flags & 1:
+            if name == "MQTT" and version > V5:
+                writer.write(packet(CONNACK, bytes([0, VERSION, 0])))
+            raise EOFError
+        described = dict(data.properties()) if version == V5 else {}
+        answer: list[tuple[int, Any]] = []
+        if not (client := data.text()):
+            if version != V5 and not flags & 2:
+                writer.write(packet(CONNACK, b"\0\2"))
+                raise EOFError
+            client = f"auto-{next(self._names)}"
+            answer.append((ASSIGNED_CLIENT, client))
+        will = self._will(data, flags, version) if flags & 4 else None
+        session, is_present = await self._session(client, bool(flags & 2))
+        session.expiry = described.get(SESSION_EXPIRY, 0) if version == V5 else 0 if flags & 2 else FOREVER
+        session.will = will
+        if version == V5 and keep_alive > LONGEST_KEEP_ALIVE:
+            keep_alive = LONGEST_KEEP_ALIVE
+            answer.append((SERVER_KEEP_ALIVE, keep_alive))
+        connection = Connection(session, version, writer, keep_alive)
+        connection.receive_maximum = described.get(RECEIVE_MAXIMUM, connection.receive_maximum)
+        connection.largest = described.get(MAXIMUM_PACKET, connection.largest)
+        session.connection = connection
+        answer += [
+            (RECEIVE_MAXIMUM, MOST_UNRELEASED),
+            (MAXIMUM_PACKET, LONGEST_PACKET),
+            (TOPIC_ALIAS_MAXIMUM, MOST_ALIASES),
+        ]
+        writer.write(packet(CONNACK, bytes([is_present, 0]) + (properties(tuple(answer)) if version == V5 else b"")))
+        return connection
 
-    def _gone(self, client: Client) -> None:
-        if self.clients.get(client.name, (None,))[0] is client:
-            del self.clients[client.name]
-        self.routes.unsubscribe_all(client)
-        if client.will is not None:
-            self.publish(client.will, client)
-
-    async def _obey(self, client: Client, reader: asyncio.StreamReader) -> None:
-        """Handle a client's packets until it sends DISCONNECT."""
-        while True:
-            kind, flags, body = await read_packet(reader)
-            packet = Reader(body)
-            if kind == PUBLISH:
-                self._published(client, flags, packet)
-            elif kind == PUBREL:
-                client.unreleased.discard(identifier := packet.short())
-                client.send(PUBCOMP, struct.pack(">H", identifier))
-            elif kind == PUBREC:
-                client.send(PUBREL, struct.pack(">H", packet.short()), 2)
-            elif kind == SUBSCRIBE:
-                self._subscribed(client, packet)
-            elif kind == UNSUBSCRIBE:
-                self._unsubscribed(client, packet)
-            elif kind == PINGREQ:
-                client.send(PINGRESP, b"")
-            elif kind == DISCONNECT:
-                if body[:1] == b"\x04":  # with the will
-                    raise EOFError
-                return
-            elif kind not in (PUBACK, PUBCOMP):
-                raise Malformed(PROTOCOL, f"a packet of kind {kind}")
-
-    def _published(self, client: Client, flags: int, packet: Reader) -> None:
-        qos, topic = flags >> 1 & 3, packet.text()
-        if qos == 3:
-            raise Malformed(MALFORMED, "there is no quality of service 3")
-        identifier = packet.short() if qos else 0
-        described = packet.properties() if client.version == V5 else []
-        if any(kind in (TOPIC_ALIAS, SUBSCRIPTION_IDENTIFIER) for kind, _ in described):
-            raise Malformed(PROTOCOL, "an alias of a topic, or an identifier of a subscription")
-        message = Message(topic, packet.rest(), qos, bool(flags & 1), tuple(described))
+    @staticmethod
+    def _will(data: Reader, flags: int, version: int) -> tuple[Message, int]:
+        described = data.properties() if version == V5 else ()
+        topic, payload = data.text(), data.binary()
         MQTT.split_topic(topic)
-        is_new = qos < 2 or identifier not in client.unreleased
-        found = self.publish(message, client) if is_new else 1
+        known = dict(described)
+        return Message(topic, payload, flags >> 3 & 3, bool(flags & 32), described), known.get(WILL_DELAY, 0)
+
+    async def _session(self, client: str, is_clean: bool) -> tuple[Session, bool]:
+        """Return the session of a client, and whether it is an older one that goes on."""
+        older = self.sessions.get(client)
+        if older is not None:
+            if older.connection is not None:
+                older.connection.end(TAKEN_OVER)
+                older.connection = None
+            if older.ending is not None:
+                older.ending.cancel()
+                older.ending = None
+            if not is_clean:
+                return older, True
+            await self._ended(older)
+        session = self.sessions[client] = Session(client)
+        return session, False
+
+    async def _disconnected(self, connection: Connection) -> None:
+        """The connection is gone: end its session, at once or when it expires. The will may be delayed as long."""
+        session = connection.session
+        if session.connection is not connection:
+            return  # another connection has taken the session over
+        session.connection = None
+        delay = 0 if session.will is None else min(session.will[1], session.expiry)
+        if not session.expiry:
+            await self._ended(session)
+        else:
+            session.ending = asyncio.create_task(self._expire(session, delay))
+
+    async def _expire(self, session: Session, delay: int) -> None:
+        if session.will is not None:
+            await asyncio.sleep(delay)
+            will, session.will = session.will, None
+            await self.publish(will[0], session)
+        if session.expiry != FOREVER:
+            await asyncio.sleep(session.expiry - delay)
+            await self._ended(session)
+
+    async def _ended(self, session: Session) -> None:
+        """End a session: its subscriptions, what waits for it, and its will."""
+        if self.sessions.get(session.name) is session:
+            del self.sessions[session.name]
+        self.routes.unsubscribe_all(session)
+        session.mailbox.close()
+        will, session.will = session.will, None
+        if will is not None:
+            await self.publish(will[0], session)
+
+    # -------------------------------------------------------------------------------------------------------- packets
+
+    async def _obey(self, connection: Connection, reader: asyncio.StreamReader) -> None:
+        """Handle a client's packets until it sends DISCONNECT.
+
+        Its messages are published by a task of their own. While that waits for a busy reader, acknowledgements still
+        come through here.
+        """
+        session, patience = connection.session, connection.keep_alive * 1.5 or None
+        while True:
+            async with asyncio.timeout(patience):
+                kind, flags, body = await read_packet(reader)
+            data = Reader(body)
+            if kind == PUBLISH:
+                await connection.incoming.put((flags, body), slow="wait")
+            elif kind in (PUBACK, PUBCOMP):
+                session.acknowledge(data.identifier())
+            elif kind == PUBREC:
+                await self._received(connection, data)
+            elif kind == PUBREL:
+                identifier = data.identifier()
+                known = identifier in session.unreleased
+                session.unreleased.discard(identifier)
+                unknown = bytes([NOT_FOUND]) if connection.version == V5 and not known else b""
+                await connection.write(PUBCOMP, short(identifier) + unknown)
+            elif kind == SUBSCRIBE:
+                await self._subscribed(connection, data)
+            elif kind == UNSUBSCRIBE:
+                await self._unsubscribed(connection, data)
+            elif kind == PINGREQ:
+                await connection.write(PINGRESP, b"")
+            elif kind == DISCONNECT:
+                if connection.version == V5 and data:
+                    if data.byte() == 0x04:  # with the will
+                        raise EOFError
+                    session.expiry = dict(data.properties() if data else ()).get(SESSION_EXPIRY, session.expiry)
+                session.will = None
+                return
+            else:
+                raise Refused(PROTOCOL, f"a packet of kind {kind}")
+
+    @staticmethod
+    async def _received(connection: Connection, data: Reader) -> None:
+        """The client has a message of quality 2: it is not sent again, but completed."""
+        session, identifier = connection.session, data.identifier()
+        if connection.version == V5 and data and data.byte() >= 0x80:
+            session.acknowledge(identifier)
+            return
+        if session.under_way.get(identifier) is not None:
+            session.acknowledge(identifier)
+            session.under_way[identifier] = None
+        await connection.write(PUBREL, short(identifier), 2)
+
+    async def _publish_all(self, connection: Connection) -> None:
+        """Publish a client's messages, in order; acknowledge each when all who want it have it in their mailbox."""
+        while True:
+            flags, body = await connection.incoming.get()
+            await self._published(connection, flags, Reader(body))
+
+    async def _published(self, connection: Connection, flags: int, data: Reader) -> None:
+        session, qos, topic = connection.session, flags >> 1 & 3, data.text()
+        if qos == 3:
+            raise Refused(MALFORMED, "there is no quality of service 3")
+        identifier = data.identifier() if qos else 0
+        described = data.properties() if connection.version == V5 else ()
+        known = dict(described)
+        if SUBSCRIPTION_IDENTIFIER in known:
+            raise Refused(PROTOCOL, "a client's message has no identifier of a subscription")
+        if TOPIC_ALIAS in known:
+            topic = self._aliased(connection, known[TOPIC_ALIAS], topic)
+        MQTT.split_topic(topic)
+        expires = monotonic() + known[MESSAGE_EXPIRY] if MESSAGE_EXPIRY in known else None
+        message = Message(topic, data.rest(), qos, bool(flags & 1), described, expires)
+        is_new = qos < 2 or identifier not in session.unreleased
+        if qos == 2 and is_new:
+            if len(session.unreleased) >= MOST_UNRELEASED:
+                raise Refused(TOO_MANY, "more messages of quality 2 than the receive maximum")
+            session.unreleased.add(identifier)
+        found = await self.publish(message, session) if is_new else 1
         if qos:
-            if qos == 2:
-                client.unreleased.add(identifier)
-            reason = bytes([NO_MATCH]) if client.version == V5 and not found else b""
-            client.send(PUBACK if qos == 1 else PUBREC, struct.pack(">H", identifier) + reason)
+            reason = bytes([NO_MATCH]) if connection.version == V5 and not found else b""
+            await connection.write(PUBACK if qos == 1 else PUBREC, short(identifier) + reason)
 
-    def _subscribed(self, client: Client, packet: Reader) -> None:
-        identifier = packet.take(2)
-        described = dict(packet.properties()) if client.version == V5 else {}
+    @staticmethod
+    def _aliased(connection: Connection, alias: int, topic: str) -> str:
+        if not 0 < alias <= MOST_ALIASES or (not topic and alias not in connection.aliases):
+            raise Refused(BAD_ALIAS, f"the alias {alias} of a topic")
+        if topic:
+            connection.aliases[alias] = topic
+        return connection.aliases[alias]
+
+    async def _subscribed(self, connection: Connection, data: Reader) -> None:
+        answered = short(data.identifier())
+        described = dict(data.properties()) if connection.version == V5 else {}
         wanted = []
-        while packet:
-            wanted.append((packet.text(), packet.byte()))
-        known = described.get(SUBSCRIPTION_IDENTIFIER)
-        allowed = 0x3F if client.version == V5 else 3
-        codes = [self.subscribe(client, filter, flags & allowed, known) for filter, flags in wanted]
-        client.send(SUBACK, identifier + (b"\0" if client.version == V5 else b"") + bytes(codes))
+        while data:
+            wanted.append((data.text(), data.byte()))
+        if not wanted:
+            raise Refused(PROTOCOL, "a SUBSCRIBE without a filter")
+        identifiers = (described[SUBSCRIPTION_IDENTIFIER],) if SUBSCRIPTION_IDENTIFIER in described else ()
+        allowed = 0x3F if connection.version == V5 else 3
+        codes = [self._subscribe(connection, filter, flags & allowed, identifiers) for filter, flags in wanted]
+        await connection.write(SUBACK, answered + (b"\0" if connection.version == V5 else b"") + bytes(codes))
 
-    def _unsubscribed(self, client: Client, packet: Reader) -> None:
-        identifier, codes = packet.take(2), []
-        if client.version == V5:
-            packet.properties()
-        while packet:
+    async def _unsubscribed(self, connection: Connection, data: Reader) -> None:
+        answered, codes = short(data.identifier()), []
+        if connection.version == V5:
+            data.properties()
+        while data:
             try:
-                codes.append(0 if self.routes.unsubscribe(packet.text(), client) else 0x11)
+                codes.append(0 if self.routes.unsubscribe(data.text(), connection.session) else NOT_SUBSCRIBED)
             except TopicError:
                 codes.append(BAD_FILTER)
-        client.send(UNSUBACK, identifier + (b"\0" + bytes(codes) if client.version == V5 else b""))
-
-
-async def read_packet(reader: asyncio.StreamReader) -> tuple[int, int, bytes]:
-    """Return kind, flags and body of the next packet."""
-    first = (await reader.readexactly(1))[0]
-    size = shift = 0
-    while True:
-        byte = (await reader.readexactly(1))[0]
-        size |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            break
-        if shift > 21:
-            raise Malformed(MALFORMED, "a packet's length is too long")
-    if size > LONGEST_PACKET:
-        raise Malformed(MALFORMED, f"a packet of {size:,} bytes")
-    return first >> 4, first & 15, await reader.readexactly(size)
-
-
-async def send_all(client: Client, writer: asyncio.StreamWriter) -> None:
-    """Send the packets in a client's queue, as fast as the client reads."""
-    while True:
-        writer.write(await client.queue.get())
-        await writer.drain()
+        await connection.write(UNSUBACK, answered + (b"\0" + bytes(codes) if connection.version == V5 else b""))
 
 
 async def run(port: int, ready: asyncio.Future[int] | None = None) -> None:

@@ -24,26 +24,28 @@ class Send(NamedTuple):
 
 def sends(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None) -> list[Send]:
     """Return what to send for a message on `topic`, published with `qos` by `sender`."""
-    found: dict[tuple[str, str | None], Send] = {}
+    found: dict[str, Send] = {}
+    shared = []
     for one in routes.deliveries(topic):
         if one.options.get("no_local") and one.subscriber == sender:
             continue
-        # All filters of a client together give one message (MQTT 5, 3.3.4). As a member of a group it gets another one.
-        key = one.subscriber, one.group
-        before = found.get(key, Send(*key[:1], 0, (), one.group))
         identifier = one.options.get("subscription_identifier")
-        found[key] = Send(
-            one.subscriber,
-            max(before.qos, min(qos, one.options.get("qos", 0))),
-            before.identifiers if identifier is None else (*before.identifiers, identifier),
-            one.group,
-        )
-    return list(found.values())
+        granted = min(qos, one.options.get("qos", 0))
+        send = Send(one.subscriber, granted, () if identifier is None else (identifier,), one.group)
+        if one.group is not None:  # each shared subscription of a client gives a message of its own (MQTT 5, 4.8.2)
+            shared.append(send)
+        elif (other := found.get(one.subscriber)) is None:
+            found[one.subscriber] = send
+        else:  # all its other filters together give one (3.3.4)
+            found[one.subscriber] = send._replace(
+                qos=max(send.qos, other.qos), identifiers=other.identifiers + send.identifiers
+            )
+    return [*found.values(), *shared]
 
 
 def show(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None) -> None:
     print(f"{topic}, qos {qos}:")
-    for send in sorted(sends(routes, topic, qos, sender)):
+    for send in sorted(sends(routes, topic, qos, sender), key=lambda send: (send.client, send.group or "")):
         group = f", for the group {send.group}" if send.group else ""
         named = f", subscriptions {sorted(send.identifiers)}" if send.identifiers else ""
         print(f"  to {send.client} with qos {send.qos}{named}{group}")

@@ -12,19 +12,24 @@ from threading import Thread
 
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 
+PATIENCE = 5.0  # seconds that a publisher waits for a client that has no room
+
 
 class Client:
-    """A subscriber. Messages wait in a bounded queue. If it is full, they are lost, and counted."""
+    """A subscriber. Messages wait in a bounded queue. If it stays full, they are lost, and counted."""
 
     def __init__(self, name: str, room: int = 1_000) -> None:
         self.name = name
         self.lost = 0
+        self._is_slow = False
         self._inbox: Queue[tuple[str, bytes]] = Queue(room)
 
     def receive(self, topic: str, payload: bytes) -> None:
         try:
-            self._inbox.put_nowait((topic, payload))
+            self._inbox.put((topic, payload), timeout=0 if self._is_slow else PATIENCE)
+            self._is_slow = False
         except Full:
+            self._is_slow = True  # until it reads again, it delays nobody
             self.lost += 1
 
     def messages(self) -> list[tuple[str, bytes]]:
@@ -54,17 +59,20 @@ class Broker:
         self._routes.unsubscribe(filter, client)
 
     def publish(self, topic: str, payload: bytes, *, sender: Client | None = None, retain: bool = False) -> int:
-        """Give a message to all clients that want it; return how many they are."""
+        """Give a message to all clients that want it; return how many copies they are.
+
+        A client gets one for itself, and one as the member of each group whose turn it is.
+        """
         if retain:
             self._retained[topic] = payload
-        clients = {
-            one.subscriber
+        wanted = {
+            (one.subscriber, one.group and one.filter)
             for one in self._routes.deliveries(topic)
             if not (one.options.get("no_local") and one.subscriber is sender)
         }
-        for client in clients:
+        for client, _ in wanted:
             client.receive(topic, payload)
-        return len(clients)
+        return len(wanted)
 
     @contextmanager
     def connected(self, name: str) -> Iterator[Client]:

@@ -6,14 +6,17 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
+from examples import bridge, mqtt_deliveries, small_broker
 from examples.identity_map import Company, Department, Employee, Row, populate, walk, walk_together
+from subtrie import MQTT, SubscriptionTrie
 from tests.threads import frequent_switches, run_together
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -31,7 +34,7 @@ SAYS = {
     **shown_output(),
     "identity_map.py": "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n",
 }
-ELSEWHERE = {"amqtt_on_a_trie.py", "mqtt_broker.py"}  # tested in files of their own
+ELSEWHERE = {"amqtt_on_a_trie.py", "mqtt_broker.py", "mqtt_packets.py"}  # tested in files of their own
 IN_SPARK = {"subscriptions_in_spark.py"}  # starts a Spark session of its own
 
 
@@ -129,3 +132,65 @@ class TestIdentityMap:
             with pytest.raises(LookupError, match="there is no row 1000"):
                 company.employee(1_000)
         assert company.employee(1).number == 1
+
+
+class TestBridge:
+    def test_after_a_lost_connection_the_far_side_forwards_what_is_wanted_now(self) -> None:
+        near, far = bridge.Broker("near"), bridge.Broker("far")
+        got: list[str] = []
+
+        def receive(topic: str, _: bytes) -> None:
+            got.append(topic)
+
+        def forward(topic: str, payload: bytes) -> None:
+            near.publish(topic, payload, bridged=True)
+
+        tell = partial(bridge._tell, near, far, forward)
+        near.interests.append(tell)
+        near.subscribe("press/+/heat", receive)
+        near.subscribe("$share/g/jobs/#", receive)
+        near.interests.clear()  # the connection is lost
+        near.unsubscribe("press/+/heat", receive)
+        near.subscribe("news", receive)
+        near.interests.append(tell)  # and up again
+        far.wants_only(near.wanted(), forward)
+        assert set(far._bridges.filters(forward)) == {"jobs/#", "news"}
+        near.unsubscribe("$share/g/jobs/#", receive)
+        assert set(far._bridges.filters(forward)) == {"news"}
+        far.publish("news", b"")
+        assert got == ["news"]
+        far._bridges.check()
+
+
+class TestDeliveries:
+    def test_each_shared_subscription_of_a_client_is_delivered_by_itself(self) -> None:
+        routes: SubscriptionTrie[str] = SubscriptionTrie(MQTT)
+        routes.subscribe("$share/g/t1", "ann", qos=1, subscription_identifier=1)
+        routes.subscribe("$share/g/+", "ann", qos=2, subscription_identifier=2)
+        routes.subscribe("t1", "ann", qos=0)
+        found = mqtt_deliveries.sends(routes, "t1", 2)
+        assert sorted((one.qos, one.identifiers) for one in found) == [(0, ()), (1, (1,)), (2, (2,))]
+        routes.check()
+
+
+class TestSmallBroker:
+    def test_a_member_of_a_group_gets_its_own_copy_too(self) -> None:
+        broker = small_broker.Broker()
+        with broker.connected("ann") as ann:
+            broker.subscribe(ann, "t")
+            broker.subscribe(ann, "$share/g/t")
+            assert broker.publish("t", b"x") == 2
+            assert len(ann.messages()) == 2
+
+    def test_a_client_that_reads_gets_all_retained_messages(self) -> None:
+        broker = small_broker.Broker()
+        for n in range(3_000):
+            broker.publish(f"kept/{n}", b"x", retain=True)
+        with broker.connected("ann") as ann:
+            reading = Thread(target=broker.subscribe, args=(ann, "kept/#"))
+            reading.start()
+            got: list[tuple[str, bytes]] = []
+            while len(got) < 3_000:
+                got += ann.messages()
+            reading.join()
+            assert (len(got), ann.lost) == (3_000, 0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import queue
+import socket
+import struct
 import subprocess
 import threading
 from collections import Counter
@@ -31,12 +33,14 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "mqtt_broker.py"
 
 
 def load_example() -> ModuleType:
+    import sys
+
+    if str(EXAMPLE.parent) not in sys.path:
+        sys.path.append(str(EXAMPLE.parent))  # mqtt_packets stands beside it
     spec = importlib.util.spec_from_file_location("mqtt_broker", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    import sys
-
     sys.modules["mqtt_broker"] = module  # dataclasses look there
     spec.loader.exec_module(module)
     return module
@@ -226,6 +230,129 @@ class TestSession:
         command = ["mosquitto_sub", "-V", "mqttv5", "-p", str(port), "-t", "shop/+", "-q", "1", "-C", "1", "-v"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
         assert done.stdout == "shop/1 retained\n"
+
+
+class Raw:
+    """A client of raw packets, which writes as fast as the broker takes them, and reads when it is told."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self._send(0x10, b"\0\4MQTT\4\2\0\0" + struct.pack(">H", len(name)) + name.encode())
+        assert self.socket.recv(4) == b" \2\0\0"
+
+    def _send(self, head: int, body: bytes) -> None:
+        size, length = len(body), b""
+        while True:
+            size, low = size >> 7, size & 127
+            length += bytes([low | 128 if size else low])
+            if not size:
+                break
+        self.socket.sendall(bytes([head]) + length + body)
+
+    def subscribe(self, filter: str) -> None:
+        self._send(0x82, b"\0\1" + struct.pack(">H", len(filter)) + filter.encode() + b"\0")
+        assert self.socket.recv(5)[:1] == b"\x90"
+
+    def publish(self, topic: str, payload: bytes, qos: int = 0, identifier: int = 1, retain: bool = False) -> None:
+        body = struct.pack(">H", len(topic)) + topic.encode() + (struct.pack(">H", identifier) if qos else b"")
+        self._send(0x30 | qos << 1 | retain, body + payload)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+MANY = 10_000
+
+
+def payloads(client: Client, count: int) -> list[bytes]:
+    return [client.got.get(timeout=PATIENCE).payload for _ in range(count)]
+
+
+class TestBursts:
+    """A bound that is meant for slow readers meets no burst."""
+
+    @pytest.mark.parametrize("qos", [0, 1])
+    def test_a_client_that_reads_gets_all_of_a_burst(self, connect: Callable[..., Client], port: int, qos: int) -> None:
+        reader, sender = connect(f"reader-{qos}"), Raw(port, f"burst-{qos}")
+        reader.subscribe(f"burst/{qos}", qos=qos)
+        for n in range(MANY):
+            sender.publish(f"burst/{qos}", b"%d" % n, qos, n % 60_000 + 1)
+        assert payloads(reader, MANY) == [b"%d" % n for n in range(MANY)]
+        sender.close()
+
+    @pytest.mark.parametrize("qos", [0, 1])
+    def test_a_new_subscriber_gets_all_retained_messages(
+        self, connect: Callable[..., Client], port: int, qos: int
+    ) -> None:
+        sender = Raw(port, f"keeper-{qos}")
+        for n in range(MANY):
+            sender.publish(f"kept/{qos}/{n}", b"%d" % n, 1, n % 60_000 + 1, retain=True)
+        fence = connect(f"fence-{qos}")
+        fence.subscribe(f"kept/{qos}/{MANY - 1}", qos=1)
+        assert payloads(fence, 1) == [b"%d" % (MANY - 1)]  # all of them are there
+        reader = connect(f"late-{qos}")
+        reader.subscribe(f"kept/{qos}/#", qos=qos)
+        assert sorted(map(int, payloads(reader, MANY))) == list(range(MANY))
+        sender.close()
+
+    def test_clients_that_do_not_read_take_no_more_than_their_rooms(self) -> None:
+        """Four of them, and 300 messages of 100 kB; what waits for them is measured in the broker itself."""
+        module = load_example()
+
+        async def flood() -> tuple[int, int]:
+            broker = module.Broker()
+            sessions = []
+            for n in range(4):
+                session = module.Session(f"slow-{n}", expiry=100)
+                broker.sessions[session.name] = session
+                broker.routes.subscribe("big", session, qos=1)
+                sessions.append(session)
+            most = 0
+            for _ in range(300):
+                await broker.publish(module.Message("big", b"x" * 100_000, 1, False), None)
+                most = max(most, *(session.mailbox.bytes for session in sessions))
+            return most, broker.lost
+
+        most, lost = asyncio.run(flood())
+        assert most <= module.ROOM
+        assert lost == 4 * (300 - 10)
+
+
+class TestSessions:
+    def test_each_shared_subscription_of_a_client_gives_a_copy(self, connect: Callable[..., Client]) -> None:
+        client = connect("twice")
+        client.subscribe("$share/g/shared/1", qos=1)
+        client.subscribe("$share/g/shared/+", qos=1)
+        client.subscribe("shared/#", qos=1)
+        client.publish("shared/1", "x")
+        assert payloads(client, 3) == [b"x"] * 3
+        assert [payload for _, payload, *_ in fence([client], client)["twice"]] == []
+
+    def test_a_session_keeps_messages_while_its_client_is_away(self, connect: Callable[..., Client], port: int) -> None:
+        def away() -> Client:
+            client = Client.__new__(Client)
+            client.name, client.got = "traveller", queue.Queue()
+            client._answers = queue.Queue()
+            client.client = paho.Client(
+                paho.CallbackAPIVersion.VERSION2, client_id="traveller", protocol=paho.MQTTv311, clean_session=False
+            )
+            client.client.on_message = lambda _, __, message: client.got.put(message)
+            for event in ("on_connect", "on_subscribe"):
+                setattr(client.client, event, lambda *args: client._answers.put(args))
+            client.client.connect("127.0.0.1", port)
+            client.client.loop_start()
+            client._answers.get(timeout=PATIENCE)
+            return client
+
+        first = away()
+        first.subscribe("post/#", qos=1)
+        first.close()
+        sender = connect("post-office")
+        for n in range(100):
+            sender.publish("post/1", str(n), qos=1)
+        second = away()
+        assert payloads(second, 100) == [b"%d" % n for n in range(100)]
+        second.close()
 
 
 @pytest.mark.brokers

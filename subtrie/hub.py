@@ -1,0 +1,321 @@
+"""An asyncio hub: messages go to the clients that subscribed, and a client that reads too slowly harms only itself.
+
+A `Mailbox` holds what waits for one client, and is bounded in bytes. If it is full, the publisher waits for a moment
+(`patience`). A client that reads makes room in that time, however long the burst. One that does not is slow, and a
+policy decides what happens. A `Hub` has a `Client` with a mailbox for each connection, and their subscriptions.
+
+All of it belongs to one event loop. Other threads may read `Hub.routes`, and publish by
+`asyncio.run_coroutine_threadsafe(hub.publish(topic, message), loop)`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar, get_args
+
+from subtrie import SubscriptionTrie
+from subtrie.dialects import MQTT, Dialect
+
+__all__ = ["ROOM", "Client", "Counters", "Hub", "Mailbox", "Slow", "SlowReader"]
+
+Message = TypeVar("Message")
+Slow = Literal["close", "drop", "newest", "wait"]
+
+ROOM: Final = 1 << 20  # bytes
+PATIENCE: Final = 5.0  # seconds
+EACH: Final = 64  # bytes that a waiting message takes besides its own
+
+
+class SlowReader(ConnectionError):
+    """A client left no room for a message, and took none, for as long as the mailbox is patient."""
+
+
+@dataclass(slots=True)
+class Counters:
+    """What became of messages, as numbers that only grow."""
+
+    taken: int = 0
+    sent: int = 0
+    dropped: int = 0
+    closed_as_slow: int = 0
+
+
+@dataclass(slots=True)
+class _Waiting(Generic[Message]):
+    """A message in a mailbox; a newer one of the same key replaces it."""
+
+    message: Message
+    size: int
+    key: Hashable = None
+
+
+class Mailbox(Generic[Message]):
+    """Messages that wait for one reader, in order, and take at most `room` bytes.
+
+    A message that is larger than the room is taken when nothing else waits: so bytes are bounded by the room or one
+    message.
+
+    Args:
+        room: How many bytes may wait. Each message counts by `size`, and 64 bytes more.
+        patience: For how many seconds a full mailbox waits for its reader before the reader counts as slow.
+        size: The bytes of a message; `len` by default, which is right for `bytes`.
+        counters: Where messages are counted; clients of a hub share the hub's.
+    """
+
+    def __init__(
+        self,
+        room: int = ROOM,
+        patience: float = PATIENCE,
+        size: Callable[[Message], int] = len,  # type: ignore[assignment]
+        counters: Counters | None = None,
+    ) -> None:
+        if room < 1:
+            raise ValueError(f"room must be at least one byte, not {room!r}")
+        if not patience >= 0:
+            raise ValueError(f"patience must be zero or more seconds, not {patience!r}")
+        self.room = room
+        self.patience = patience
+        self.bytes = 0  # that wait now
+        self.counters = Counters() if counters is None else counters
+        self.closed = asyncio.Event()
+        self.is_stalled = False  # it was full for longer than its patience, and nothing was taken since
+        self._size = size
+        self._waiting: deque[_Waiting[Message]] = deque()
+        self._by_key: dict[Hashable, _Waiting[Message]] = {}
+        self._publishers: deque[tuple[asyncio.Future[bool], _Waiting[Message]]] = deque()  # wait for room, in order
+        self._not_empty = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def offer(self, message: Message, key: Hashable = None) -> bool:
+        """Take a message if there is room now; return whether it was taken. O(1), never waits.
+
+        With a `key`, it takes the place of the message with the same key that still waits.
+        """
+        one = _Waiting(message, self._size(message) + EACH, key)
+        if self.closed.is_set() or self._publishers or not self._has_room_for(one):
+            return False
+        self._take(one)
+        return True
+
+    async def put(self, message: Message, key: Hashable = None, slow: Slow = "close") -> bool:
+        """Take a message, when there is room for it; return whether it was taken.
+
+        Messages are taken in the order of their calls. If there is no room for `patience` seconds, `slow` decides:
+        "close" closes the mailbox, "drop" and "newest" drop the message and each one after it until the reader takes
+        one, and "wait" waits on. A closed mailbox takes nothing.
+        """
+        if self.offer(message, key):
+            return True
+        if self.closed.is_set() or (self.is_stalled and slow in ("drop", "newest")):
+            self.counters.dropped += 1
+            return False
+        place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        entry = place, _Waiting(message, self._size(message) + EACH, key)
+        self._publishers.append(entry)
+        try:
+            async with asyncio.timeout(None if slow == "wait" else self.patience):
+                return await place
+        except TimeoutError:
+            if place.done() and not place.cancelled():  # taken at the last moment
+                return place.result()
+            self.is_stalled = True
+            self.counters.dropped += 1
+            if slow == "close" and not self.closed.is_set():
+                self.counters.closed_as_slow += 1
+                self.close()
+            return False
+        finally:
+            if entry in self._publishers:
+                self._publishers.remove(entry)
+                self._hand_over()  # who waits behind may need less room
+
+    async def get(self) -> Message:
+        """Return the oldest message, when there is one. One task at a time.
+
+        Raises:
+            SlowReader: The mailbox has been closed.
+        """
+        while not self._waiting:
+            if self.closed.is_set():
+                raise SlowReader("the mailbox is closed")
+            self._not_empty.clear()
+            await self._not_empty.wait()
+        one = self._waiting.popleft()
+        if one.key is not None:
+            del self._by_key[one.key]
+        self.bytes -= one.size
+        self.is_stalled = False
+        self.counters.sent += 1
+        self._hand_over()
+        return one.message
+
+    async def send_all(self, send: Callable[[Message], Awaitable[object]]) -> None:
+        """Await `send` for each message, in order, without end."""
+        while True:
+            await send(await self.get())
+
+    async def watch(self) -> None:
+        """Raise SlowReader when the mailbox is closed, which a sender notices only when its `send` returns."""
+        await self.closed.wait()
+        raise SlowReader("the client reads too slowly: its mailbox stayed full")
+
+    def close(self) -> None:
+        """Take no more messages, drop those that wait, and let publishers that wait for room go on."""
+        self.closed.set()
+        self.counters.dropped += len(self._waiting)
+        self._waiting.clear()
+        self._by_key.clear()
+        self.bytes = 0
+        self._not_empty.set()
+        while self._publishers:
+            place, _ = self._publishers.popleft()
+            if not place.done():
+                self.counters.dropped += 1
+                place.set_result(False)
+
+    def _has_room_for(self, one: _Waiting[Message]) -> bool:
+        older = self._by_key.get(one.key)
+        others = len(self._waiting) - (older is not None)
+        return not others or self.bytes + one.size - (older.size if older else 0) <= self.room
+
+    def _take(self, one: _Waiting[Message]) -> None:
+        self.counters.taken += 1
+        self.bytes += one.size
+        if (older := self._by_key.get(one.key)) is not None:
+            self.bytes -= older.size
+            self.counters.dropped += 1
+            older.message, older.size = one.message, one.size
+            return
+        self._waiting.append(one)
+        if one.key is not None:
+            self._by_key[one.key] = one
+        self._not_empty.set()
+
+    def _hand_over(self) -> None:
+        """Take the messages of waiting publishers, in their order, while there is room."""
+        while self._publishers:
+            place, one = self._publishers[0]
+            if not place.done():
+                if not self._has_room_for(one):
+                    return
+                self._take(one)
+                place.set_result(True)
+            self._publishers.popleft()
+
+
+class Client(Generic[Message]):
+    """A client of a hub: the subscriber in the hub's trie. `Hub.connect` makes it."""
+
+    def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message]) -> None:
+        self.mailbox = mailbox
+        self._hub = hub
+
+    def subscribe(self, filter: str, *, slow: Slow = "close", **options: Any) -> bool:
+        """Subscribe to `filter`; return whether that is new. `slow` is said at `Mailbox.put`.
+
+        Raises:
+            TopicError: The filter is not valid.
+            ValueError: There is no such policy.
+            SlowReader: The client is closed already.
+        """
+        if slow not in get_args(Slow):
+            raise ValueError(f"slow must be one of {', '.join(get_args(Slow))}, not {slow!r}")
+        if self not in self._hub.clients:
+            raise SlowReader("the client has left")
+        return self._hub.routes.subscribe(filter, self, slow=slow, **options)
+
+    def unsubscribe(self, filter: str) -> bool:
+        """Unsubscribe from `filter`; return whether it was subscribed."""
+        return self._hub.routes.unsubscribe(filter, self)
+
+
+class Hub(Generic[Message]):
+    """Clients, their subscriptions, and `publish`.
+
+    Args:
+        dialect: The rules of topics and filters.
+        room, patience, size: As for `Mailbox`; for each client.
+
+    Example:
+        >>> async def talk():
+        ...     hub, heard = Hub(), []
+        ...     async def send(message):
+        ...         heard.append(message)
+        ...     async with hub.connect(send) as client:
+        ...         client.subscribe("prices/#")
+        ...         reached = await hub.publish("prices/gold", b"4000")
+        ...         while not heard:
+        ...             await asyncio.sleep(0)
+        ...     return reached, heard, len(hub.routes)
+        >>> asyncio.run(talk())
+        (1, [b'4000'], 0)
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect = MQTT,
+        *,
+        room: int = ROOM,
+        patience: float = PATIENCE,
+        size: Callable[[Message], int] = len,  # type: ignore[assignment]
+    ) -> None:
+        self.routes: SubscriptionTrie[Client[Message]] = SubscriptionTrie(dialect, index=True)
+        self.clients: set[Client[Message]] = set()
+        self.counters = Counters()
+        self._bounds = room, patience, size
+        Mailbox(*self._bounds)  # refuses what makes no sense
+
+    async def publish(self, topic: str, message: Message) -> int:
+        """Give a message to each client that wants it, once; return how many took it.
+
+        Clients with full mailboxes are waited for together, after those with room: so a slow one delays the caller
+        by `patience` seconds, once, and no other client.
+
+        Raises:
+            TopicError: The topic is not valid.
+        """
+        taken, full = 0, []
+        for one in self.routes.deliveries(topic, merge="one"):
+            slow: Slow = one.options["slow"]
+            key = topic if slow == "newest" else None
+            if one.subscriber.mailbox.offer(message, key):
+                taken += 1
+            else:
+                full.append(one.subscriber.mailbox.put(message, key, slow))
+        if full:
+            return taken + sum(await asyncio.gather(*full))
+        await asyncio.sleep(0)  # a publisher that goes on and on lets the senders run
+        return taken
+
+    @asynccontextmanager
+    async def connect(self, send: Callable[[Message], Awaitable[object]]) -> AsyncIterator[Client[Message]]:
+        """Connect a client for the time of the block. `send` is awaited for each of its messages, in order.
+
+        However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it,
+        and no publisher goes on waiting for it. The block is broken off if `send` raises, by that exception, and if
+        the client reads too slowly, by `SlowReader`.
+        """
+        client: Client[Message] = Client(self, Mailbox(*self._bounds, self.counters))
+        self.clients.add(client)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                sending = tasks.create_task(client.mailbox.send_all(send))
+                watching = tasks.create_task(client.mailbox.watch())
+                yield client
+                sending.cancel()
+                watching.cancel()
+        except BaseExceptionGroup as raised:
+            causes = [each for each in raised.exceptions if not isinstance(each, SlowReader)] or raised.exceptions[:1]
+            if len(causes) > 1:
+                raise
+            raise causes[0] from None
+        finally:
+            self.clients.discard(client)
+            self.routes.unsubscribe_all(client)
+            client.mailbox.close()
