@@ -5,8 +5,8 @@
 The broker publishes its subscriptions in a directory (`snapshot.Publisher`). It acknowledges a client only after it has
 published a version with that client, so acknowledged subscriptions are on the disk. Two replicas follow the directory
 (`snapshot.follow`), each with a trie of its own, and match messages. The broker is killed while some subscriptions are
-not published yet. The replicas do not notice. The next broker restores the newest version (`snapshot.restore`), takes
-the directory over, and continues. Clients without an acknowledgement subscribe again.
+not published yet. The replicas do not notice. The next broker takes the directory over (`snapshot.take_over`), which
+restores the newest version, and continues. Clients without an acknowledgement subscribe again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import snapshot
-from subtrie import MQTT, SubscriptionTrie
+from subtrie import MQTT
 
 CLIENTS, BATCH = 1_000, 100
 TOPIC = "building/7/heat"
@@ -35,12 +35,9 @@ def subscriptions_of(client: int) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def broker(where: str, pipe: Connection) -> None:
-    """Restore the newest version, then serve: subscribe clients, publish, and acknowledge them."""
-    try:
-        trie = snapshot.restore(where)
-    except (FileNotFoundError, snapshot.NotPublishedError):
-        trie = SubscriptionTrie(MQTT)
-    with snapshot.Publisher(trie, where, keep=10) as publisher:
+    """Take the directory over, then serve: subscribe clients, publish, and acknowledge them."""
+    trie, publisher = snapshot.take_over(where, MQTT, keep=10)
+    with publisher:
         pipe.send(("restored", len(trie)))
         while (question := pipe.recv()) is not None:
             clients, publishes = question

@@ -22,6 +22,7 @@ or Spark import them (``pip install subtrie[spark]``).
 `Publisher`         publishes instants of a trie in a directory, and the changes between them
 `versions`          the versions that a directory holds
 `restore`           a trie rebuilt as it was when a version was published
+`take_over`         a published trie restored and continued, whoever published it before
 `follow`            a live copy of a published trie, in another process
 =================== ================================================================================
 
@@ -41,11 +42,14 @@ from snapshot.published import (
     DamagedError,
     FencedError,
     Follower,
+    HistoryError,
     NotPublishedError,
+    OutdatedError,
     Publisher,
     Version,
     follow,
     restore,
+    take_over,
     versions,
 )
 from snapshot.questions import busiest_filters, dead_filters, growth, overlaps, topics_per_subscriber
@@ -57,7 +61,9 @@ __all__ = [
     "DamagedError",
     "FencedError",
     "Follower",
+    "HistoryError",
     "NotPublishedError",
+    "OutdatedError",
     "Publisher",
     "Version",
     "WorkersError",
@@ -77,6 +83,7 @@ __all__ = [
     "overlaps",
     "register",
     "restore",
+    "take_over",
     "to_arrow",
     "to_pandas",
     "to_reader",

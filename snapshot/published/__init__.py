@@ -6,10 +6,10 @@ docs/published.md describes the format, which is plain Parquet and JSON. Reading
 from __future__ import annotations
 
 from snapshot.published.directory import Directory, Parts, open_directory, versions
-from snapshot.published.errors import DamagedError, FencedError, NotPublishedError
+from snapshot.published.errors import DamagedError, FencedError, HistoryError, NotPublishedError, OutdatedError
 from snapshot.published.follower import Follower, follow
 from snapshot.published.manifest import DataFile, Version
-from snapshot.published.publisher import Publisher
+from snapshot.published.publisher import Publisher, take_over
 from snapshot.published.restoring import restore
 
 __all__ = [
@@ -18,12 +18,15 @@ __all__ = [
     "Directory",
     "FencedError",
     "Follower",
+    "HistoryError",
     "NotPublishedError",
+    "OutdatedError",
     "Parts",
     "Publisher",
     "Version",
     "follow",
     "open_directory",
     "restore",
+    "take_over",
     "versions",
 ]

@@ -22,13 +22,13 @@ from subtrie import SubscriptionTrie
 from subtrie.columns import Changed, changed
 
 FEED_ROWS: Final = 300
-"""Reading one more feed takes about as long as reading this many rows of a full instant."""
+"""Reading one more manifest, with its feed, takes about as long as reading this many rows of a full instant."""
 
 FEWEST_ROWS: Final = 1000
 """Changes with at most this many rows never outweigh a full instant,"""
 
 FEWEST_FEEDS: Final = 16
-"""nor do at most this many feeds: for a small set, a feed and a full instant cost the same."""
+"""nor do at most this many manifests: for a small set, a feed and a full instant cost the same."""
 
 
 class Published(NamedTuple):
@@ -36,13 +36,13 @@ class Published(NamedTuple):
 
     :param version: its manifest
     :param instant: the trie as it was then; None if another process published it
-    :param feeds: how many feeds there are since the last full instant
-    :param rows: how many changes they contain
+    :param manifests: how many manifests there are since the last full instant: feeds, and claims of publishers
+    :param rows: how many changes the feeds contain
     """
 
     version: Version
     instant: SubscriptionTrie | None
-    feeds: int
+    manifests: int
     rows: int
 
 
@@ -103,7 +103,7 @@ class Composer:
         self, cut: Cut, number: int, last: Published, ledger: Ledger | None, written: list[DataFile]
     ) -> Composition:
         changes, trial = self._changes(cut, last, ledger)
-        if next(changes(), None) is None:
+        if next(changes(), None) is None and not _outweighs(last.manifests, 0, last.version.subscriptions):
             return Composition(None, trial)
         feed, content = self._feed(cut, number, changes(), written)
         texts = content.texts.after(last.version)
@@ -115,7 +115,7 @@ class Composer:
             "changes": content.changes,
             "base": last.version.base,
         }
-        if texts is None or _outweighs(last.feeds + 1, last.rows + content.changes, fields["subscriptions"]):
+        if texts is None or _outweighs(last.manifests + 1, last.rows + content.changes, fields["subscriptions"]):
             full, texts = self._full(cut, number, trial, ledger, written)
             fields.update(kind="full", full=full, base=number)
         return Composition({**fields, **texts.fields()}, trial)
@@ -197,6 +197,6 @@ def _deletes_first(changes: Callable[[], Iterator[Changed]]) -> Iterator[Changed
     yield from (change for change in changes() if change.after is not None)
 
 
-def _outweighs(feeds: int, rows: int, subscriptions: int) -> bool:
+def _outweighs(manifests: int, rows: int, subscriptions: int) -> bool:
     """Whether the changes since a full instant cost more to read than a new full instant would."""
-    return rows > max(subscriptions, FEWEST_ROWS) or feeds > max(subscriptions // FEED_ROWS, FEWEST_FEEDS)
+    return rows > max(subscriptions, FEWEST_ROWS) or manifests > max(subscriptions // FEED_ROWS, FEWEST_FEEDS)

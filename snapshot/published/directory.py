@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import datetime
 import errno
+import itertools
 import os
 from typing import NamedTuple
 
-from snapshot.published.errors import DamagedError, NotPublishedError
+from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
+    MOST_BYTES,
     NEWEST,
     VERSIONS,
     DataFile,
     Version,
     from_json,
+    hinted,
     manifest_name,
     manifest_number,
 )
 from snapshot.published.store import Files, files_of
+
+HINT_BYTES = 64
+"""No hint is longer."""
 
 
 class Parts(NamedTuple):
@@ -42,33 +48,70 @@ class Directory:
         self.store = store
 
     def newest(self) -> Version | None:
-        """The newest version, which may be a claim; None if there is none. Usually reads two or three small files."""
+        """The newest version, which may be a claim; None if there is none. Usually reads two or three small files.
+
+        :raises HistoryError: a version does not follow the one before it
+        :raises DamagedError: a manifest is damaged, or is listed and cannot be found
+        """
         hint = self.hint()
         found = None if hint is None else self.get(hint)
         if found is not None and found.kind == "claim":
             found = None  # after a claim there may be a gap, where versions were removed
-        # Progress: a round without a result found that the newest version had been removed, so others followed it.
-        while found is None:
-            numbers = self.numbers()
-            if not numbers:
-                return None
-            found = self.get(numbers[-1])
-        while (following := self.get(found.version + 1)) is not None:
+        if found is None:
+            found = self._newest_listed()
+        # Progress: each round reaches a later manifest.
+        while found is not None and (following := self.get(found.version + 1)) is not None:
+            self.require_order(found, following)
             found = following
         return found
+
+    def _newest_listed(self) -> Version | None:
+        gone = None
+        # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
+        # it is still listed afterwards, it was not removed, and the search ends.
+        while numbers := self.numbers():
+            found = self.get(numbers[-1])
+            if found is not None:
+                return found
+            if numbers[-1] == gone:
+                raise DamagedError(
+                    f"{self._manifest(gone)} is listed, but there is no such file. If it is a link, move it away; if "
+                    "an object store lists it, try again later"
+                )
+            gone = numbers[-1]
+        return None
+
+    def require_order(self, earlier: Version, later: Version) -> None:
+        """Require that one version was published after the other.
+
+        :raises HistoryError: it was not
+        """
+        if not later.follows(earlier):
+            raise HistoryError(
+                f"{self.store.place}: version {later.version} was not published after this version {earlier.version}, "
+                "but after another one: files of two histories are mixed. Restore the directory from one copy, or "
+                "publish "
+                "to a new directory"
+            )
 
     def get(self, number: int) -> Version | None:
         """One version, which may be a claim; None if it does not exist."""
         name = manifest_name(number)
         try:
-            text = self.store.read(name)
+            text = self.store.read(name, MOST_BYTES)
         except FileNotFoundError:
             return None
         return from_json(text, number, self.store.locate(name))
 
     def versions(self) -> list[Version]:
-        """All published versions that are kept, in order. Reads all manifests."""
+        """All published versions that are kept, in order. Reads all manifests.
+
+        :raises HistoryError: a version does not follow the one before it
+        """
         found = [version for number in self.numbers() if (version := self.get(number)) is not None]
+        for one, following in itertools.pairwise(found):
+            if following.version == one.version + 1:
+                self.require_order(one, following)
         oldest = found[-1].oldest if found else None
         return [] if oldest is None else [each for each in found if each.kind != "claim" and each.version >= oldest]
 
@@ -109,12 +152,15 @@ class Directory:
     def parts(self, version: Version) -> Parts:
         """The parts that `version` is rebuilt from.
 
+        :raises HistoryError: they belong to different histories
         :raises FileNotFoundError: a manifest is missing: the version is not kept any more, or the file was lost
         """
         base = version.base
         if base is None:
             raise self._missing(version.version)
-        full, *after = [*(self._there(number) for number in range(base, version.version)), version]
+        full, *after = chain = [*(self._there(number) for number in range(base, version.version)), version]
+        for one, following in itertools.pairwise(chain):
+            self.require_order(one, following)
         if full.full is None:
             raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
         return Parts(full, [each for each in after if each.feed is not None])
@@ -123,12 +169,17 @@ class Directory:
         """The versions with feeds that lead from version `after` to version `until`, in order.
 
         :raises NotPublishedError: not all of them are kept any more
+        :raises HistoryError: they belong to different histories
         """
-        found = []
+        found: list[Version] = []
+        before: Version | None = None
         for number in range(after + 1, until + 1):
             version = self.get(number)
             if version is None:
                 raise self._missing(number)
+            if before is not None:
+                self.require_order(before, version)
+            before = version
             if version.kind != "claim" and version.feed is None:
                 raise NotPublishedError(
                     f"{self.store.place}: version {number} is the first one, and has no changes from another; "
@@ -141,8 +192,8 @@ class Directory:
     def hint(self) -> int | None:
         """The number of a version that was the newest when the hint was written; None if there is no hint."""
         try:
-            return int(self.store.read(NEWEST))
-        except (FileNotFoundError, ValueError):
+            return hinted(self.store.read(NEWEST, HINT_BYTES))
+        except (FileNotFoundError, DamagedError):
             return None
 
     def locate(self, file: DataFile) -> str:

@@ -175,7 +175,7 @@ def read_whole(directory: Directory, file: DataFile) -> bytes:
 
     :raises DamagedError: they are not the bytes that were written
     """
-    content = directory.store.read(file.path)
+    content = directory.store.read(file.path, file.bytes)
     if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:
         raise DamagedError(
             f"{directory.locate(file)} is damaged: {len(content)} bytes, and not the {file.bytes} that were written; "

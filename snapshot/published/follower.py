@@ -11,9 +11,10 @@ from typing import Self
 
 from snapshot.columns import in_batches
 from snapshot.published.directory import open_directory
-from snapshot.published.errors import DamagedError
+from snapshot.published.errors import DamagedError, HistoryError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version
+from snapshot.published.origin import note_origin
 from snapshot.published.restoring import lost, restored
 from snapshot.published.seconds import seconds_of
 from subtrie import SubscriptionTrie
@@ -37,7 +38,8 @@ class Follower:
         self._one_at_a_time = threading.Lock()
         self._stop = threading.Event()
         self._trie, self._version = restored(self._directory)
-        self._seen = self._version.version
+        self._seen = self._version
+        note_origin(self._trie, self._version)
         self._thread: threading.Thread | None = None
         if seconds is not None:
             self._thread = threading.Thread(target=self._follow, args=(seconds,), name="snapshot.Follower", daemon=True)
@@ -53,9 +55,16 @@ class Follower:
         """The number of the version that `trie` holds; during an update, the number of the version before."""
         return self._version.version
 
+    @property
+    def time(self) -> datetime.datetime:
+        """When the version that `trie` holds was taken (UTC), by the clock of its publisher."""
+        return self._version.time
+
     def poll(self) -> int:
         """Bring `trie` up to date with the newest version; return that version's number.
 
+        :raises HistoryError: the directory was replaced by an older copy of itself, or continues from one. `trie` keeps
+            what it has, which may be more than the directory has now; `resynchronise` accepts the directory as it is
         :raises DamagedError: a file is damaged or missing, or has an unknown format. `trie` keeps the changes applied
             so far, and `poll` may be called again
         :raises OSError: a file cannot be read
@@ -68,13 +77,25 @@ class Follower:
         with self._one_at_a_time:
             # Progress: each round that does not return reaches a later manifest.
             while True:
-                following = self._directory.get(self._seen + 1)
+                following = self._directory.get(self._seen.version + 1)
                 if following is not None and following.directory == self._version.directory:
+                    if not following.follows(self._seen):
+                        raise self._forked(f"version {following.version} follows another version {self._seen.version}")
                     self._advance(following)
                 elif following is not None or self._is_behind():
                     self._resynchronise()
                 else:
                     return self._version.version
+
+    def resynchronise(self) -> int:
+        """Bring `trie` to the newest version of the directory, whatever its history is; return that version's number.
+
+        Use this after a HistoryError, if the directory as it is now is what you want. It raises the other errors of
+        `poll`. O(n): it rebuilds the version beside `trie` and applies the difference.
+        """
+        with self._one_at_a_time:
+            self._resynchronise()
+            return self._version.version
 
     def close(self) -> None:
         """Stop following; `trie` stays as it is. Closing it again does nothing."""
@@ -100,15 +121,35 @@ class Follower:
                     raise lost(version, missing, self._directory) from missing
                 self._resynchronise()
                 return
-        self._seen = version.version
+        self._seen = version
         if version.kind != "claim":
-            self._version = version
+            self._hold(version)
 
     def _is_behind(self) -> bool:
         """Whether the trie's version is not kept any more. Versions are removed in order. So while it exists, the next
-        one exists or is not published yet; afterwards, the next one may have been removed, too."""
+        one exists or is not published yet; afterwards, the next one may have been removed, too.
+
+        :raises HistoryError: the directory has gone back
+        """
         mine = self._directory.get(self._version.version)
-        return mine is None or mine.directory != self._version.directory
+        if mine is not None and mine.digest == self._version.digest:
+            return False
+        if mine is not None and mine.directory == self._version.directory:
+            raise self._forked(f"it has another version {mine.version}")
+        newest = self._directory.newest()
+        is_same = newest is not None and newest.directory == self._version.directory
+        if newest is not None and is_same and newest.version < self._version.version:
+            raise self._forked(f"its newest version is {newest.version}")
+        return True
+
+    def _forked(self, how: str) -> HistoryError:
+        return HistoryError(
+            f"{self._directory.store.place} is not the directory that was followed up to version "
+            f"{self._version.version}: {how}, as if an older copy of it had been restored. What was published after "
+            "that copy is still in this follower's trie. To have it back, publish a fork of that trie to the "
+            "directory; "
+            "to accept the directory as it is, call resynchronise(), or follow it anew"
+        )
 
     def _resynchronise(self) -> None:
         newest, version = restored(self._directory)
@@ -117,10 +158,18 @@ class Follower:
                 f"{self._directory.store.place} has subscriptions of the dialect {newest.dialect.name} now, instead of "
                 f"{self._trie.dialect.name}: follow it anew"
             )
+        if version.directory != self._version.directory:
+            place = self._directory.store.place
+            _log.warning("%s was made anew; it is followed from version %s on", place, version.version)
         for changes in in_batches(newest.diff(self._trie)):
             self._trie.unsubscribe_many(each.subscription for each in changes if each.kind == "removed")
             self._trie.subscribe_many(each.subscription for each in changes if each.kind != "removed")
-        self._version, self._seen = version, version.version
+        self._seen = version
+        self._hold(version)
+
+    def _hold(self, version: Version) -> None:
+        self._version = version
+        note_origin(self._trie, version)
 
     def _follow(self, every: float) -> None:
         while not self._stop.wait(every):
@@ -139,6 +188,7 @@ def follow(where: str | os.PathLike[str], *, every: float | datetime.timedelta |
     :raises FileNotFoundError: nothing was ever published there
     :raises NotPublishedError: nothing has been published there yet
     :raises DamagedError: a file is damaged or missing, or has an unknown format
+    :raises HistoryError: files of two histories are mixed
 
     O(n), like `restore`.
 

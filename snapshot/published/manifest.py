@@ -1,20 +1,32 @@
-"""The manifest of a version: one small JSON file. The version becomes visible when the file appears."""
+"""The manifest of a version: one small JSON file. The version becomes visible when the file appears.
+
+Manifests form a chain. The last line of a manifest is a checksum of all bytes before it, so a flipped bit anywhere
+shows. And each manifest names the digest of the one before it, so it shows when a history is not the one that was seen
+before.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
+import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.published.errors import DamagedError
 from subtrie import Dialect
 
-FORMAT: Final = 1
-"""The version of the format that docs/published.md describes. Any other is refused."""
+FORMAT: Final = 2
+"""The version of the format that docs/published.md describes."""
+
+READABLE: Final = (1, FORMAT)
+"""The formats that are read. Any other is refused. Format 1 had no checksums, and no chain."""
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""No manifest is longer, so a reader never takes more memory for one than a small multiple of this."""
 
 VERSIONS, FULL, CHANGES = FOLDERS = ("_versions", "full", "changes")
 NEWEST: Final = f"{VERSIONS}/newest"
@@ -66,6 +78,11 @@ class Version:
     :param writer: the name of the attempt to publish it
     :param host: the machine of the publisher
     :param process: the publisher's process number on that machine
+    :param previous: the digest of the manifest with the number before; None if there is none, or in format 1
+    :param refused: how many subscriptions could not be stored, so that this version lacks them
+    :param stays: whether retention leaves this claim, since it fences a publisher of format 1
+    :param format: the format of the manifest
+    :param digest: the digest of the manifest's own bytes, once it is written
     """
 
     version: int
@@ -88,20 +105,61 @@ class Version:
     writer: str
     host: str
     process: int
+    previous: str | None = None
+    refused: int = 0
+    stays: bool = False
+    format: int = FORMAT
+    digest: str = field(default="", compare=False)
 
     def files(self) -> list[DataFile]:
         """The version's own files."""
         return [file for file in (self.full, self.feed) if file is not None]
 
     def to_json(self) -> bytes:
-        """The text of the manifest."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """The text of the manifest, in the present format."""
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        del fields["digest"], fields["format"]
         fields["time"] = self.time.isoformat(timespec="microseconds")
         fields["dialect"] = fields_of(self.dialect)
         for name in ("full", "feed"):
             file = fields[name]
             fields[name] = None if file is None else dataclasses.asdict(file)
-        return json.dumps({"format": FORMAT, **fields}, indent=1).encode()
+        text = json.dumps({"format": FORMAT, **fields}, indent=1).removesuffix(_END).encode()
+        return text + _checksum_of(text)
+
+    def follows(self, other: Version) -> bool:
+        """Whether this is the manifest that was written after ``other``, as far as the two can tell."""
+        if self.version != other.version + 1 or self.directory != other.directory:
+            return False
+        return self.previous == other.digest if self.format > 1 else other.format == 1
+
+
+_END: Final = "\n}"
+
+
+def _checksum_of(text: bytes) -> bytes:
+    """The end of a manifest: the checksum of all bytes before it."""
+    return f',\n "checksum": "{hashlib.sha256(text).hexdigest()}"{_END}'.encode()
+
+
+_CHECKSUM_BYTES: Final = len(_checksum_of(b""))
+
+
+def digest_of(text: bytes) -> str:
+    """The digest by which the next manifest names this one."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def sealed(version: Version) -> tuple[bytes, Version]:
+    """The text of a manifest to be written, and the version with its digest.
+
+    :raises ValueError: it is too long to be read again
+    """
+    text = version.to_json()
+    if len(text) > MOST_BYTES:
+        names = len(version.json_options) + len(version.string_options)
+        raise ValueError(f"the names of {names} different options do not fit into a manifest; use fewer")
+    return text, dataclasses.replace(version, digest=digest_of(text))
 
 
 def from_json(text: bytes, number: int, where: str) -> Version:
@@ -115,15 +173,20 @@ def from_json(text: bytes, number: int, where: str) -> Version:
         written = fields.pop("format")
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise DamagedError(f"{where} is not the manifest of a published version ({error!r}); {_CURE}") from error
-    if written != FORMAT:
+    if type(written) is not int or written not in READABLE:
         raise DamagedError(
-            f"{where} is of format {written!r}; this version of the package reads format {FORMAT}: "
+            f"{where} is of format {written!r}; this version of the package reads formats up to {FORMAT}: "
             "use the version of the package that published it, or a later one"
         )
     try:
-        version = Version(**{**fields, **_read(fields)})
+        if written > 1:
+            _verify(text)
+            fields = _known(Version, fields)
+        version = Version(**{**fields, **_read(fields), "format": written, "digest": digest_of(text)})
         _check(version, number)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if written == 1:
+            version = dataclasses.replace(version, stays=version.kind == "claim")
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DamagedError(f"{where} is damaged ({error}); {_CURE}") from error
     return version
 
@@ -131,15 +194,51 @@ def from_json(text: bytes, number: int, where: str) -> Version:
 _CURE = "restore it from a copy, or publish to a new directory"
 
 
+def _verify(text: bytes) -> None:
+    body = text[:-_CHECKSUM_BYTES]
+    if text != body + _checksum_of(body):
+        raise ValueError("its checksum is that of other bytes")
+
+
+def _known(kind: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that this version of the package knows. Later versions may add some that readers can do without."""
+    names = {each.name for each in dataclasses.fields(kind)}
+    return {name: value for name, value in fields.items() if name in names}
+
+
 def _read(fields: dict[str, Any]) -> dict[str, Any]:
     return {
         "time": datetime.datetime.fromisoformat(fields["time"]),
-        "full": fields["full"] and DataFile(**fields["full"]),
-        "feed": fields["feed"] and DataFile(**fields["feed"]),
+        "full": _file(fields["full"]),
+        "feed": _file(fields["feed"]),
         "dialect": dialect_of(fields["dialect"]),
         "json_options": tuple(fields["json_options"]),
         "string_options": tuple(fields["string_options"]),
     }
+
+
+def _file(fields: dict[str, Any] | None) -> DataFile | None:
+    return None if fields is None else DataFile(**_known(DataFile, fields))
+
+
+_TYPES: Final[dict[str, Any]] = {
+    "kind": str,
+    "subscriptions": int,
+    "changes": int,
+    "base": (int, type(None)),
+    "content": (int, type(None)),
+    "oldest": (int, type(None)),
+    "integers": (bool, type(None)),
+    "snapshot_id": str,
+    "directory": str,
+    "epoch": int,
+    "writer": str,
+    "host": str,
+    "process": int,
+    "previous": (str, type(None)),
+    "refused": int,
+    "stays": bool,
+}
 
 
 def _check(version: Version, number: int) -> None:
@@ -147,19 +246,30 @@ def _check(version: Version, number: int) -> None:
         raise ValueError(f"it says that it is version {version.version!r}")
     if version.time.tzinfo is None:
         raise ValueError("its time has no zone")
-    for name in ("subscriptions", "changes", "epoch", "process"):
-        if not isinstance(getattr(version, name), int):
+    for name, kind in _TYPES.items():
+        if not isinstance(getattr(version, name), kind):
             raise TypeError(f"its {name} is {getattr(version, name)!r}")
+    for other in (version.base, version.content, version.oldest):
+        if other is not None and not 0 <= other <= number:
+            raise ValueError(f"it refers to version {other}")
+    if not all(isinstance(name, str) for name in (*version.json_options, *version.string_options)):
+        raise TypeError("a name of an option is not text")
     for file in version.files():
         if not _DATA.fullmatch(file.path):
             raise ValueError(f"it names the file {file.path!r}")
+        kinds = (type(file.rows), type(file.bytes), type(file.sha256))
+        if kinds != (int, int, str):
+            raise TypeError(f"it describes a file as {file!r}")
 
 
 # ------------------------------------------------------------------------------------------------------------- names
 
-_DATA = re.compile(rf"(?:{FULL}|{CHANGES})/(\d{{20}})\.(\d+)\.[0-9a-f]+\.parquet")
-_MANIFEST = re.compile(r"(\d{20})\.json")
-_SCRATCH = re.compile(r"\.?(\d{20})\.(\d+)\.[0-9a-f]+\..*")
+# Only the ten digits of ASCII: a name in other digits would be read as a number, and never be found under it.
+_DATA = re.compile(rf"(?:{FULL}|{CHANGES})/([0-9]{{20}})\.([0-9]+)\.[0-9a-f]+\.parquet")
+_MANIFEST = re.compile(r"([0-9]{20})\.json")
+_SCRATCH = re.compile(r"\.?([0-9]{20})\.([0-9]+)\.[0-9a-f]+\..*")
+_DESK = re.compile(r"\.desk\.([0-9]{20})\.[0-9a-f]+(?:\.cleared)?")
+_HINT = re.compile(rb"[0-9]{20}")
 
 
 def manifest_name(version: int) -> str:
@@ -178,14 +288,35 @@ def hint_of(version: Version) -> bytes:
     return b"%020d" % version.version
 
 
+def hinted(content: bytes) -> int | None:
+    """The number in a hint; None if it is damaged."""
+    return int(content) if _HINT.fullmatch(content) else None
+
+
 def data_name(folder: str, version: int, epoch: int, token: str) -> str:
     """The name of a Parquet file that the publisher with `epoch` writes for a version in one attempt."""
     return f"{folder}/{version:020}.{epoch}.{token}.parquet"
 
 
-def scratch_name(version: int, epoch: int, token: str) -> str:
-    """The name of an unfinished manifest."""
-    return f"{VERSIONS}/.{version:020}.{epoch}.{token}.json"
+def trial_name(folder: str, epoch: int, token: str) -> str:
+    """The name of a file by which a publisher finds out whether it can write, before it claims an epoch."""
+    return f"{folder}/.{epoch:020}.{epoch}.{token}.trial"
+
+
+def scratch_name(desk: str, version: Version) -> str:
+    """The name of an unfinished manifest, which no other attempt has."""
+    return f"{desk}/{version.version:020}.{version.writer}.json"
+
+
+def desk_name(epoch: int, token: str) -> str:
+    """The folder in which the publisher with `epoch` writes its unfinished manifests."""
+    return f"{VERSIONS}/.desk.{epoch:020}.{token}"
+
+
+def desk_epoch(file: str) -> int | None:
+    """The epoch of the publisher that a folder in the folder of versions belongs to; None for any other name."""
+    found = _DESK.fullmatch(file)
+    return int(found[1]) if found else None
 
 
 def epoch_of(file: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import logging
@@ -10,16 +11,22 @@ import os
 import threading
 import time
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from snapshot._extras import extra
-from snapshot.published.errors import FencedError
+from snapshot.published.claim import Claimed, claimed
+from snapshot.published.directory import Directory
+from snapshot.published.errors import FencedError, NotPublishedError, OutdatedError
+from snapshot.published.feed import apply_feed
+from snapshot.published.manifest import Version
+from snapshot.published.origin import note_origin, origin_of
+from snapshot.published.restoring import rebuild, restored, verify
 from snapshot.published.retention import Keep
 from snapshot.published.seconds import seconds_of
-from snapshot.published.store import store_of
+from snapshot.published.store import Store, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
-from subtrie import SubscriptionTrie
+from subtrie import AMQP, Dialect, SubscriptionTrie
 
 LOOK: Final = 0.05
 """The shortest time between two counts of the changes, in seconds."""
@@ -33,6 +40,13 @@ AFTER_FAILURE: Final = 1.0
 _log = logging.getLogger("snapshot.published")
 
 
+class Taken(NamedTuple):
+    """A claimed directory, and the content of its last version, if it is known."""
+
+    claimed: Claimed
+    instant: SubscriptionTrie | None
+
+
 class Publisher:
     """Publishes instants of a subscription trie in a directory, for other processes to restore and to follow.
 
@@ -44,7 +58,12 @@ class Publisher:
     nor a loss of power undoes it.
 
     A directory has one publisher. A new publisher takes the directory over from the old one, even if the old one is
-    still alive. Then the old one's next `publish` raises FencedError and changes nothing.
+    still alive. Then the old one's next `publish` raises FencedError and changes nothing. A new publisher that cannot
+    read or write the directory raises an error before that, and the old one goes on.
+
+    The next version has the content of ``trie``, whatever the last one had. So to continue a directory, use
+    `take_over`. If the trie comes from a version of this directory (by `restore`, `follow` or an earlier publisher of
+    this process), and there is a newer version, that one would be undone: then this raises OutdatedError.
 
     :param trie: the trie, but not one with ``weak=True``; or a snapshot
     :param where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect,
@@ -60,7 +79,8 @@ class Publisher:
     :param keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
         version is removed as soon as no kept version is rebuilt from it
     :raises FileNotFoundError: or another OSError: the directory cannot be made or written to
-    :raises DamagedError: a manifest is damaged, or has an unknown format
+    :raises OutdatedError: the trie comes from a version that is not the newest any more
+    :raises DamagedError: a file of the last version is damaged or missing, or has an unknown format
     :raises ImportError: pyarrow is not installed
     :raises TypeError: ``trie`` is not a subscription trie, or another argument is of the wrong kind
     :raises ValueError: the directory has other files, or subscriptions of another dialect
@@ -94,28 +114,19 @@ class Publisher:
         every: float | datetime.timedelta | None = None,
         changes: int | None = None,
         keep: Keep = None,
+        _taken: Taken | None = None,
     ) -> None:
-        extra("pyarrow.parquet")
-        if not isinstance(trie, SubscriptionTrie):
-            raise TypeError(f"the trie must be a SubscriptionTrie or a snapshot of one, not {type(trie).__name__}")
-        if trie.weak:
-            raise ValueError(
-                "a trie with weak=True is not published: its subscribers can vanish without a change that could be "
-                "published; use a trie that holds its subscribers"
-            )
+        _begin(trie, every, changes, keep)
+        self._trie, self._where, self._process = trie, where, os.getpid()
         self._every = None if every is None else seconds_of(every)
-        self._changes = None if changes is None else _number("changes", changes)
-        if keep is not None and not isinstance(keep, datetime.timedelta):
-            _number("keep", keep)
-        elif keep is not None and keep <= datetime.timedelta():
-            raise ValueError(f"keep must be a positive time, not {keep}")
-        self._trie = trie
-        self._process = os.getpid()
-        self._where = where
+        self._changes = changes
         self._is_closed = False
         self._stop = threading.Event()
         self._one_at_a_time = threading.Lock()
-        self._writer = Writer(trie, store_of(where), key, keep)
+        store = store_of(where)
+        if _taken is None:
+            _taken = Taken(_claimed(trie, store), None)
+        self._writer = Writer(trie, store, _taken.claimed, key, keep, _taken.instant)
         self._thread: threading.Thread | None = None
         if self._every is not None or self._changes is not None:
             self._thread = threading.Thread(target=self._publish_by_itself, name="snapshot.Publisher", daemon=True)
@@ -133,6 +144,7 @@ class Publisher:
             no ``key``
         :raises ValueError: two subscribers have the same key; or the publisher is closed
         :raises DamagedError: a file of the last version, which another publisher wrote, is damaged or missing
+        :raises HistoryError: the directory was replaced by an older copy of itself
 
         If it raises, the version is visible as a whole or not at all. The next call finds out which, so nothing is
         published twice. O(changes since the last version), and O(n) for the first version, for the first one of this
@@ -160,7 +172,9 @@ class Publisher:
             if not self._is_closed:
                 self.publish()
         with self._one_at_a_time:
-            self._is_closed = True
+            if not self._is_closed:
+                self._is_closed = True
+                self._writer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -202,6 +216,143 @@ class Publisher:
             _log.exception("publishing to %s failed; it is tried again", self._where)
             return AFTER_FAILURE
         return 0.0
+
+
+def take_over(
+    where: str | os.PathLike[str],
+    dialect: Dialect | None = None,
+    *,
+    key: Key | None = None,
+    every: float | datetime.timedelta | None = None,
+    changes: int | None = None,
+    keep: Keep = None,
+) -> tuple[SubscriptionTrie, Publisher]:
+    """Continue a published directory where it is: claim it, restore its newest version, and open a publisher for that.
+
+    After the claim, an earlier publisher can neither publish nor acknowledge anything. The trie is restored after that.
+    So nothing that was acknowledged is lost, whatever the earlier publisher did until then. If this call fails, the
+    earlier publisher goes on: the directory is claimed only when the newest version has been read and each folder has
+    been written to.
+
+    :param where: the directory, a path or a ``file:`` URI; a new or empty one, too
+    :param dialect: the dialect. None: that of the directory, or AMQP in a new one
+    :param key: as for `Publisher`, as the other parameters are
+    :returns: the trie, and its publisher, which publishes the changes made to the trie from now on
+    :raises OSError: the directory cannot be read or written to
+    :raises DamagedError: a file is damaged or missing, or has an unknown format
+    :raises ImportError: pyarrow is not installed
+    :raises TypeError: an argument is of the wrong kind
+    :raises ValueError: the directory has other files, or subscriptions of another dialect
+
+    O(n), like `restore`. Between the claim and the return it only applies what was published meanwhile.
+
+    >>> import tempfile, snapshot
+    >>> from subtrie import MQTT
+    >>> with tempfile.TemporaryDirectory() as where:
+    ...     for client in ("ann", "bob"):
+    ...         trie, publisher = take_over(where, MQTT)
+    ...         with publisher:
+    ...             trie.subscribe("room/+", client)
+    ...             version = publisher.publish()
+    ...     len(snapshot.restore(where))
+    True
+    True
+    2
+    """
+    _begin(None, every, changes, keep)
+    store = store_of(where)
+    directory = Directory(store)
+    trie, version = SubscriptionTrie(AMQP if dialect is None else dialect), None
+    with contextlib.suppress(FileNotFoundError, NotPublishedError):
+        trie, version = restored(directory)
+        if dialect is not None and trie.dialect != dialect:
+            raise ValueError(f"{store.place} has subscriptions of the dialect {trie.dialect.name}, not {dialect.name}")
+    taken = claimed(directory, store, trie.dialect, lambda newest: None)
+    trie = _caught_up(trie, version, taken, directory)
+    publisher = Publisher(
+        trie, where, key=key, every=every, changes=changes, keep=keep, _taken=Taken(taken, trie.snapshot())
+    )
+    return trie, publisher
+
+
+def _caught_up(
+    trie: SubscriptionTrie, version: Version | None, taken: Claimed, directory: Directory
+) -> SubscriptionTrie:
+    """The trie at the last version before the claim, from the trie at an earlier one."""
+    number = taken.claim.content
+    if number is None:
+        return trie
+    last = next(each for each in taken.present if each.version == number)
+    if version != last:
+        trie = _advanced(trie, version, last, taken, directory) or rebuild(directory, last)
+    note_origin(trie, last)
+    return trie
+
+
+def _advanced(
+    trie: SubscriptionTrie, version: Version | None, last: Version, taken: Claimed, directory: Directory
+) -> SubscriptionTrie | None:
+    """The same by the feeds between; None if they are not kept any more."""
+    if version is None:
+        return None
+    between = [each for each in taken.present if version.version < each.version <= last.version]
+    if len(between) != last.version - version.version:
+        return None
+    for one, following in itertools.pairwise([version, *between]):
+        if not following.follows(one):
+            return None
+        if following.feed is not None:
+            try:
+                apply_feed(trie, directory, following)
+            except FileNotFoundError:
+                return None
+    return trie
+
+
+def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
+    """Claim a directory for a trie, unless that would undo a version that the trie does not contain."""
+    directory = Directory(store)
+    verify(directory)
+
+    def require(newest: Version | None) -> None:
+        origin = origin_of(trie)
+        if origin is None or newest is None or newest.content is None or origin.directory != newest.directory:
+            return
+        last = newest if newest.kind != "claim" else directory.get(newest.content)
+        if last is None:
+            raise directory.lost(newest.content)
+        if origin.version != last.version or origin.digest != last.digest:
+            which = "another version of this number" if origin.version == last.version else f"version {last.version}"
+            raise OutdatedError(
+                f"{store.place} has {which} (published by process {last.process} on {last.host}), and the trie comes "
+                f"from version {origin.version}: publishing it would undo the changes between them. Use take_over, "
+                "which "
+                "restores the newest version. To publish this trie nevertheless, give a fork of it"
+            )
+
+    return claimed(directory, store, trie.dialect, require)
+
+
+def _begin(
+    trie: SubscriptionTrie | None, every: float | datetime.timedelta | None, changes: int | None, keep: Keep
+) -> None:
+    """Check the arguments, before anything is done."""
+    extra("pyarrow.parquet")
+    if trie is not None and not isinstance(trie, SubscriptionTrie):
+        raise TypeError(f"the trie must be a SubscriptionTrie or a snapshot of one, not {type(trie).__name__}")
+    if trie is not None and trie.weak:
+        raise ValueError(
+            "a trie with weak=True is not published: its subscribers can vanish without a change that could be "
+            "published; use a trie that holds its subscribers"
+        )
+    if every is not None:
+        seconds_of(every)
+    if changes is not None:
+        _number("changes", changes)
+    if keep is not None and not isinstance(keep, datetime.timedelta):
+        _number("keep", keep)
+    elif keep is not None and keep <= datetime.timedelta():
+        raise ValueError(f"keep must be a positive time, not {keep}")
 
 
 def _number(name: str, value: int) -> int:

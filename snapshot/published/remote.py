@@ -16,6 +16,7 @@ from typing import Any
 
 from snapshot._extras import extra
 from snapshot.paths import place_of
+from snapshot.published.errors import DamagedError
 
 
 class RemoteFiles:
@@ -31,9 +32,11 @@ class RemoteFiles:
         self._files, path, _ = place_of(self.place)
         self._path = path.rstrip("/")
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, most: int | None = None) -> bytes:
         """The content of a file."""
         with self.open(name) as file:
+            if most is not None and file.size() > most:
+                raise DamagedError(f"{self.locate(name)} is damaged: it has more than {most} bytes")
             content: bytes = file.read()
         return content
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
+from collections.abc import Callable
+from typing import TypeVar
 
 from snapshot.parquet import load
 from snapshot.published.directory import Directory, open_directory
-from snapshot.published.errors import DamagedError
+from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import DataFile, Version
+from snapshot.published.origin import note_origin
 from subtrie import SubscriptionTrie
+
+Read = TypeVar("Read")
 
 
 def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = None) -> SubscriptionTrie:
@@ -25,25 +30,40 @@ def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = 
     :raises FileNotFoundError: nothing was ever published there
     :raises NotPublishedError: there is no such version, or it is not kept any more
     :raises DamagedError: a file is damaged or missing, or has an unknown format; the error names it
+    :raises HistoryError: files of two histories are mixed
+
+    A `Publisher` that is given the trie refuses to publish it if there is a newer version by then. To continue a
+    directory, use `take_over`, for which this cannot happen.
 
     O(n + versions since the last full instant). Memory for the trie and a batch of rows. Lock-free: it blocks no
     publisher. The version is chosen at the start. If it is removed meanwhile, a newer one is taken if ``at`` allows it.
     """
-    return restored(open_directory(where), at)[0]
+    trie, version = restored(open_directory(where), at)
+    note_origin(trie, version)
+    return trie
 
 
 def restored(directory: Directory, at: int | datetime.datetime | None = None) -> tuple[SubscriptionTrie, Version]:
     """The result of `restore`, and its version."""
+    return _whole(directory, rebuild, at)
+
+
+def _whole(
+    directory: Directory, read: Callable[[Directory, Version], Read], at: int | datetime.datetime | None = None
+) -> tuple[Read, Version]:
+    """What `read` makes of the files of a version, and the version."""
     version = directory.version_at(at)
-    # Progress: a round that does not return found that a publisher had removed a file that was needed.
+    gone = None
+    # Progress: a round that does not return found that a publisher had removed a file that was needed. It is not needed
+    # any more then, so no file is missed twice.
     while True:
         try:
-            return rebuild(directory, version), version
+            return read(directory, version), version
         except FileNotFoundError as missing:
             again = directory.version_at(at)
-            if (again.version, again.base) == (version.version, version.base):
+            if (again.version, again.base) == (version.version, version.base) or missing.filename == gone:
                 raise lost(version, missing, directory) from missing
-            version = again
+            version, gone = again, missing.filename
 
 
 def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
@@ -64,18 +84,41 @@ def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
     return trie
 
 
-def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
-    place = directory.locate(file)
-    with directory.store.open(file.path) as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
-        size = content.tell()
-    if (size, digest) != (file.bytes, file.sha256):
-        raise DamagedError(
-            f"{place} is damaged: it has other bytes than the {file.bytes} that were written; restore it from a copy, "
-            "or restore an older version"
-        )
+def verify(directory: Directory) -> None:
+    """Read all bytes that the newest version is rebuilt from, if there is one, and compare their digests.
+
+    :raises DamagedError: a file is missing or damaged
+    """
     try:
-        return load(place)
+        _whole(directory, _verify_all)
+    except (FileNotFoundError, NotPublishedError):
+        return
+
+
+def _verify_all(directory: Directory, version: Version) -> None:
+    full, feeds = directory.parts(version)
+    assert full.full is not None
+    for file in (full.full, *(each.feed for each in feeds)):
+        assert file is not None
+        _verify(directory, file)
+
+
+def _verify(directory: Directory, file: DataFile) -> None:
+    with directory.store.open(file.path) as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(0)
+        digest = hashlib.file_digest(content, "sha256").hexdigest() if size == file.bytes else ""
+    if digest != file.sha256:
+        raise DamagedError(
+            f"{directory.locate(file)} is damaged: it has other bytes than the {file.bytes} that were written; restore "
+            "it from a copy, or restore an older version"
+        )
+
+
+def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
+    _verify(directory, file)
+    try:
+        return load(directory.locate(file))
     except ValueError as error:
         raise DamagedError(str(error)) from error
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
-from snapshot.published.manifest import CHANGES, FULL, VERSIONS, Version, epoch_of, manifest_name
+from snapshot.published.errors import DamagedError
+from snapshot.published.manifest import CHANGES, FULL, VERSIONS, Version, desk_epoch, epoch_of, manifest_name
 from snapshot.published.store import Store
 
 Keep = int | datetime.timedelta | None
@@ -26,21 +27,24 @@ class _Kept(NamedTuple):
 
 
 class Retention:
-    """Finds the oldest version that is kept, and removes versions that no kept one is rebuilt from.
+    """Finds the oldest version that is kept, and removes versions that no kept one is rebuilt from, and the claims
+    between them. Manifests are removed in order, so those that remain have no gaps.
 
     :param keep: how many of the newest versions are kept, or for how long; None keeps all
     :param present: the existing manifests
     :param oldest: the oldest version that is kept so far
+    :param removes: whether anything may be removed: not while an earlier publisher may still be able to write
     """
 
-    def __init__(self, keep: Keep, present: Iterable[Version], oldest: int | None) -> None:
+    def __init__(self, keep: Keep, present: Iterable[Version], oldest: int | None, *, removes: bool = True) -> None:
         self._keep = keep
+        self._removes = removes
         self._kept: deque[_Kept] = deque()
-        self._stale: deque[_Kept] = deque()
+        self._there: deque[int] = deque()  # the numbers of all manifests
         for version in present:
-            if version.kind != "claim":
-                kept = oldest is None or version.version >= oldest
-                (self._kept if kept else self._stale).append(_kept(version))
+            self._there.append(version.version)
+            if version.kind != "claim" and (oldest is None or version.version >= oldest):
+                self._kept.append(_kept(version))
 
     def oldest_with(self, number: int, time: datetime.datetime) -> int:
         """The oldest version that is kept once version `number` is published."""
@@ -57,21 +61,23 @@ class Retention:
                 self._kept.append(_kept(version))
             return
         for _ in range(self._expired(version.time)):
-            self._stale.append(self._kept.popleft())
+            self._kept.popleft()
         self._kept.append(_kept(version))
+        self._there.append(version.version)
 
     def remove_some(self, directory: Directory, store: Store) -> None:
-        """Remove the oldest versions that are not needed any more: each manifest before the files that it names."""
+        """Remove the oldest manifests that are not needed any more, each before the files that it names."""
         needed = self._kept[0].base
         for _ in range(REMOVALS):
-            if not self._stale or self._stale[0].number >= needed:
+            if not self._removes or not self._there or self._there[0] >= needed:
                 return
-            number = self._stale[0].number
-            version = directory.get(number)
-            store.remove(manifest_name(number))
-            for file in () if version is None else version.files():
-                store.remove(file.path)
-            self._stale.popleft()
+            number = self._there[0]
+            version = _found(directory, number)
+            if version is None or not version.stays:
+                store.remove(manifest_name(number))
+                for file in () if version is None else version.files():
+                    store.remove(file.path)
+            self._there.popleft()
 
     def _expired(self, time: datetime.datetime) -> int:
         """How many of the kept versions, from the oldest, expire when a version with this time is published."""
@@ -89,11 +95,23 @@ def _kept(version: Version) -> _Kept:
     return _Kept(version.version, version.time, version.base)
 
 
-def sweep(store: Store, present: Iterable[Version], epoch: int) -> None:
-    """Remove what publishers of earlier epochs left: files that no manifest names, and unfinished files.
+def _found(directory: Directory, number: int) -> Version | None:
+    """The manifest to be removed; None if it is damaged. Then the next publisher removes the files that it named."""
+    try:
+        return directory.get(number)
+    except DamagedError:
+        return None
 
-    None of them can become part of a version any more, since the manifest would need a number that is taken.
+
+def sweep(store: Store, present: Iterable[Version], epoch: int) -> bool:
+    """Remove what publishers of earlier epochs left: their desks, files that no manifest names, and unfinished files.
+
+    None of them can become part of a version any more, since the manifest would need a number that is taken. Without
+    its desk, an earlier publisher cannot write a manifest, even after its number has been removed.
+
+    :returns: whether no desk is left
     """
+    cleared = _clear_desks(store, epoch)
     named = {file.path for version in present for file in version.files()}
     for folder in (FULL, CHANGES, VERSIONS):
         for name in store.names(folder):
@@ -101,3 +119,16 @@ def sweep(store: Store, present: Iterable[Version], epoch: int) -> None:
             if written is not None and written < epoch and f"{folder}/{name}" not in named:
                 with contextlib.suppress(OSError):  # such a file does no harm
                     store.remove(f"{folder}/{name}")
+    return cleared
+
+
+def _clear_desks(store: Store, epoch: int) -> bool:
+    cleared = True
+    for name in store.names(VERSIONS):
+        of = desk_epoch(name)
+        if of is not None and of < epoch:
+            try:
+                store.clear_folder(f"{VERSIONS}/{name}")
+            except OSError:
+                cleared = False  # all claims stay, and fence that publisher
+    return cleared

@@ -6,16 +6,23 @@ file sees all of it.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
+import shutil
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from snapshot.published.errors import DamagedError
 from snapshot.published.remote import RemoteFiles
+
+TRIAL_BYTES = 64 * 1024
+"""How many bytes a publisher must be able to write into each folder before it claims a directory."""
 
 
 class Files(Protocol):
@@ -26,8 +33,9 @@ class Files(Protocol):
     is_local: bool
     """Whether programs without support for URIs can read the files."""
 
-    def read(self, name: str) -> bytes:
-        """The content of a file. FileNotFoundError if it does not exist."""
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """The content of a file, of at most so many bytes. FileNotFoundError if it does not exist, DamagedError if it
+        is longer or no ordinary file."""
 
     def open(self, name: str) -> Any:
         """Open a file for random access: a binary stream that pyarrow and hashlib accept."""
@@ -67,6 +75,18 @@ class Store(Files, Protocol):
     def prepare(self, folders: tuple[str, ...]) -> None:
         """Create the place and its folders, durably."""
 
+    def add_folder(self, name: str) -> None:
+        """Create a folder."""
+
+    def clear_folder(self, name: str) -> None:
+        """Remove a folder of files if it exists. From one instant on, nothing can be created in it."""
+
+    def set_aside(self, name: str) -> bool:
+        """Give another name to whatever has this one, if anything has."""
+
+    def attempt(self, name: str) -> None:
+        """Write a file and remove it again. OSError if it cannot be written, or the files beside it not be listed."""
+
 
 class LocalStore:
     """A directory in a local or mounted file system that has hard links."""
@@ -79,13 +99,30 @@ class LocalStore:
         self._threads: ThreadPoolExecutor | None = None
         self._to_sync: dict[str, None] = {}  # files that were produced and may not be on the disk yet
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, most: int | None = None) -> bytes:
         """The content of a file."""
-        return (self._path / name).read_bytes()
+        with self.open(name) as file:
+            if most is not None and os.fstat(file.fileno()).st_size > most:
+                raise DamagedError(f"{self._path / name} is damaged: it has more than {most} bytes")
+            content: bytes = file.read()
+        return content
 
     def open(self, name: str) -> Any:
-        """Open a file for random access."""
-        return (self._path / name).open("rb")
+        """Open a file for random access. Anything but a file, such as a FIFO, would never end, or never begin."""
+        path = self._path / name
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise DamagedError(f"{path} is not a file, but a link that leads nowhere: move it away") from error
+            raise
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise DamagedError(f"{path} is not a file, but of another kind: move it away")
+            return os.fdopen(descriptor, "rb")
+        except BaseException:
+            os.close(descriptor)
+            raise
 
     def locate(self, name: str) -> str:
         """The path of a file, for other programs."""
@@ -118,10 +155,19 @@ class LocalStore:
         self.settle(name.rpartition("/")[0])
 
     def overwrite(self, name: str, content: bytes) -> None:
-        """Overwrite in place: renaming a new file over an old one makes some file systems flush it to the disk."""
-        file = os.open(self._path / name, os.O_WRONLY | os.O_CREAT, 0o666)
+        """Overwrite in place: renaming a new file over an old one makes some file systems flush it to the disk.
+
+        Only a file that has no other name is overwritten: behind a link there would be somebody else's.
+        """
+        path = self._path / name
+        with contextlib.suppress(FileNotFoundError):
+            there = path.lstat()
+            if not stat.S_ISREG(there.st_mode) or there.st_nlink > 1:
+                path.unlink()
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         try:
             os.pwrite(file, content, 0)
+            os.ftruncate(file, len(content))
         finally:
             os.close(file)
 
@@ -154,6 +200,40 @@ class LocalStore:
             (self._path / folder).mkdir(parents=True, exist_ok=True)
         _sync(self._path)
         _sync(self._path.parent)
+
+    def add_folder(self, name: str) -> None:
+        """Create a folder."""
+        (self._path / name).mkdir()
+
+    def clear_folder(self, name: str) -> None:
+        """Rename the folder first: from then on, whoever writes into it by its name fails."""
+        cleared = f"{name}.cleared"
+        with contextlib.suppress(FileNotFoundError):  # another publisher is clearing it, too
+            if not name.endswith(".cleared"):
+                os.rename(self._path / name, self._path / cleared)
+                name = cleared
+            shutil.rmtree(self._path / name)
+
+    def set_aside(self, name: str) -> bool:
+        """Rename whatever has this name."""
+        folder, _, file = name.rpartition("/")
+        try:
+            os.rename(self._path / name, self._path / f"{folder}/.stray.{os.urandom(4).hex()}.{file}")
+        except FileNotFoundError:
+            return False
+        return True
+
+    def attempt(self, name: str) -> None:
+        """Write more than a file system has left over at the end of a file, and flush it."""
+        path = self._path / name
+        os.listdir(path.parent)
+        try:
+            with path.open("xb") as file:
+                file.write(bytes(TRIAL_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            path.unlink(missing_ok=True)
 
     def _sync_with(self, name: str) -> None:
         """Make a file and all produced files durable, in parallel: flushing takes longer than writing."""

@@ -10,48 +10,50 @@
 Step 2 may fail before the commit or after it. So the attempt is remembered first. The next `publish` looks for its
 manifest, and adopts the version or drops it.
 
-A claim takes a number for ever, since manifests of claims are never removed. So a publisher that has slept finds the
-claim of its successor under the number of its own next version, whatever was published and removed since.
+A publisher that has slept finds the claim of its successor under the number of its own next version. If retention has
+removed that claim, it finds that the version before is gone. It may fall asleep after that look, before its commit.
+Then the commit fails, since an unfinished manifest lies on the publisher's desk, a folder that its successor removes
+before it removes any claim.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
-import os
-import socket
-import uuid
-from typing import Any, Final, NamedTuple
+import errno
+import logging
+from typing import NamedTuple
 
 from snapshot.cut import Cut, cut_of
+from snapshot.published.claim import TICK, Claimed, process
 from snapshot.published.composer import Composer, Published, all_added
 from snapshot.published.directory import Directory
-from snapshot.published.errors import DamagedError, FencedError
+from snapshot.published.errors import DamagedError, FencedError, HistoryError
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import (
-    CHANGES,
-    FOLDERS,
-    FULL,
     NEWEST,
     VERSIONS,
     Version,
+    desk_epoch,
     hint_of,
     manifest_name,
     scratch_name,
+    sealed,
 )
-from snapshot.published.retention import Keep, Retention, sweep
+from snapshot.published.origin import note_origin
+from snapshot.published.retention import Keep, Retention
 from snapshot.published.store import Store
 from snapshot.texts import Key
 from subtrie import SubscriptionTrie
 
-_TICK: Final = datetime.timedelta(microseconds=1)
+_log = logging.getLogger("snapshot.published")
 
 
 class _Attempt(NamedTuple):
     """A version that may have been committed, and the state to adopt if it was."""
 
     version: Version
+    text: bytes
     published: Published
     trial: Trial | None
 
@@ -59,23 +61,30 @@ class _Attempt(NamedTuple):
 class Writer:
     """The only writer of a directory, until another one claims it. Not for two threads at once.
 
-    :raises ValueError: the directory holds other files, or subscriptions of another dialect
+    :param claimed: the directory, which belongs to this writer
+    :param instant: the content of the last version, if this process knows it
     """
 
-    def __init__(self, trie: SubscriptionTrie, store: Store, key: Key | None, keep: Keep) -> None:
+    def __init__(
+        self,
+        trie: SubscriptionTrie,
+        store: Store,
+        claimed: Claimed,
+        key: Key | None,
+        keep: Keep,
+        instant: SubscriptionTrie | None = None,
+    ) -> None:
         self._trie = trie
         self._store = store
         self._directory = Directory(store)
-        self._claim = self._taken()
-        present = self._present()
-        sweep(store, present, self._claim.epoch)
-        self._retention = Retention(keep, present, self._claim.oldest)
+        self._claim, self._desk = claimed.claim, claimed.desk
+        self._retention = Retention(keep, claimed.present, self._claim.oldest, removes=claimed.alone)
         self._composer = Composer(self._directory, store, self._claim.epoch)
         self._key = key
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
         self._attempt: _Attempt | None = None
-        self._published = self._found(present)
+        self._published = _last(claimed, instant)
 
     @property
     def instant(self) -> SubscriptionTrie | None:
@@ -89,7 +98,7 @@ class Writer:
         """
         self._settle()
         cut = cut_of(self._trie)
-        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + _TICK))
+        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
         try:
             attempt = self._composed(cut)
         except (OSError, DamagedError):
@@ -100,76 +109,10 @@ class Writer:
         assert self._published is not None
         return self._published.version
 
-    # ------------------------------------------------------------------------------------------------------ the claim
-
-    def _taken(self) -> Version:
-        """Claim the directory with the next number."""
-        newest = self._newest()
-        self._store.prepare(FOLDERS)
-        # Progress: a round that does not return found that another publisher has taken a number.
-        while True:
-            claim = self._claim_after(newest)
-            if self._is_made(claim) and max(self._directory.numbers()) == claim.version:
-                return claim  # a lower number may be free because the version that had it has been removed
-            newest = self._newest()
-
-    def _is_made(self, claim: Version) -> bool:
-        """Create the manifest of a claim; return False if another publisher has taken its number."""
-        try:
-            scratch = scratch_name(claim.version, claim.version, claim.writer)
-            self._store.create(manifest_name(claim.version), claim.to_json(), scratch)
-        except FileNotFoundError:  # the publisher that took the number may have removed our unfinished file
-            if self._directory.get(claim.version) is None:
-                raise
-            return False
-        except FileExistsError:
-            return False
-        return True
-
-    def _newest(self) -> Version | None:
-        newest = self._directory.newest()
-        if newest is None:
-            self._require_unused()
-        elif newest.dialect != self._trie.dialect:
-            raise ValueError(
-                f"{self._store.place} has subscriptions of the dialect {newest.dialect.name}, "
-                f"and the trie is of {self._trie.dialect.name}: publish to another directory"
-            )
-        return newest
-
-    def _require_unused(self) -> None:
-        others = set(self._store.names("")).difference(FOLDERS)
-        others.update(name for folder in (FULL, CHANGES) for name in self._store.names(folder))
-        if others:
-            raise ValueError(
-                f"{self._store.place} is not a published directory and has other files "
-                f"({', '.join(sorted(others)[:3])}): publish to a new or an empty one"
-            )
-
-    def _claim_after(self, newest: Version | None) -> Version:
-        now = datetime.datetime.now(datetime.UTC)
-        if newest is None:
-            return _nothing(self._trie, now)
-        number, time = newest.version + 1, max(now, newest.time + _TICK)
-        return dataclasses.replace(
-            newest, version=number, time=time, kind="claim", changes=0, full=None, feed=None, epoch=number, **_process()
-        )
-
-    def _present(self) -> list[Version]:
-        """All manifests. Until it is fenced, only this writer adds any."""
-        found = map(self._directory.get, self._directory.numbers())
-        return [version for version in found if version is not None]
-
-    def _found(self, present: list[Version]) -> Published | None:
-        claim = self._claim
-        if claim.content is None or claim.base is None:
-            return None
-        version = next((each for each in present if each.version == claim.content), None)
-        if version is None:
-            self._settle()  # raises an error if another publisher has taken over, and may have removed it
-            raise self._directory.lost(claim.content)
-        changes = [each.changes for each in present if each.feed is not None and each.version > claim.base]
-        return Published(version, None, len(changes), sum(changes))
+    def close(self) -> None:
+        """Clear the desk. Nothing can be published afterwards."""
+        with contextlib.suppress(OSError):  # the next publisher will clear it
+            self._store.clear_folder(self._desk)
 
     # ------------------------------------------------------------------------------------------------------- a version
 
@@ -179,7 +122,7 @@ class Writer:
         fields, trial = self._composer.compose(cut, number, last, self._restored_ledger())
         if fields is None:
             assert last is not None
-            self._adopt(_Attempt(self._previous, last._replace(instant=cut.trie), trial))
+            self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial))
             return None
         oldest = self._retention.oldest_with(number, cut.taken_at)
         version = dataclasses.replace(
@@ -189,44 +132,110 @@ class Writer:
             content=number,
             oldest=oldest,
             snapshot_id=cut.snapshot_id,
+            previous=self._previous.digest,
+            stays=False,
             **fields,
-            **_process(),
+            **process(),
         )
+        text, version = sealed(version)
         full = version.full is not None
-        feeds, changes = (0, 0) if full or last is None else (last.feeds + 1, last.rows + version.changes)
-        return _Attempt(version, Published(version, cut.trie, feeds, changes), trial)
+        manifests, changes = (0, 0) if full or last is None else (last.manifests + 1, last.rows + version.changes)
+        return _Attempt(version, text, Published(version, cut.trie, manifests, changes), trial)
 
     def _commit(self, attempt: _Attempt) -> None:
         self._attempt = attempt
-        version = attempt.version
-        scratch = scratch_name(version.version, version.epoch, version.writer)
         try:
-            self._store.create(manifest_name(version.version), version.to_json(), scratch)
-        except (FileExistsError, FileNotFoundError):  # its number may be taken, and its files removed
+            self._create(attempt.version, attempt.text)
+        except (FileExistsError, FileNotFoundError):  # its number may be taken, and its desk or its files removed
             self._settle()
+            if not self._has_desk():
+                raise self._fenced(self._previous) from None
             raise
         self._committed(attempt)
+
+    def _create(self, version: Version, text: bytes) -> None:
+        name, scratch = manifest_name(version.version), scratch_name(self._desk, version)
+        try:
+            self._store.create(name, text, scratch)
+        except FileExistsError:
+            if not self._clear(version.version):
+                raise
+            self._store.create(name, text, scratch)
 
     def _settle(self) -> None:
         """Find out whether the last attempt was committed, and whether this writer still owns the directory.
 
         :raises FencedError: it does not
+        :raises HistoryError: the directory is not the one that this writer has written
         """
         attempt = self._attempt
         if attempt is not None:
-            found = self._directory.get(attempt.version.version)
+            found = self._at(attempt.version.version)
             if found is not None and found.writer == attempt.version.writer:
                 self._store.settle(VERSIONS)
                 self._committed(attempt)
             else:
                 self._composer.discard(attempt.version.files())
                 self._attempt = None
-        found = self._directory.get(self._previous.version + 1)
-        if found is not None:
-            raise FencedError(
-                f"{self._store.place}: another publisher (process {found.process} on {found.host}) has taken over with "
-                f"number {found.version}, so this one publishes nothing any more; if it should, open a new Publisher"
-            )
+        following = self._at(self._previous.version + 1)
+        if following is not None and following.follows(self._previous):
+            raise self._fenced(following)
+        mine = self._directory.get(self._previous.version)
+        if following is not None or mine is None or mine.digest != self._previous.digest:
+            raise self._gone()
+
+    def _at(self, number: int) -> Version | None:
+        """The manifest of the next number, if another publisher has taken it."""
+        try:
+            return self._directory.get(number)
+        except DamagedError:
+            if self._clear(number):
+                return None
+            raise
+
+    def _clear(self, number: int) -> bool:
+        """Move away what has the name of the next manifest and is none. Return False if it may be of a successor.
+
+        A successor clears older desks after its claim, and keeps its own until it closes. While there is no desk but
+        this writer's, there has been none.
+        """
+        with contextlib.suppress(DamagedError):
+            if self._directory.get(number) is not None:
+                return False
+        desks = [name for name in self._store.names(VERSIONS) if desk_epoch(name) is not None]
+        if desks != [self._desk.rpartition("/")[2]]:
+            return False
+        name = manifest_name(number)
+        if not self._store.set_aside(name):
+            return False
+        _log.warning("%s was no manifest, and was renamed, since its number is needed", self._store.locate(name))
+        return True
+
+    def _has_desk(self) -> bool:
+        return self._desk.rpartition("/")[2] in self._store.names(VERSIONS)
+
+    def _fenced(self, by: Version) -> FencedError:
+        if by is self._previous:
+            who = f"the folder {self._store.locate(self._desk)} of this publisher is gone, as if another one"
+        else:
+            who = f"another publisher (process {by.process} on {by.host}), with number {by.version},"
+        return FencedError(
+            f"{self._store.place}: {who} has taken over, so this one publishes nothing any more; if it should, use "
+            "take_over"
+        )
+
+    def _gone(self) -> Exception:
+        """The error for a directory in which this writer's last manifest is missing, or is not the one it wrote."""
+        newest = self._directory.newest()
+        if newest is None:
+            return FileNotFoundError(errno.ENOENT, "the published directory has been removed", self._store.place)
+        if newest.directory == self._claim.directory and newest.version > self._previous.version:
+            return self._fenced(newest)
+        return HistoryError(
+            f"{self._store.place} is not the directory that this publisher has written up to version "
+            f"{self._previous.version}: its newest version is {newest.version}, as if an older copy of it had been "
+            "restored. Nothing was published. To publish what this trie has, open a new Publisher for a fork of it"
+        )
 
     def _committed(self, attempt: _Attempt) -> None:
         if self._previous is not attempt.version:  # otherwise it was adopted before an interrupt
@@ -241,6 +250,7 @@ class Writer:
         ledger, self._ledger = self._ledger, None
         self._published = attempt.published
         self._previous = attempt.version
+        note_origin(self._trie, attempt.published.version)
         if ledger is not None and attempt.trial is not None:
             ledger.book(attempt.trial)
         self._ledger = ledger
@@ -256,30 +266,11 @@ class Writer:
         return self._ledger
 
 
-def _process() -> dict[str, Any]:
-    """The fields of a manifest that name its writer."""
-    return {"writer": uuid.uuid4().hex, "host": socket.gethostname(), "process": os.getpid()}
-
-
-def _nothing(trie: SubscriptionTrie, now: datetime.datetime) -> Version:
-    """The claim of an empty directory."""
-    return Version(
-        version=0,
-        time=now,
-        kind="claim",
-        subscriptions=0,
-        changes=0,
-        full=None,
-        feed=None,
-        base=None,
-        content=None,
-        oldest=None,
-        dialect=trie.dialect,
-        integers=None,
-        json_options=(),
-        string_options=(),
-        snapshot_id="",
-        directory=uuid.uuid4().hex,
-        epoch=0,
-        **_process(),
-    )
+def _last(claimed: Claimed, instant: SubscriptionTrie | None) -> Published | None:
+    """The version that the claim has the content of."""
+    claim = claimed.claim
+    if claim.content is None or claim.base is None:
+        return None
+    version = next(each for each in claimed.present if each.version == claim.content)
+    changes = sum(each.changes for each in claimed.present if each.feed is not None and each.version > claim.base)
+    return Published(version, instant, claim.version - claim.base, changes)

@@ -45,13 +45,9 @@ def step_of(trie: SubscriptionTrie) -> int:
 
 
 def publish_until_killed(where: str, acknowledged: str, keep: int | None) -> None:
-    """Restore, continue from there, publish each step, and note each acknowledged version in a file."""
-    try:
-        trie = snapshot.restore(where)
-    except (FileNotFoundError, snapshot.NotPublishedError):
-        trie = SubscriptionTrie()
+    """Take over, continue from there, publish each step, and note each acknowledged version in a file."""
+    trie, publisher = snapshot.take_over(where, keep=keep)
     notes = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    publisher = snapshot.Publisher(trie, where, keep=keep)
     step = step_of(trie)
     while True:
         step += 1

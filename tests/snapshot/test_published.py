@@ -785,11 +785,11 @@ class TestBadDirectories:
         with snapshot.Publisher(SubscriptionTrie(), tmp_path) as publisher:
             publisher.publish()
         manifest = tmp_path / "_versions" / f"{1:020}.json"
-        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "format": 2}))
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "format": 3}))
         for read in (snapshot.versions, snapshot.restore, snapshot.follow):
-            with pytest.raises(snapshot.DamagedError, match=f"{manifest.name} is of format 2"):
+            with pytest.raises(snapshot.DamagedError, match=f"{manifest.name} is of format 3"):
                 read(tmp_path)
-        with pytest.raises(snapshot.DamagedError, match="format 2"):
+        with pytest.raises(snapshot.DamagedError, match="format 3"):
             snapshot.Publisher(SubscriptionTrie(), tmp_path)
 
     @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 1}', "null", '{"format": 1, "version": 1}'])
@@ -846,11 +846,9 @@ class TestBadDirectories:
         assert version.full is not None
         (tmp_path / version.full.path).unlink()
         trie.subscribe("a", "alice")
-        with (
-            snapshot.Publisher(trie, tmp_path) as publisher,
-            pytest.raises(snapshot.DamagedError, match=f"{version.full.path} is missing"),
-        ):
-            publisher.publish()
+        for take in (lambda: snapshot.Publisher(trie, tmp_path), lambda: snapshot.take_over(tmp_path)):
+            with pytest.raises(snapshot.DamagedError, match=f"{version.full.path} is missing"):
+                take()
 
     @pytest.mark.parametrize(
         "use", [snapshot.restore, snapshot.follow, lambda where: snapshot.Publisher(SubscriptionTrie(), where)]

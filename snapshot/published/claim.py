@@ -1,0 +1,210 @@
+"""How a publisher takes a directory: first it makes sure that it can write there, then it claims the next number.
+
+The claim fences the publisher before, which then cannot publish any more. So everything that can fail comes first: all
+manifests are read, each folder is written to, and the caller looks at the newest version. A newcomer that fails leaves
+the directory to the publisher that has it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import os
+import socket
+import uuid
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from snapshot.published.directory import Directory
+from snapshot.published.errors import DamagedError
+from snapshot.published.manifest import (
+    CHANGES,
+    FOLDERS,
+    FORMAT,
+    FULL,
+    Version,
+    desk_name,
+    manifest_name,
+    scratch_name,
+    sealed,
+    trial_name,
+)
+from snapshot.published.retention import sweep
+from snapshot.published.store import Store
+from subtrie import Dialect
+
+TICK: Final = datetime.timedelta(microseconds=1)
+"""Later versions have later times, at least by this."""
+
+
+class Claimed(NamedTuple):
+    """A directory that belongs to this publisher, until another one claims it.
+
+    :param claim: the manifest of the claim
+    :param desk: the folder of its unfinished manifests
+    :param present: all manifests, the claim last
+    :param alone: whether no earlier publisher can write a manifest any more, whatever numbers become free
+    """
+
+    claim: Version
+    desk: str
+    present: list[Version]
+    alone: bool
+
+
+def claimed(directory: Directory, store: Store, dialect: Dialect, require: Callable[[Version | None], None]) -> Claimed:
+    """Claim a directory with the next number.
+
+    :param require: called with the newest version before each attempt; raises an error if it must not be followed
+    :raises ValueError: the directory holds other files, or subscriptions of another dialect
+    :raises DamagedError: a manifest is damaged, or does not belong there
+    :raises OSError: the directory cannot be read or written to
+
+    Lock-free: an attempt fails only if another publisher has taken the number.
+    """
+    newest = _newest(directory, store, dialect)
+    require(newest)
+    store.prepare(FOLDERS)
+    _attempt_to_write(store, newest)
+    known: dict[int, Version] = {}
+    # Progress: a round that does not return found that another publisher has taken a number.
+    while True:
+        known = _all(directory, known)
+        claim = _after(newest, dialect)
+        desk = desk_name(claim.version, claim.writer)
+        store.add_folder(desk)
+        made = None
+        try:
+            made = _made(directory, store, claim, desk)
+        finally:
+            if made is None:
+                with contextlib.suppress(OSError):  # the next publisher will clear it
+                    store.clear_folder(desk)
+        if made is not None:
+            present = [*(known[number] for number in sorted(known)), made]
+            return Claimed(made, desk, present, sweep(store, present, made.epoch))
+        newest = _newest(directory, store, dialect)
+        require(newest)
+
+
+def process() -> dict[str, Any]:
+    """The fields of a manifest that name its writer."""
+    return {"writer": uuid.uuid4().hex, "host": socket.gethostname(), "process": os.getpid()}
+
+
+def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | None:
+    newest = directory.newest()
+    if newest is None:
+        _require_unused(store)
+    elif newest.dialect != dialect:
+        raise ValueError(
+            f"{store.place} has subscriptions of the dialect {newest.dialect.name}, "
+            f"and the trie is of {dialect.name}: publish to another directory"
+        )
+    else:
+        _require_newest(directory, store, newest)
+    return newest
+
+
+def _require_newest(directory: Directory, store: Store, newest: Version) -> None:
+    """Require that no manifest has a higher number, except those that were added since."""
+    highest = directory.numbers()[-1]
+    if highest > newest.version:
+        again = directory.newest()
+        if again is None or highest > again.version:
+            raise DamagedError(
+                f"{store.locate(manifest_name(highest))} does not follow the newest version, which is "
+                f"{newest.version}: "
+                "if no publisher wrote it, move it away; if one did, manifests before it are lost: restore the "
+                "directory "
+                "from a copy"
+            )
+
+
+def _require_unused(store: Store) -> None:
+    others = set(store.names("")).difference(FOLDERS)
+    others.update(name for folder in (FULL, CHANGES) for name in store.names(folder) if not name.startswith("."))
+    if others:
+        raise ValueError(
+            f"{store.place} is not a published directory and has other files "
+            f"({', '.join(sorted(others)[:3])}): publish to a new or an empty one"
+        )
+
+
+def _attempt_to_write(store: Store, newest: Version | None) -> None:
+    epoch, token = 0 if newest is None else newest.version + 1, uuid.uuid4().hex
+    for folder in FOLDERS:
+        store.attempt(trial_name(folder, epoch, token))
+
+
+def _all(directory: Directory, known: dict[int, Version]) -> dict[int, Version]:
+    """All manifests, of which some are known already."""
+    found = {number: known.get(number) or directory.get(number) for number in directory.numbers()}
+    return {number: version for number, version in found.items() if version is not None}
+
+
+def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:
+    """Create the manifest of a claim; None if another publisher has taken its number."""
+    text, claim = sealed(claim)
+    name = manifest_name(claim.version)
+    try:
+        store.create(name, text, scratch_name(desk, claim))
+    except FileNotFoundError:  # the publisher that took the number may have cleared our desk
+        if directory.get(claim.version) is None:
+            raise
+        return None
+    except FileExistsError:
+        if directory.get(claim.version) is None:
+            raise DamagedError(f"{store.locate(name)} is there and cannot be read: move it away") from None
+        return None
+    if directory.numbers()[-1] != claim.version:  # this number was free because the version that had it was removed
+        store.remove(name)
+        return None
+    return claim
+
+
+def _after(newest: Version | None, dialect: Dialect) -> Version:
+    """The claim of the next number."""
+    now = datetime.datetime.now(datetime.UTC)
+    if newest is None:
+        return _nothing(dialect, now)
+    number, time = newest.version + 1, max(now, newest.time + TICK)
+    return dataclasses.replace(
+        newest,
+        version=number,
+        time=time,
+        kind="claim",
+        changes=0,
+        full=None,
+        feed=None,
+        epoch=number,
+        previous=newest.digest,
+        stays=newest.format < FORMAT,
+        format=FORMAT,
+        **process(),
+    )
+
+
+def _nothing(dialect: Dialect, now: datetime.datetime) -> Version:
+    """The claim of an empty directory."""
+    return Version(
+        version=0,
+        time=now,
+        kind="claim",
+        subscriptions=0,
+        changes=0,
+        full=None,
+        feed=None,
+        base=None,
+        content=None,
+        oldest=None,
+        dialect=dialect,
+        integers=None,
+        json_options=(),
+        string_options=(),
+        snapshot_id="",
+        directory=uuid.uuid4().hex,
+        epoch=0,
+        **process(),
+    )

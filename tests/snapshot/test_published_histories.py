@@ -1,0 +1,641 @@
+"""Published directories that are taken over, go back, fork, or hold what no publisher put there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import snapshot
+from snapshot.published import open_directory, retention, store
+from snapshot.published import publisher as publisher_module
+from snapshot.published.claim import claimed
+from snapshot.published.manifest import Version, _checksum_of, from_json, sealed
+from subtrie import MQTT, SubscriptionTrie
+from tests.snapshot.test_published import assert_equal, held_by
+from tests.threads import run_together
+
+FORMAT_1 = Path(__file__).parent.parent / "data" / "format-1"
+
+
+def manifest(where: Path, number: int) -> Path:
+    return where / "_versions" / f"{number:020}.json"
+
+
+def manifests(where: Path) -> list[str]:
+    return sorted(name for name in os.listdir(where / "_versions") if name.endswith(".json"))
+
+
+def published(where: Path, versions: int = 3) -> tuple[SubscriptionTrie, snapshot.Publisher]:
+    trie = SubscriptionTrie()
+    publisher = snapshot.Publisher(trie, where)
+    for number in range(versions):
+        trie.subscribe(f"a.{number}", f"s{number}", level=number, note=f"n{number}")
+        publisher.publish()
+    return trie, publisher
+
+
+class TestTakeOver:
+    def test_of_a_new_directory_begins_one(self, tmp_path: Path) -> None:
+        trie, publisher = snapshot.take_over(tmp_path / "new", MQTT)
+        with publisher:
+            assert (len(trie), trie.dialect) == (0, MQTT)
+            trie.subscribe("a/+", "alice")
+            assert publisher.publish() == 1
+        again, publisher = snapshot.take_over(tmp_path / "new")
+        with publisher:
+            assert_equal(again, trie)
+            assert publisher.publish() == 1
+
+    def test_keeps_what_was_acknowledged_after_its_first_look(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        old, first = published(tmp_path)
+
+        def later(*arguments: Any) -> Any:
+            old.subscribe("late", "bob")
+            old.unsubscribe("a.1", "s1")
+            first.publish()
+            return claimed(*arguments)
+
+        monkeypatch.setattr(publisher_module, "claimed", later)
+        trie, second = snapshot.take_over(tmp_path)
+        assert_equal(trie, old)
+        old.subscribe("lost", "bob")
+        with pytest.raises(snapshot.FencedError):
+            first.publish()
+        trie.subscribe("new", "carol")
+        second.publish()
+        assert_equal(snapshot.restore(tmp_path), trie)
+        assert ("late", "bob", None) in held_by(trie)
+
+    def test_keeps_what_was_acknowledged_and_removed_since(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        old = SubscriptionTrie()
+        first = snapshot.Publisher(old, tmp_path, keep=1)
+        first.publish()
+
+        def later(*arguments: Any) -> Any:
+            for number in range(40):
+                old.subscribe("late", f"s{number}")
+                first.publish()
+            return claimed(*arguments)
+
+        monkeypatch.setattr(publisher_module, "claimed", later)
+        trie, _ = snapshot.take_over(tmp_path)
+        assert_equal(trie, old)
+
+    def test_writes_only_changes_afterwards(self, tmp_path: Path) -> None:
+        published(tmp_path)
+        trie, publisher = snapshot.take_over(tmp_path)
+        trie.subscribe("new", "carol")
+        version = open_directory(tmp_path).version_at(publisher.publish())
+        assert (version.changes, version.kind) == (1, "changes")
+
+    def test_with_a_key_goes_on_with_the_keys(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a", ("x", 1))
+        with snapshot.Publisher(trie, tmp_path, key=lambda one: str(one[1])) as publisher:
+            publisher.publish()
+        trie, publisher = snapshot.take_over(tmp_path, key=lambda one: one if isinstance(one, str) else str(one[1]))
+        trie.subscribe("b", ("y", 2))
+        publisher.publish()
+        assert set(held_by(snapshot.restore(tmp_path))) == {("a", "1", None), ("b", "2", None)}
+
+    def test_of_another_dialect_is_refused_before_the_claim(self, tmp_path: Path) -> None:
+        trie, first = published(tmp_path)
+        with pytest.raises(ValueError, match="of the dialect AMQP, not MQTT"):
+            snapshot.take_over(tmp_path, MQTT)
+        trie.subscribe("b", "bob")
+        first.publish()
+
+    @pytest.mark.parametrize("arguments", [{"every": 0}, {"changes": 0}, {"keep": 0}])
+    def test_with_arguments_that_make_no_sense_claims_nothing(self, tmp_path: Path, arguments: dict[str, Any]) -> None:
+        trie, first = published(tmp_path)
+        with pytest.raises(ValueError, match="must be"):
+            snapshot.take_over(tmp_path, **arguments)
+        trie.subscribe("b", "bob")
+        first.publish()
+
+    def test_by_many_at_once_leaves_one(self, tmp_path: Path) -> None:
+        old, _ = published(tmp_path)
+        taken = run_together([lambda: snapshot.take_over(tmp_path)] * 6)
+        done = []
+        for number, (trie, publisher) in enumerate(taken):
+            assert_equal(trie, old)
+            trie.subscribe("winner", f"s{number}")
+            with contextlib.suppress(snapshot.FencedError):
+                publisher.publish()
+                done.append(number)
+        assert len(done) == 1
+        assert_equal(snapshot.restore(tmp_path), taken[done[0]][0])
+
+
+class TestOutdatedTries:
+    def test_are_refused_and_fence_nobody(self, tmp_path: Path) -> None:
+        old, first = published(tmp_path)
+        restored = snapshot.restore(tmp_path)
+        old.subscribe("acknowledged", "bob")
+        first.publish()
+        with pytest.raises(snapshot.OutdatedError, match="the trie comes from version 3"):
+            snapshot.Publisher(restored, tmp_path)
+        old.subscribe("more", "bob")
+        assert first.publish() == 5
+        snapshot.Publisher(restored.fork(), tmp_path).publish()  # on purpose
+        assert_equal(snapshot.restore(tmp_path), restored)
+
+    def test_are_refused_if_the_version_appears_at_the_last_moment(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        old, first = published(tmp_path)
+        restored = snapshot.restore(tmp_path)
+        add_folder = store.LocalStore.add_folder
+
+        def later(self: store.LocalStore, name: str) -> None:
+            monkeypatch.setattr(store.LocalStore, "add_folder", add_folder)
+            old.subscribe("acknowledged", "bob")
+            first.publish()
+            add_folder(self, name)
+
+        monkeypatch.setattr(store.LocalStore, "add_folder", later)
+        with pytest.raises(snapshot.OutdatedError):
+            snapshot.Publisher(restored, tmp_path)
+        old.subscribe("more", "bob")
+        first.publish()
+
+    def test_are_those_of_followers_and_publishers_too(self, tmp_path: Path) -> None:
+        old, first = published(tmp_path)
+        follower = snapshot.follow(tmp_path)
+        old.subscribe("b", "bob")
+        first.publish()
+        with pytest.raises(snapshot.OutdatedError):
+            snapshot.Publisher(follower.trie, tmp_path)
+        follower.poll()
+        second = snapshot.Publisher(follower.trie, tmp_path)
+        follower.trie.subscribe("c", "carol")
+        second.publish()
+        with pytest.raises(snapshot.OutdatedError):
+            snapshot.Publisher(old, tmp_path)
+        snapshot.Publisher(follower.trie, tmp_path)
+
+    def test_are_not_those_of_other_directories(self, tmp_path: Path) -> None:
+        published(tmp_path / "one")
+        restored = snapshot.restore(tmp_path / "one")
+        published(tmp_path / "other", 5)
+        snapshot.Publisher(restored, tmp_path / "other").publish()
+        assert_equal(snapshot.restore(tmp_path / "other"), restored)
+
+
+class TestNewcomersThatFail:
+    """They leave the directory to the publisher that has it."""
+
+    def check(self, where: Path, fails: Callable[[], object], error: type[Exception]) -> None:
+        for take in (lambda: snapshot.Publisher(SubscriptionTrie(), where), lambda: snapshot.take_over(where)):
+            with pytest.raises(error):
+                take()
+        fails()
+
+    @pytest.mark.parametrize("folder", ["full", "changes", "_versions"])
+    @pytest.mark.parametrize("call", ["open", "listdir"])
+    def test_to_write_or_list(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, call: str) -> None:
+        trie, first = published(tmp_path)
+        attempt = store.LocalStore.attempt
+
+        def failing(self: store.LocalStore, name: str) -> None:
+            if name.startswith(folder):
+                raise PermissionError(call)
+            attempt(self, name)
+
+        monkeypatch.setattr(store.LocalStore, "attempt", failing)
+        self.check(tmp_path, lambda: trie.subscribe("b", "bob"), PermissionError)
+        assert first.publish() == 4
+        assert not [name for name in os.listdir(tmp_path / folder) if name.endswith(".trial")]
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    @pytest.mark.parametrize("mode", [0o500, 0o000, 0o300])
+    @pytest.mark.parametrize("folder", ["full", "changes", "_versions"])
+    def test_for_lack_of_permission(self, tmp_path: Path, folder: str, mode: int) -> None:
+        trie, first = published(tmp_path)
+        os.chmod(tmp_path / folder, mode)
+        self.check(tmp_path, lambda: os.chmod(tmp_path / folder, 0o700), PermissionError)
+        trie.subscribe("b", "bob")
+        assert first.publish() == 4
+
+    def test_to_read_a_manifest(self, tmp_path: Path) -> None:
+        trie, first = published(tmp_path)
+        content = manifest(tmp_path, 2).read_bytes()
+        manifest(tmp_path, 2).write_bytes(content.replace(b"level", b"lewel"))
+        self.check(tmp_path, lambda: manifest(tmp_path, 2).write_bytes(content), snapshot.DamagedError)
+        trie.subscribe("b", "bob")
+        assert first.publish() == 4
+
+    def test_to_read_a_file(self, tmp_path: Path) -> None:
+        trie, first = published(tmp_path)
+        feed = snapshot.versions(tmp_path)[1].feed
+        assert feed is not None
+        (tmp_path / feed.path).write_bytes(b"x" * feed.bytes)
+        self.check(tmp_path, lambda: None, snapshot.DamagedError)
+        trie.subscribe("b", "bob")
+        assert first.publish() == 4
+
+    def test_leave_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        published(tmp_path)
+        before = sorted(tmp_path.rglob("*"))
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(28, "no space")))
+        self.check(tmp_path, lambda: None, OSError)
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+class TestDirectoriesThatGoBack:
+    def gone_back(self, tmp_path: Path) -> tuple[Path, snapshot.Follower, SubscriptionTrie, snapshot.Publisher]:
+        """A directory that was replaced by its copy of version 3 when it and a follower were at version 6."""
+        where = tmp_path / "published"
+        trie, publisher = published(where)
+        shutil.copytree(where, tmp_path / "copy")
+        for number in range(3):
+            trie.subscribe(f"lost.{number}", "s")
+            publisher.publish()
+        follower = snapshot.follow(where)
+        assert follower.version == 6
+        shutil.rmtree(where)
+        shutil.copytree(tmp_path / "copy", where)
+        return where, follower, trie, publisher
+
+    @pytest.mark.parametrize("more", range(8))
+    def test_are_not_followed_until_the_user_says_so(self, tmp_path: Path, more: int) -> None:
+        where, follower, old, _ = self.gone_back(tmp_path)
+        trie, publisher = snapshot.take_over(where)
+        for number in range(more):
+            trie.subscribe(f"new.{number}", "s")
+            publisher.publish()
+        for _ in range(2):
+            with pytest.raises(snapshot.HistoryError, match="followed up to version 6"):
+                follower.poll()
+        assert_equal(follower.trie, old)
+        assert follower.resynchronise() == open_directory(where).version_at().version
+        assert_equal(follower.trie, trie)
+        trie.subscribe("more", "s")
+        assert follower.poll() < publisher.publish() == follower.poll()
+        assert_equal(follower.trie, trie)
+
+    def test_are_not_published_to_by_who_has_published_more(self, tmp_path: Path) -> None:
+        where, _, old, first = self.gone_back(tmp_path)
+        old.subscribe("b", "bob")
+        for _ in range(2):
+            with pytest.raises(snapshot.HistoryError, match="written up to version 6: its newest version is 3"):
+                first.publish()
+        with pytest.raises(snapshot.OutdatedError):
+            snapshot.Publisher(old, where)
+        snapshot.Publisher(old.fork(), where).publish()
+        assert_equal(snapshot.restore(where), old)
+
+    def test_and_continued_fence_who_has_published_more(self, tmp_path: Path) -> None:
+        where, _, old, first = self.gone_back(tmp_path)
+        trie, publisher = snapshot.take_over(where)
+        for number in range(7):
+            trie.subscribe("new", f"s{number}")
+            publisher.publish()
+            old.subscribe("b", f"s{number}")
+            with pytest.raises((snapshot.HistoryError, snapshot.FencedError)):
+                first.publish()
+        assert_equal(snapshot.restore(where), trie)
+
+    def test_and_are_removed_raise_an_error(self, tmp_path: Path) -> None:
+        trie, publisher = published(tmp_path / "published")
+        shutil.rmtree(tmp_path / "published")
+        trie.subscribe("b", "bob")
+        with pytest.raises(FileNotFoundError, match="has been removed"):
+            publisher.publish()
+
+    @pytest.mark.parametrize("first", range(4, 7))
+    def test_or_mix_two_histories_are_not_restored(self, tmp_path: Path, first: int) -> None:
+        where, _, _, _ = self.gone_back(tmp_path)
+        trie, publisher = snapshot.take_over(where)
+        for number in range(3):
+            trie.subscribe(f"new.{number}", "s")
+            publisher.publish()
+        other = tmp_path / "other"
+        shutil.copytree(tmp_path / "copy", other)
+        old, publisher = snapshot.take_over(other)
+        for number in range(3):
+            old.subscribe("b", f"s{number}")
+            publisher.publish()
+        for number in range(first, 7):
+            shutil.copy(manifest(other, number), manifest(where, number))
+        shutil.copytree(other / "changes", where / "changes", dirs_exist_ok=True)
+        for read in (snapshot.restore, snapshot.versions, snapshot.follow, snapshot.take_over):
+            with pytest.raises(snapshot.HistoryError, match="two histories"):
+                read(where)
+
+
+class TestManifests:
+    def test_show_each_flipped_bit(self, tmp_path: Path) -> None:
+        published(tmp_path)
+        for number in (1, 3):
+            text = manifest(tmp_path, number).read_bytes()
+            assert from_json(text, number, "it") == open_directory(tmp_path).get(number)
+            for bit in range(8 * len(text)):
+                damaged = bytearray(text)
+                damaged[bit // 8] ^= 1 << bit % 8
+                with pytest.raises(snapshot.DamagedError):
+                    from_json(bytes(damaged), number, "it")
+
+    def test_may_have_fields_that_readers_can_do_without(self, tmp_path: Path) -> None:
+        published(tmp_path)
+        version = open_directory(tmp_path).version_at()
+
+        class Later(Version):
+            def to_json(self) -> bytes:
+                fields = json.loads(super().to_json())
+                del fields["checksum"]
+                fields["feed"]["colour"] = fields["colour"] = "red"
+                text = json.dumps(fields, indent=1).removesuffix("\n}").encode()
+                return text + _checksum_of(text)
+
+        text, _ = sealed(Later(**{name: getattr(version, name) for name in version.__dataclass_fields__}))
+        assert from_json(text, 3, "it") == version
+
+    def test_are_not_longer_than_what_is_read(self, tmp_path: Path) -> None:
+        trie, publisher = published(tmp_path)
+        trie.subscribe("long", "s", **{"n" * 17_000_000: 1})
+        with pytest.raises(ValueError, match="do not fit into a manifest"):
+            publisher.publish()
+        trie.unsubscribe("long", "s")
+        trie.subscribe("b", "s")
+        assert publisher.publish() == 4
+
+
+class TestClaims:
+    def test_go_with_the_versions_beside_them(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        for number in range(100):
+            with snapshot.Publisher(trie, tmp_path, keep=2) as publisher:
+                trie.subscribe("a", "s", n=number)
+                publisher.publish()
+        assert len(manifests(tmp_path)) < 50
+        assert_equal(snapshot.restore(tmp_path), trie)
+
+    def test_go_even_if_nothing_is_published(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a", "s")
+        for _ in range(100):
+            with snapshot.Publisher(trie, tmp_path, keep=2) as publisher:
+                publisher.publish()
+        assert len(manifests(tmp_path)) < 70
+        assert_equal(snapshot.restore(tmp_path), trie)
+
+    def test_that_are_gone_still_fence_who_slept(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The first publisher falls asleep between its last look and its commit."""
+        trie, other = SubscriptionTrie(), SubscriptionTrie()
+        first = snapshot.Publisher(trie, tmp_path)
+        first.publish()
+        create = store.LocalStore.create
+
+        def asleep(self: store.LocalStore, name: str, content: bytes, scratch: str) -> None:
+            monkeypatch.setattr(store.LocalStore, "create", create)
+            with snapshot.Publisher(other, tmp_path, keep=1) as second:
+                for number in range(60):
+                    other.subscribe("n", f"s{number}")
+                    second.publish()
+            assert not manifest(tmp_path, 2).exists(), "the claim is gone"
+            create(self, name, content, scratch)
+
+        monkeypatch.setattr(store.LocalStore, "create", asleep)
+        trie.subscribe("a", "alice")
+        with pytest.raises(snapshot.FencedError):
+            first.publish()
+        assert not manifest(tmp_path, 2).exists()
+        assert_equal(snapshot.restore(tmp_path), other)
+
+    def test_stay_while_a_desk_cannot_be_cleared(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        trie = SubscriptionTrie()
+        snapshot.Publisher(trie, tmp_path).publish()
+
+        def failing(self: store.LocalStore, name: str) -> None:
+            raise PermissionError(name)
+
+        monkeypatch.setattr(store.LocalStore, "clear_folder", failing)
+        publisher = snapshot.Publisher(trie, tmp_path, keep=1)
+        for number in range(40):
+            trie.subscribe("a", f"s{number}")
+            publisher.publish()
+        assert manifest(tmp_path, 2).exists()
+
+    def test_are_removed_little_by_little(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(retention, "REMOVALS", 3)
+        trie = SubscriptionTrie()
+        for number in range(40):
+            trie.subscribe("a", "s", n=number)
+            with snapshot.Publisher(trie, tmp_path, keep=1) as publisher:
+                publisher.publish()
+                assert_equal(snapshot.restore(tmp_path), trie)
+                numbers = open_directory(tmp_path).numbers()
+                assert numbers == list(range(numbers[0], numbers[-1] + 1)), "no gaps"
+
+
+@pytest.fixture
+def soon() -> Iterator[None]:
+    """Raise an error if a test takes long, for code that may never end."""
+
+    def late(*_: object) -> None:
+        raise AssertionError("it does not end")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 30)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def dangling(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def empty(path: Path) -> None:
+    path.touch()
+
+
+def copied(path: Path) -> None:
+    shutil.copy(path.parent / f"{3:020}.json", path)
+
+
+def large(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
+STRAYS = [dangling, loop, fifo, folder, device, empty, copied, large]
+
+
+@pytest.mark.usefixtures("soon")
+class TestStrays:
+    @pytest.mark.parametrize("stray", STRAYS)
+    @pytest.mark.parametrize("number", [4, 9, 10**15, 10**20 - 1])
+    @pytest.mark.parametrize("hinted", [True, False])
+    def test_end_in_an_error_or_do_no_harm(
+        self, tmp_path: Path, stray: Callable[[Path], None], number: int, hinted: bool
+    ) -> None:
+        trie, first = published(tmp_path)
+        stray(manifest(tmp_path, number))
+        if not hinted:
+            (tmp_path / "_versions" / "newest").unlink()
+        before = manifests(tmp_path)
+        for read in (snapshot.restore, lambda where: snapshot.follow(where).trie):
+            with contextlib.suppress(snapshot.DamagedError, OSError):
+                assert_equal(read(tmp_path), trie)
+        for take in (snapshot.take_over, lambda where: snapshot.Publisher(trie, where)):
+            with pytest.raises((snapshot.DamagedError, OSError), match=str(number)):
+                take(tmp_path)
+        assert manifests(tmp_path) == before
+        trie.subscribe("b", "bob")
+        assert first.publish() == 4, "a healthy publisher goes on"
+        assert held_by(snapshot.restore(tmp_path)) == held_by(trie)
+
+    @pytest.mark.parametrize(
+        "name", ["".join(chr(0x660 + int(digit)) for digit in f"{7:020}") + ".json", "x.json", " "]
+    )
+    def test_with_other_names_are_ignored(self, tmp_path: Path, name: str) -> None:
+        trie, _ = published(tmp_path)
+        (tmp_path / "_versions" / name).touch()
+        (tmp_path / "_versions" / "newest").unlink()
+        assert_equal(snapshot.restore(tmp_path), trie)
+        snapshot.Publisher(trie, tmp_path)
+
+    def test_manifests_that_only_a_listing_has_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        published(tmp_path)
+        (tmp_path / "_versions" / "newest").unlink()
+        names = store.LocalStore.names
+        monkeypatch.setattr(store.LocalStore, "names", lambda self, folder: [*names(self, folder), f"{5:020}.json"])
+        with pytest.raises(snapshot.DamagedError, match="is listed, but there is no such file"):
+            snapshot.restore(tmp_path)
+
+    @pytest.mark.parametrize("stray", [dangling, loop, fifo, device, empty, large])
+    def test_hints_are_replaced(self, tmp_path: Path, stray: Callable[[Path], None]) -> None:
+        trie, first = published(tmp_path)
+        hint = tmp_path / "_versions" / "newest"
+        hint.unlink()
+        stray(hint)
+        assert_equal(snapshot.restore(tmp_path), trie)
+        trie.subscribe("b", "bob")
+        first.publish()
+        assert hint.read_bytes() == b"%020d" % 4
+        assert not hint.is_symlink()
+        assert_equal(snapshot.restore(tmp_path), trie)
+
+    @pytest.mark.parametrize("link", [os.symlink, os.link])
+    def test_hints_that_are_links_leave_what_they_lead_to(
+        self, tmp_path: Path, link: Callable[[Path, Path], None]
+    ) -> None:
+        trie, first = published(tmp_path / "published")
+        precious, hint = tmp_path / "precious", tmp_path / "published" / "_versions" / "newest"
+        precious.write_text("precious data of somebody else, 40 chars..")
+        hint.unlink()
+        link(precious, hint)
+        trie.subscribe("b", "bob")
+        first.publish()
+        assert precious.read_text() == "precious data of somebody else, 40 chars.."
+        assert hint.read_bytes() == b"%020d" % 4
+
+    @pytest.mark.parametrize("content", [b"-5", b"9" * 19, b"9" * 100_000, "٣".encode() * 20, b"+0000000000000000003"])
+    def test_hints_are_ignored(self, tmp_path: Path, content: bytes) -> None:
+        trie, _ = published(tmp_path)
+        (tmp_path / "_versions" / "newest").write_bytes(content)
+        assert_equal(snapshot.restore(tmp_path), trie)
+
+    @pytest.mark.parametrize("stray", [dangling, loop, fifo, folder, device, empty, large])
+    def test_files_are_damage(self, tmp_path: Path, stray: Callable[[Path], None]) -> None:
+        trie, first = published(tmp_path)
+        feed = snapshot.versions(tmp_path)[2].feed
+        assert feed is not None
+        (tmp_path / feed.path).unlink()
+        stray(tmp_path / feed.path)
+        for use in (
+            snapshot.restore,
+            snapshot.follow,
+            snapshot.take_over,
+            lambda _: snapshot.Publisher(trie, tmp_path),
+        ):
+            with pytest.raises((snapshot.DamagedError, OSError)):
+                use(tmp_path)
+        trie.subscribe("b", "bob")
+        assert first.publish() == 4
+
+    def test_claims_are_not_written_without_end(self, tmp_path: Path) -> None:
+        trie, first = published(tmp_path)
+        shutil.copy(manifest(tmp_path, 3), manifest(tmp_path, 10**15))
+        before = len(manifests(tmp_path))
+        with pytest.raises(snapshot.DamagedError, match="does not follow the newest version, which is 3"):
+            snapshot.Publisher(trie, tmp_path)
+        assert len(manifests(tmp_path)) == before
+        trie.subscribe("b", "bob")
+        first.publish()
+
+
+class TestFormat1:
+    """Directories that the package wrote before manifests had checksums."""
+
+    @pytest.fixture(params=["mqtt", "nats-integers", "amqp-kept"])
+    def kept(self, request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[int, Any]]:
+        shutil.copytree(FORMAT_1 / request.param, tmp_path / "published")
+        held = json.loads((FORMAT_1 / f"{request.param}.json").read_text())
+        return tmp_path / "published", {int(number): rows for number, rows in held.items()}
+
+    def rows(self, trie: SubscriptionTrie) -> list[Any]:
+        held = ([held.filter, held.subscriber, dict(held.options)] for held in trie.subscriptions())
+        return sorted(held, key=json.dumps)
+
+    def test_are_read(self, kept: tuple[Path, dict[int, Any]]) -> None:
+        where, held = kept
+        assert [version.version for version in snapshot.versions(where)] == sorted(held)
+        for number, rows in held.items():
+            assert self.rows(snapshot.restore(where, at=number)) == rows
+        assert self.rows(snapshot.restore(where)) == held[max(held)]
+        assert self.rows(snapshot.load(FORMAT_1 / f"{self.name(where, held)}.parquet")) == held[max(held)]
+
+    def name(self, where: Path, held: dict[int, Any]) -> str:
+        names = [path.stem for path in FORMAT_1.glob("*.json")]
+        return next(name for name in names if len(json.loads((FORMAT_1 / f"{name}.json").read_text())) == len(held))
+
+    def test_are_continued_and_followed(self, kept: tuple[Path, dict[int, Any]]) -> None:
+        where, held = kept
+        follower = snapshot.follow(where)
+        for keep in (None, 2):
+            trie, publisher = snapshot.take_over(where, keep=keep)
+            assert self.rows(trie) == self.rows(follower.trie)
+            for number in range(60):
+                trie.subscribe("new", 10 if isinstance(held[max(held)][0][1], int) else "s", n=number)
+                publisher.publish()
+                follower.poll()
+                assert_equal(follower.trie, trie)
+            publisher.close()
+        assert_equal(snapshot.restore(where), trie)
+        # What fences a publisher of format 1, which has no desk, stays: its successors' claims.
+        directory = open_directory(where)
+        left = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
+        stay = {version.version for version in left if version.stays}
+        assert max(held) + 1 in stay
+        assert {version.version for version in left if version.format == 1} <= stay
