@@ -9,6 +9,7 @@
 #   make sanitize the compiled modules under gcc's address and undefined-behaviour sanitizers (docs/stress.md)
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
+#   make test-sparks  what works with which Spark, each in an environment of its own, into docs/spark.md
 #   make docs     the manual, into docs/_build
 #   make pictures the manual's pictures of tries, drawn from real ones
 #   make build    bring the compiled modules up to date with their sources
@@ -21,7 +22,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-gil test-free-threaded test-free-threaded-twin lint format stress explored races sanitize sanitize-free-threaded bench test-brokers brokers docs pictures build clean java
+.PHONY: help demo test test-gil test-free-threaded test-free-threaded-twin lint format stress explored races sanitize sanitize-free-threaded bench test-brokers brokers test-sparks docs pictures build clean java
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
@@ -207,6 +208,29 @@ bench: java .venv/built
 test-brokers: brokers .venv/built
 	.venv/bin/python -m pytest -m brokers tests/whole/test_brokers.py $(ARGS)
 
+# Each Spark with other versions of what it needs, so that the ranges of pyproject.toml are tested. With the interpreter of
+# .venv, since that one's compiled modules are used.
+SPARKS := 3.5 4.0 4.1 4.2 4.3
+WITH_SPARK_3.5 := 'pyarrow==18.0.*' 'pandas==2.1.*' 'numpy<2' setuptools
+WITH_SPARK_4.0 := 'pyarrow==19.*' 'pandas==2.2.*'
+WITH_SPARK_4.1 := 'pyarrow==21.*' 'pandas==2.3.*'
+WITH_SPARK_4.2 := 'pyarrow==23.*' 'pandas==2.3.*'
+WITH_SPARK_4.3 := 'pyarrow==26.*' 'pandas==3.1.*'
+test-sparks: $(SPARKS:%=build/sparks/%.json)
+	.venv/bin/python -m tests.sparks_table $^
+
+.PHONY: $(SPARKS:%=build/sparks/%.json)
+$(SPARKS:%=build/sparks/%.json): build/sparks/%.json: build/sparks/%/installed .venv/built | java
+	@echo "== Tests with Spark $*"
+	@rm -f $@ && SPARKS_REPORT=$@ build/sparks/$*/bin/python -m pytest -o filterwarnings=default tests/test_sparks.py --deselect \
+		tests/test_sparks.py::test_the_page_has_a_row_for_each_feature $(ARGS)
+
+$(SPARKS:%=build/sparks/%/installed): build/sparks/%/installed: pyproject.toml Makefile | .venv/installed
+	@echo "== Setting up Spark $*"
+	@test -e $(@D)/bin/pip || .venv/bin/python -m venv $(@D)
+	@CTRIE_NO_EXTENSIONS=1 $(@D)/bin/python -m $(PIP_INSTALL) --editable '.[spark,test]' 'pyspark==$*.*' $(WITH_SPARK_$*)
+	@touch $@
+
 docs: .venv/docs .venv/built
 	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 	@echo "The manual is at docs/_build/index.html"
@@ -233,8 +257,8 @@ CTRIE_NO_EXTENSIONS=1 $(@D)/bin/python -m $(PIP_INSTALL) --editable '.[$(EXTRAS)
 @touch $@
 endef
 
-# `bitmaps`, `portable`, `s3` and `connect` have no builds for free-threaded interpreters.
-.venv/installed: EXTRAS := spark,s3,connect,stress,bench,bitmaps,portable,test,lint
+# `bitmaps`, `portable`, `s3-server`, `readers` and `connect` have no builds for free-threaded interpreters.
+.venv/installed: EXTRAS := spark,s3-server,readers,connect,stress,bench,bitmaps,portable,test,lint
 .venv-t/installed: EXTRAS := spark,stress,bench,test
 
 .venv/installed .venv-t/installed: %/installed: pyproject.toml | %/bin/pip

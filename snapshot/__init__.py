@@ -2,7 +2,7 @@
 
 Every function takes a `SubscriptionTrie` or a snapshot of one. A live trie is snapshotted first, in constant time;
 threads may write to it while the view is made. Importing this package is cheap: the functions that need Arrow, pandas
-or Spark import them (``pip install subtrie[spark]``).
+or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 
 =================== ================================================================================
 `to_arrow`          the subscription set as a ``pyarrow.Table``
@@ -54,6 +54,7 @@ from snapshot.published import (
 )
 from snapshot.questions import busiest_filters, dead_filters, growth, overlaps, topics_per_subscriber
 from snapshot.spark import diff_to_spark, to_spark
+from snapshot.sparks import UnsupportedError
 from snapshot.sql import register
 from snapshot.streaming import match_stream
 
@@ -65,6 +66,7 @@ __all__ = [
     "NotPublishedError",
     "OutdatedError",
     "Publisher",
+    "UnsupportedError",
     "Version",
     "WorkersError",
     "busiest_filters",

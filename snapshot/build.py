@@ -12,6 +12,7 @@ from snapshot._extras import extra
 from snapshot.collection import staying_objects
 from snapshot.columns import BATCH_ROWS
 from snapshot.option_maps import OptionReader
+from snapshot.sparks import table_from
 from snapshot.text_columns import as_text, distinct_in, expanded, strings_in, text_column
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.columns import RowError, build
@@ -75,7 +76,7 @@ def from_spark(frame: DataFrame, dialect: Dialect | None = None, *, exact: bool 
     """
     extra("pyspark.sql")
     wanted = [name for name in USED if name in frame.columns]
-    return from_arrow(frame.select(*wanted).toArrow(), dialect, exact=exact)
+    return from_arrow(table_from(frame.select(*wanted)), dialect, exact=exact)
 
 
 def _reader(data: Any) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from snapshot.sparks import as_utf8, is_utf8
 from subtrie import AMQP, MQTT, NATS, Dialect
 
 DIALECTS = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
@@ -73,7 +74,7 @@ def _told(reason: str, at: str) -> str:
 def _offences(topic: str, dialect: Dialect) -> list[_Offence]:
     """The possible faults, in the order in which a dialect looks for them."""
     separator = text(dialect.separator)
-    offences = [_Offence(f"not is_valid_utf8({topic})", _told("not UTF-8", "0")), _too_long(topic, dialect)]
+    offences = [_Offence(f"not {is_utf8(topic)}", _told("not UTF-8", "0")), _too_long(topic, dialect)]
     for character in dialect.forbidden:
         found = f"instr({topic}, {text(character)})"
         offences.append(_Offence(f"{found} > 0", _told(f"forbidden character {character!r}", f"{found} - 1")))
@@ -91,7 +92,7 @@ def _offences(topic: str, dialect: Dialect) -> list[_Offence]:
 
 def _too_long(topic: str, dialect: Dialect) -> _Offence:
     fitting = f"cast(substring(cast({topic} as binary), 1, {dialect.max_bytes}) as string)"
-    position = f"char_length(make_valid_utf8({fitting})) - if(is_valid_utf8({fitting}), 0, 1)"
+    position = f"char_length({as_utf8(fitting)}) - if({is_utf8(fitting)}, 0, 1)"
     return _Offence(
         f"octet_length({topic}) > {dialect.max_bytes}", _told(f"longer than {dialect.max_bytes} bytes", position)
     )
@@ -138,7 +139,7 @@ def _wildcards(dialect: Dialect) -> list[str]:
 
 
 def _message(topic: str, told: str, dialect: Dialect) -> str:
-    valid, start = f"make_valid_utf8({topic})", f"greatest(0, {told}.at - {_EXCERPT})"
+    valid, start = as_utf8(topic), f"greatest(0, {told}.at - {_EXCERPT})"
     excerpt = f"substring({valid}, {start} + 1, {told}.at + {_EXCERPT} - {start})"
     shown = f"replace({excerpt}, {text(chr(92))}, {text(2 * chr(92))})"
     for character in dict.fromkeys(dialect.forbidden + "\n\r\t"):

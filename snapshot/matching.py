@@ -26,6 +26,7 @@ from snapshot.messages import TOPIC_ERROR, Messages, messages_of
 from snapshot.option_numbers import OptionMap, looked_up
 from snapshot.sets import SentSet, SetSource, source_of
 from snapshot.signatures import Signature
+from snapshot.sparks import binary_text
 from snapshot.texts import Key
 from snapshot.worker import Job
 from subtrie import Dialect, SubscriptionTrie
@@ -249,7 +250,7 @@ def _by_join(spark: SparkSession, messages: Messages, held: SetSource) -> DataFr
         raise ValueError('a stream is matched by plan="trie"; to match it by a join, call match_spark in foreachBatch')
     dialect = held.dialect
     error = catalyst.topic_error("t", dialect)
-    frame = messages.frame.withColumn("t", functions.expr(f"cast(c{messages.topic} as string) collate UTF8_BINARY"))
+    frame = messages.frame.withColumn("t", functions.expr(binary_text(f"c{messages.topic}")))
     if messages.mode == "FAILFAST":
         checked = "if(e is null, t, raise_error(concat('TopicError: ', e)))"
         frame = frame.withColumn("e", functions.expr(error)).withColumn("t", functions.expr(checked)).drop("e")

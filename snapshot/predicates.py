@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
+from snapshot.sparks import in_binary
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -88,8 +89,7 @@ class _Field:
         raise TypeError(f"column {self.name!r} is of type {self.kind.simpleString()}, whose values do not compare")
 
     def _text(self) -> Column:
-        functions = extra("pyspark.sql.functions")
-        return functions.collate(self.column, "UTF8_BINARY")  # type: ignore[no-any-return]
+        return in_binary(self.column)
 
     def _literal(self, value: Any) -> Column:
         return extra("pyspark.sql.functions").lit(value)  # type: ignore[no-any-return]

@@ -16,6 +16,7 @@ from snapshot.held_sets import behind_group
 from snapshot.matching import Source, match_spark
 from snapshot.published import open_directory
 from snapshot.sets import SetSource, source_of
+from snapshot.sparks import frame_of
 from snapshot.sql import read_published
 from snapshot.texts import Key
 from subtrie import Dialect, SubscriptionTrie
@@ -101,7 +102,7 @@ def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> 
     require_workers(spark)
     held = source_of(source, None, key)
     filters = sorted({behind_group(row["filter"], held.dialect) for row in _distinct(held, spark).toLocalIterator()})
-    frame = spark.createDataFrame(_one_column(filters)).repartition(max(1, min(64, len(filters) // 1000)))
+    frame = frame_of(spark, _one_column(filters)).repartition(max(1, min(64, len(filters) // 1000)))
     return frame.mapInArrow(
         partial(_overlaps, filters=filters, dialect=held.dialect), "filter string, other string, relation string"
     )

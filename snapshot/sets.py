@@ -17,6 +17,7 @@ from snapshot.held_sets import JOINED, HeldSet
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, NotPublishedError, Version, open_directory
 from snapshot.signatures import Signature
+from snapshot.sparks import frame_of, table_from
 from snapshot.sql import read_published
 from snapshot.texts import Key
 from subtrie import Dialect, SubscriptionTrie
@@ -139,13 +140,13 @@ class _TrieSet(SetSource):
         filters = self._table.select(["filter"])
         if self.subscriptions > size:
             filters = filters.take(sorted(random.Random(0).sample(range(self.subscriptions), size)))
-        return spark.createDataFrame(filters)
+        return frame_of(spark, filters)
 
     def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
         return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        frame = spark.createDataFrame(self._table)
+        frame = frame_of(spark, self._table)
         # Spark's optimizer would evaluate any expression over local rows itself, in the driver. The hint prevents that.
         return frame.hint("rebalance") if self.subscriptions > MOST_IN_DRIVER else frame
 
@@ -162,9 +163,9 @@ def _collected(spark: SparkSession, keyed: DataFrame, subscriptions: int) -> tup
     if subscriptions > MOST_COLLECTED:
         found = [row["signature"] for row in keyed.select("signature").distinct().collect()]
     else:
-        table = keyed.toArrow()
+        table = table_from(keyed)
         found = table.column("signature").unique().to_pylist()
-        keyed = spark.createDataFrame(table)
+        keyed = frame_of(spark, table)
     return keyed, [Signature.parse(text) for text in found]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from snapshot._extras import extra
 from snapshot.arrow import diff_to_arrow, to_arrow
 from snapshot.environment import require_session
+from snapshot.sparks import frame_of
 from snapshot.texts import Key
 from subtrie import SubscriptionTrie
 
@@ -21,7 +22,7 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     """All subscriptions of one instant as a Spark data frame.
 
     :param source: a subscription trie, or a snapshot of one
-    :param spark: the session, of Spark 4 or later
+    :param spark: the session
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
     :returns: a data frame with the columns of `snapshot.columns`, one row for each subscription
     :raises ImportError: pyarrow or pyspark is not installed
@@ -34,7 +35,7 @@ def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None =
     """
     extra("pyspark.sql")
     require_session(spark)
-    return spark.createDataFrame(to_arrow(source, key=key))
+    return frame_of(spark, to_arrow(source, key=key))
 
 
 def diff_to_spark(
@@ -44,7 +45,7 @@ def diff_to_spark(
 
     :param newer: the later snapshot, or the trie itself
     :param older: the earlier snapshot, or any trie with the same dialect, such as one from `load`
-    :param spark: the session, of Spark 4 or later
+    :param spark: the session
     :param key: as for `to_spark`
     :returns: the columns of `to_spark`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
     :raises ImportError: pyarrow or pyspark is not installed
@@ -56,4 +57,4 @@ def diff_to_spark(
     """
     extra("pyspark.sql")
     require_session(spark)
-    return spark.createDataFrame(diff_to_arrow(newer, older, key=key))
+    return frame_of(spark, diff_to_arrow(newer, older, key=key))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from snapshot import catalyst
 from snapshot._extras import extra
 from snapshot.environment import require_session
+from snapshot.sparks import require_spark
+from subtrie import AMQP
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,17 +23,20 @@ def register(spark: SparkSession) -> None:
       stream ``spark.readStream.format("subscriptions").load(path)``. Filters are pushed down to the files if
       ``spark.sql.python.filterPushdown.enabled`` is set at this call; call `register` again after you change it.
     - The function ``topic_matches(filter, topic, dialect)``: whether the filter matches the topic, by the rules of
-      ``'AMQP'`` (the default), ``'MQTT'`` or ``'NATS'``. It is null if one of the texts is null, or if the dialect
-      refuses the topic. Its answer for a filter that the dialect refuses is meaningless. It is plain SQL: no Python
-      runs on the executors.
+      ``'AMQP'``, ``'MQTT'`` or ``'NATS'``. Give it the set's column ``dialect``. It is null if one of the texts is
+      null, or if the dialect refuses the topic. Its answer for a filter that the dialect refuses is meaningless. It is
+      plain SQL: no Python runs on the executors. Without the dialect, the rules are AMQP's, and a topic with ``/`` or a
+      filter with ``/``, ``+`` or ``>`` is an error, since it is probably of another dialect.
 
     :param spark: the session
     :raises ImportError: pyspark is not installed
     :raises TypeError: ``spark`` is not a session
     :raises RuntimeError: the session was stopped
+    :raises UnsupportedError: Spark is older than 4.0, or older than 4.1 and is to push filters down
     """
     extra("pyspark.sql")
     require_session(spark)
+    require_spark("snapshot.register", (4, 0))
     register_source(spark)
     cases = "".join(
         f" when {catalyst.text(name)} then {catalyst.matches('filter', 'topic', dialect)}"
@@ -39,17 +44,26 @@ def register(spark: SparkSession) -> None:
     )
     names = ", ".join(catalyst.DIALECTS)
     unknown = f"raise_error(concat('topic_matches knows the dialects {names}, not ', coalesce(dialect, 'null')))"
+    foreign = "contains(topic, '/') or rlike(filter, '[/+>]')"
+    unsaid = (
+        "raise_error(concat('topic_matches(filter, topic) is for AMQP, and ', filter, ' or ', topic, ' is probably of "
+        "another dialect: say which, topic_matches(filter, topic, dialect), by the column dialect that sets have'))"
+    )
+    amqp = f"if({foreign}, {unsaid}, {catalyst.matches('filter', 'topic', AMQP)})"
     spark.sql(
         "create or replace temporary function topic_matches"
-        "(filter string, topic string, dialect string default 'AMQP') returns boolean "
-        f"return case dialect{cases} else {unknown} end"
+        "(filter string, topic string, dialect string default '') returns boolean "
+        f"return case dialect{cases} when '' then {amqp} else {unknown} end"
     )
 
 
 def register_source(spark: SparkSession) -> None:
     """Register the data source with a session."""
+    require_spark("the data source subscriptions", (4, 0))
     source = extra("snapshot.source")
     pushed = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
+    if pushed:
+        require_spark(PUSHDOWN, (4, 1))
     spark.dataSource.register(source.FilteredSubscriptions if pushed else source.Subscriptions)
 
 

@@ -3,40 +3,63 @@
 Executors read the Parquet files themselves, several at a time, as Arrow batches; no row goes through the driver.
 `snapshot.register` registers it with a session. The options have Delta's names:
 
-================================ ====================================================================================
-``path``                         the published directory; also the argument of ``load``
-``versionAsOf``                  a version's number
-``timestampAsOf``                a time in ISO's format, with a zone
-``readChangeFeed``               ``true``: rows are changes, with the columns of `snapshot.published.feed`
-``startingVersion``              for changes: the first version whose changes are read
-``endingVersion``                for changes, but not for a stream: the last such version; the newest by default
-``maxVersionsPerTrigger``        for a stream: at most so many versions go into one batch
-================================ ====================================================================================
+========================= ============================================= ==================================
+option                    value                                         honoured by
+========================= ============================================= ==================================
+``path``                  the published directory; also the argument of all readers
+                          ``load``
+``readChangeFeed``        ``true``: rows are changes, with the columns  all readers
+                          of `snapshot.published.feed`
+``versionAsOf``           a version's number, 1 or more                 the set of one version
+``timestampAsOf``         a time in ISO's format, with a zone           the set of one version
+``startingVersion``       the first version whose changes are read,     the changes between versions, which
+                          1 or more                                     need it, and a stream
+``endingVersion``         the last such version; for changes, the       the changes between versions, and a
+                          newest by default                             stream, which then reads no later one
+``maxVersionsPerTrigger`` at most so many versions go into one batch,   a stream, from Spark 4.2 on
+                          1 or more
+========================= ============================================= ==================================
 
-A stream always consists of changes, and needs ``readChangeFeed``. Without ``startingVersion`` it begins with the whole
-set of the newest version, as inserts.
+Any other option, value or reader is refused (`snapshot.source.options`). A stream always consists of changes, and needs
+``readChangeFeed``. Without ``startingVersion`` it begins with the whole set of the newest version, or of
+``endingVersion`` if that is earlier, as inserts.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from snapshot.columns import schema
 from snapshot.source.changes import Changes, Stream
 from snapshot.source.instants import FilteredInstant, Instant
-from snapshot.source.options import Options
+from snapshot.source.options import NAME, Options, Reader
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
-
-CHANGE_COLUMNS = "_change_type string, _commit_version bigint, _commit_timestamp timestamp"
+CHANGE_COLUMNS = {
+    "_change_type": StringType(),
+    "_commit_version": LongType(),
+    "_commit_timestamp": TimestampType(),
+}
 
 
 class Subscriptions(DataSource):
     """The data source, without filters pushed down."""
+
+    instant: type[Instant] = Instant
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -45,36 +68,86 @@ class Subscriptions(DataSource):
     @classmethod
     def name(cls) -> str:
         """The name for ``format`` and ``USING``."""
-        return "subscriptions"
+        return NAME
 
-    def schema(self) -> str:
-        """The columns of `snapshot.columns`, and those of a change."""
-        return f"{_ddl()}, {CHANGE_COLUMNS}" if self._options.changes else _ddl()
+    def schema(self) -> StructType:
+        """The columns of `snapshot.columns`, and those of a change.
+
+        A catalog keeps the columns of a table, but Spark gives the reader of a table none of the table's options. So
+        the first column of a table carries them in its metadata.
+        """
+        options = self._options
+        if options.is_of_table:
+            options.require(Reader.STREAM if options.changes and options.start is None else _batch(options))
+        fields = [StructField(name, kind) for name, kind in _columns(options.changes).items()]
+        if options.is_of_table:
+            fields[0].metadata = {NAME: json.dumps(options.texts)}
+        return StructType(fields)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch."""
-        return Changes(self._options, schema) if self._options.changes else Instant(self._options, schema.names)
+        options = self._asked(schema)
+        options.require(_batch(options))
+        return Changes(options, schema) if options.changes else self.instant(options, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the reader of a stream."""
-        if not self._options.changes:
-            raise ValueError('a stream of subscriptions is one of changes: option("readChangeFeed", "true")')
-        return Stream(self._options, schema)
+        return Stream(self._asked(schema).require(Reader.STREAM), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> Any:
+        """Refuse to write."""
+        raise _read_only()
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
+        """Refuse to write."""
+        raise _read_only()
+
+    def _asked(self, schema: StructType) -> Options:
+        """The options of the query, and those of the table that it reads.
+
+        :raises ValueError: the columns are not those of this source
+        """
+        options = self._options
+        kept = [field.metadata[NAME] for field in schema.fields if NAME in (field.metadata or {})]
+        if kept:
+            own = {name.lower() for name in options.texts}
+            of_table = json.loads(kept[0]).items()
+            options = Options({name: text for name, text in of_table if name.lower() not in own} | options.texts)
+        known = _columns(options.changes)
+        for field in schema.fields:
+            if known.get(field.name) != field.dataType:
+                columns = ", ".join(f"{name} {kind.simpleString()}" for name, kind in known.items())
+                raise ValueError(f"{NAME} has no column {field.name} {field.dataType.simpleString()}, but {columns}")
+        return options
 
 
 class FilteredSubscriptions(Subscriptions):
     """The data source for sessions with ``spark.sql.python.filterPushdown.enabled``; other sessions refuse it."""
 
-    def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader of a batch, which reads only the rows that the query needs."""
-        return super().reader(schema) if self._options.changes else FilteredInstant(self._options, schema.names)
+    instant = FilteredInstant
 
 
-def _ddl() -> str:
-    """The columns of an exported set as Spark writes them."""
-    names = {"list<item: string>": "array<string>", "map<string, string>": "map<string,string>", "int32": "int"}
-    names |= {"list<element: string>": "array<string>", "int64": "bigint", "bool": "boolean"}
-    kinds = ((field.name, str(field.type)) for field in schema())
-    return ", ".join(
-        f"`{name}` {'timestamp' if kind.startswith('timestamp') else names.get(kind, kind)}" for name, kind in kinds
+def _batch(options: Options) -> Reader:
+    return Reader.CHANGES if options.changes else Reader.INSTANT
+
+
+def _columns(changes: bool) -> dict[str, DataType]:
+    """The columns of an exported set, or of changes."""
+    text = StringType()
+    kinds: dict[str, DataType] = {
+        "words": ArrayType(text),
+        "depth": IntegerType(),
+        "wildcards": IntegerType(),
+        "options": MapType(text, text),
+        "taken_at": TimestampType(),
+    }
+    columns = {name: kinds.get(name, text) for name in schema().names}
+    return columns | CHANGE_COLUMNS if changes else columns
+
+
+def _read_only() -> Exception:
+    return NotImplementedError(
+        "subscriptions are read by Spark and not written, since a directory has one publisher, which numbers its "
+        "versions. To write rows, make a trie of them with snapshot.from_spark(df) and publish it with "
+        "snapshot.Publisher(trie, path), or write a plain format, such as df.write.parquet(path)"
     )

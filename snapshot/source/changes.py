@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxFiles,
-    SupportsTriggerAvailableNow,
-)
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
 from snapshot.published import Version
 from snapshot.source.files import parquet_file, shaped
 from snapshot.source.instants import Instant
+from snapshot.source.limits import HAS_LIMITS, Limited, at_most, most_of
 from snapshot.source.options import Options
+from snapshot.sparks import UnsupportedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,8 +63,9 @@ class _ChangeReader:
         assert isinstance(partition, _Files)
         store = self._options.directory().store
         for name, version, time, is_feed in partition.files:
-            for batch in parquet_file(store, name).iter_batches(batch_size=BATCH_ROWS):
-                yield from shaped(batch if is_feed else _as_inserts(batch, version, time), self._names)
+            with parquet_file(store, name) as file:
+                for batch in file.iter_batches(batch_size=BATCH_ROWS):
+                    yield from shaped(batch if is_feed else _as_inserts(batch, version, time), self._names)
 
 
 def _file(version: Version) -> tuple[str, int, str, bool]:
@@ -82,11 +79,8 @@ class Changes(_ChangeReader, DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The files, in parts that tasks read."""
-        if self._options.start is None:
-            raise ValueError("readChangeFeed needs startingVersion, the first version whose changes are read")
         start, end = self._options.start, self._options.end
-        if end is not None and start > end:
-            raise ValueError(f"startingVersion {start} comes after endingVersion {end}")
+        assert start is not None
         directory = self._options.directory()
         directory.version_at(end)  # raises an error if there is none
         if end is None:
@@ -102,31 +96,45 @@ class Changes(_ChangeReader, DataSourceReader):
         return self._read(partition)
 
 
-class Stream(_ChangeReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Without `SupportsTriggerAvailableNow`, ``availableNow`` with a limit would stop after the first batch."""
+class Stream(_ChangeReader, DataSourceStreamReader, Limited):
+    """The changes of the versions as they are published."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
+        if options.most is not None and not HAS_LIMITS:
+            raise UnsupportedError("maxVersionsPerTrigger", "4.2")
         self._target: int | None = None
 
     def initialOffset(self) -> dict[str, int]:
-        """The last version that is not read."""
-        start = self._options.start
-        return {"version": NOTHING_YET if start is None else start - 1}
+        """The last version that is not read.
 
-    def getDefaultReadLimit(self) -> ReadLimit:
+        :raises NotPublishedError: the changes of ``startingVersion`` are not kept, or those before it are not published
+        """
+        start = self._options.start
+        if start is None:
+            return {"version": NOTHING_YET}
+        if start > self._newest() + 1:
+            self._options.directory().version_at(start)  # raises an error that says which versions are kept
+        return {"version": start - 1}
+
+    def getDefaultReadLimit(self) -> Any:
         """How many versions go into a batch. Spark's limit for files stands for versions."""
-        return ReadAllAvailable() if self._options.most is None else ReadMaxFiles(self._options.most)
+        return at_most(self._options.most)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember which version is the newest: the stream ends with it."""
         self._target = self._newest()
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        """The last version of the next batch."""
+    def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:
+        """The last version of the next batch. Before Spark 4.2, Spark tells neither where it begins nor a limit."""
         newest = self._newest() if self._target is None else self._target
-        if start["version"] != NOTHING_YET and isinstance(limit, ReadMaxFiles):
-            newest = min(newest, start["version"] + limit.max_files)
+        if self._options.end is not None:
+            newest = min(newest, self._options.end)
+        if start is None:
+            return {"version": max(newest, (self._options.start or 0) - 1)}
+        most = most_of(limit)
+        if start["version"] != NOTHING_YET and most is not None:
+            newest = min(newest, start["version"] + most)
         return {"version": max(start["version"], newest)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:

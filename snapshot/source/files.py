@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def parquet_file(store: Files, name: str) -> Any:
+@contextmanager
+def parquet_file(store: Files, name: str) -> Iterator[Any]:
     """Open a Parquet file."""
-    return extra("pyarrow.parquet").ParquetFile(store.open(name), page_checksum_verification=True)
+    with store.open(name) as opened:
+        yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True)
 
 
 def shaped(rows: pa.Table | pa.RecordBatch, names: list[str]) -> Iterator[pa.RecordBatch]:

@@ -6,18 +6,7 @@ import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import (
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    InputPartition,
-    LessThan,
-    LessThanOrEqual,
-    StringStartsWith,
-)
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
@@ -28,6 +17,7 @@ from snapshot.source.options import Options
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter  # from Spark 4.1 on
 
 PARTITION_ROWS = 250_000
 """About how many rows of a full instant one task reads."""
@@ -86,16 +76,17 @@ class Instant(DataSourceReader):
         """The rows of a part."""
         assert isinstance(partition, _Rows)
         ds, store = extra("pyarrow.dataset"), self._options.directory().store
-        changed = [parquet_file(store, name).read() for name in partition.feeds]
+        changed = [_whole(store, name) for name in partition.feeds]
         if partition.full is None:
             rows = _brought(changed, partition.queues, _expression(self._wanted))
             yield from shaped(partition.stamped(rows), self._names)
             return
         gone = _changed_names(changed, partition.queues)
-        fragment = ds.ParquetFileFormat().make_fragment(store.open(partition.full), row_groups=partition.groups or None)
-        for batch in fragment.to_batches(filter=_expression(self._wanted), batch_size=BATCH_ROWS):
-            kept = batch if gone is None else batch.filter(_not_in(_row_names(batch, partition.queues), gone))
-            yield from shaped(partition.stamped(kept), self._names)
+        with store.open(partition.full) as opened:
+            fragment = ds.ParquetFileFormat().make_fragment(opened, row_groups=partition.groups or None)
+            for batch in fragment.to_batches(filter=_expression(self._wanted), batch_size=BATCH_ROWS):
+                kept = batch if gone is None else batch.filter(_not_in(_row_names(batch, partition.queues), gone))
+                yield from shaped(partition.stamped(kept), self._names)
 
 
 class FilteredInstant(Instant):
@@ -104,7 +95,7 @@ class FilteredInstant(Instant):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Take the filters that Parquet's statistics help with; Spark applies all of them again."""
         for filter in filters:
-            operator = _OPERATORS.get(type(filter))
+            operator = _OPERATORS.get(type(filter).__name__)
             attribute = getattr(filter, "attribute", None)
             if operator is not None and attribute is not None and len(attribute) == 1:
                 name = attribute[0]
@@ -113,15 +104,16 @@ class FilteredInstant(Instant):
             yield filter
 
 
-_OPERATORS: dict[type[Filter], str] = {
-    EqualTo: "=",
-    In: "in",
-    LessThan: "<",
-    LessThanOrEqual: "<=",
-    GreaterThan: ">",
-    GreaterThanOrEqual: ">=",
-    StringStartsWith: "starts",
+_OPERATORS = {
+    "EqualTo": "=",
+    "In": "in",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "StringStartsWith": "starts",
 }
+"""By the name of Spark's class of filters."""
 
 
 def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
@@ -142,9 +134,15 @@ def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
     return found
 
 
+def _whole(store: Files, name: str) -> pa.Table:
+    with parquet_file(store, name) as file:
+        return file.read()
+
+
 def _groups_of(store: Files, name: str) -> list[list[int]]:
     """The row groups of a file, in one list for each task that is to read it."""
-    metadata = parquet_file(store, name).metadata
+    with parquet_file(store, name) as file:
+        metadata = file.metadata
     groups: list[list[int]] = []
     rows = PARTITION_ROWS
     for number in range(metadata.num_row_groups):

@@ -1,65 +1,161 @@
-"""The options of the data source ``subscriptions``, checked."""
+"""The options of the data source ``subscriptions``: one table of their domains and of the readers that honour them.
+
+An option is honoured or refused, never ignored: `Options` refuses a name that the table lacks and a text outside the
+option's domain, and `Options.require` an option that the reader in question does not honour.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+import enum
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from snapshot.published import Directory, open_directory
 
-KNOWN = ("versionAsOf", "timestampAsOf", "readChangeFeed", "startingVersion", "endingVersion", "maxVersionsPerTrigger")
-"""Names of the options besides the path. Spark ignores their case."""
+NAME = "subscriptions"
+"""The name of the data source, for ``format`` and ``USING``."""
+
+
+class Reader(enum.Enum):
+    """What reads: each kind honours some of the options."""
+
+    INSTANT = "the set of one version"
+    CHANGES = "the changes between versions"
+    STREAM = "a stream of changes"
+
+
+_OF_CHANGES = frozenset({Reader.CHANGES, Reader.STREAM})
+
+
+def _path(text: str) -> str:
+    if not text:
+        raise ValueError
+    return text
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]
+
+
+def _number(text: str) -> int:
+    number = int(text) if re.fullmatch("[0-9]{1,19}", text) else 0
+    if not 0 < number < 2**63:
+        raise ValueError
+    return number
+
+
+def _time(text: str) -> datetime.datetime:
+    time = datetime.datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError
+    return time
+
+
+class Option(NamedTuple):
+    """One row of the table.
+
+    :param read: makes the value of a text; it raises ValueError or KeyError for a text outside the domain
+    :param domain: the texts that it takes, in words
+    :param readers: those that honour it
+    """
+
+    read: Callable[[str], Any]
+    domain: str
+    readers: frozenset[Reader]
+
+
+_A_VERSION = "the number of a version (1 or more)"
+
+TABLE = {
+    "path": Option(_path, "the path or URI of a published directory", frozenset(Reader)),
+    "versionAsOf": Option(_number, _A_VERSION, frozenset({Reader.INSTANT})),
+    "timestampAsOf": Option(
+        _time, "a time in ISO's format, such as 2026-11-24T12:00:00Z (with its zone)", frozenset({Reader.INSTANT})
+    ),
+    "readChangeFeed": Option(_flag, "true or false", frozenset(Reader)),
+    "startingVersion": Option(_number, _A_VERSION, _OF_CHANGES),
+    "endingVersion": Option(_number, _A_VERSION, _OF_CHANGES),
+    "maxVersionsPerTrigger": Option(_number, "a number of versions (1 or more)", frozenset({Reader.STREAM})),
+}
+"""The options. Spark ignores the case of their names."""
+
+_BY_LOWER = {name.lower(): name for name in TABLE}
 
 
 class Options:
     """The options that a user gave.
 
+    :param given: as Spark gives them: those of a reader, or the properties of a table that is being created
     :raises ValueError: one is unknown, or has a value that it cannot have
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = {name.lower(): value for name, value in given.items()}
-        unknown = sorted(self._given.keys() - {"path", *map(str.lower, KNOWN)})
-        if unknown:
-            raise ValueError(f"subscriptions has no option {unknown[0]!r}; it has path, {', '.join(KNOWN)}")
-        if not self._text("path"):
-            raise ValueError("subscriptions needs the path of a published directory: load(path)")
-        self.path = self._given["path"]
-        self.changes = self._flag("readChangeFeed")
-        self.start = self._number("startingVersion")
-        self.end = self._number("endingVersion")
-        self.most = self._number("maxVersionsPerTrigger")
-        self.at: int | datetime.datetime | None = self._number("versionAsOf")
-        time = self._time("timestampAsOf")
-        if time is not None:
-            if self.at is not None:
-                raise ValueError("versionAsOf and timestampAsOf exclude each other")
-            self.at = time
+        self.is_of_table = given.get("provider", "").lower() == NAME
+        self.texts = _of_table(given) if self.is_of_table else dict(given)
+        texts = {_known(name): text for name, text in self.texts.items()}
+        if {"versionAsOf", "timestampAsOf"} <= texts.keys():
+            raise ValueError("versionAsOf and timestampAsOf exclude each other")
+        self._values = values = {name: _value(name, text) for name, text in texts.items()}
+        self.changes: bool = values.get("readChangeFeed", False)
+        self.start: int | None = values.get("startingVersion")
+        self.end: int | None = values.get("endingVersion")
+        self.most: int | None = values.get("maxVersionsPerTrigger")
+        self.at: int | datetime.datetime | None = values.get("versionAsOf", values.get("timestampAsOf"))
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise ValueError(f"startingVersion {self.start} comes after endingVersion {self.end}")
+        self._refuse_all_but(_OF_CHANGES if self.changes else frozenset({Reader.INSTANT}))
+
+    def require(self, reader: Reader) -> Options:
+        """Return these options, if ``reader`` honours all of them and they name a directory.
+
+        :raises ValueError: it does not, or they do not
+        """
+        if reader in _OF_CHANGES and not self.changes:
+            raise ValueError(f'{reader.value} needs option("readChangeFeed", "true")')
+        self._refuse_all_but(frozenset({reader}))
+        if "path" not in self._values:
+            raise ValueError(f"{NAME} needs the path of a published directory: load(path)")
+        if reader is Reader.CHANGES and self.start is None:
+            raise ValueError("readChangeFeed needs startingVersion, the first version whose changes are read")
+        return self
+
+    def _refuse_all_but(self, readers: frozenset[Reader]) -> None:
+        """Refuse an option that none of these readers honours."""
+        for name in self._values:
+            if not TABLE[name].readers & readers:
+                honoured = " or ".join(reader.value for reader in Reader if reader in TABLE[name].readers)
+                asked = " or ".join(reader.value for reader in Reader if reader in readers)
+                cure = '; for changes, set option("readChangeFeed", "true")' if readers == {Reader.INSTANT} else ""
+                raise ValueError(f"{name} is an option of {honoured}, not of {asked}{cure}")
+
+    @property
+    def path(self) -> str:
+        """The published directory."""
+        path: str = self._values["path"]
+        return path
 
     def directory(self) -> Directory:
         """The published directory."""
         return open_directory(self.path)
 
-    def _text(self, name: str) -> str | None:
-        return self._given.get(name.lower())
 
-    def _flag(self, name: str) -> bool:
-        text = self._text(name) or "false"
-        if text.lower() not in ("true", "false"):
-            raise ValueError(f"{name} must be true or false, not {text!r}")
-        return text.lower() == "true"
+def _known(name: str) -> str:
+    known = _BY_LOWER.get(name.lower())
+    if known is None:
+        raise ValueError(f"{NAME} has no option {name!r}; it has {', '.join(TABLE)}")
+    return known
 
-    def _number(self, name: str) -> int | None:
-        text = self._text(name)
-        try:
-            return None if text is None else int(text)
-        except ValueError:
-            raise ValueError(f"{name} must be the number of a version, not {text!r}") from None
 
-    def _time(self, name: str) -> datetime.datetime | None:
-        text = self._text(name)
-        try:
-            return None if text is None else datetime.datetime.fromisoformat(text)
-        except ValueError:
-            example = "2026-11-24T12:00:00Z"
-            raise ValueError(f"{name} must be a time in ISO's format, such as {example}, not {text!r}") from None
+def _value(name: str, text: str) -> Any:
+    try:
+        return TABLE[name].read(text)
+    except (ValueError, KeyError):
+        raise ValueError(f"{name} must be {TABLE[name].domain}, not {text!r}") from None
+
+
+def _of_table(properties: Mapping[str, str]) -> dict[str, str]:
+    """The options among the properties of a table, which also has Spark's own and those of TBLPROPERTIES."""
+    texts = {name.removeprefix("option."): text for name, text in properties.items() if name.startswith("option.")}
+    return texts | {name: text for name, text in properties.items() if name == "path"}

@@ -168,7 +168,10 @@ class TestRefusals:
         ("options", "message"),
         [
             ({}, "needs the path of a published directory"),
-            ({"path": "x", "versionAsof": "new"}, "versionAsOf must be the number of a version, not 'new'"),
+            (
+                {"path": "x", "versionAsof": "new"},
+                r"versionAsOf must be the number of a version \(1 or more\), not 'new'",
+            ),
             ({"path": "x", "filter": "a"}, "has no option 'filter'; it has path, versionAsOf"),
             ({"path": "x", "readChangeFeed": "yes"}, "readChangeFeed must be true or false, not 'yes'"),
             ({"path": "x", "readChangeFeed": "true"}, "needs startingVersion"),

@@ -1,0 +1,119 @@
+"""What differs between the versions of Spark that this package runs with: 3.5 to 4.3.
+
+Spark 3.5 has no data frames from Arrow tables, no collations, and no functions that check UTF-8. These are made of what
+it has. It has no Python data sources and no SQL functions either; what needs them raises `UnsupportedError`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from snapshot._extras import extra
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class UnsupportedError(NotImplementedError):
+    """This version of Spark lacks what a call needs; the message names the first version that has it.
+
+    :param what: what needs it
+    :param since: the first version of Spark
+    """
+
+    def __init__(self, what: str, since: str) -> None:
+        super().__init__(f"{what} needs Spark {since} or later, and this is {extra('pyspark').__version__}")
+
+
+@cache
+def release() -> tuple[int, int]:
+    """The version of pyspark: its first two numbers."""
+    found = re.match(r"(\d+)\.(\d+)", extra("pyspark").__version__)
+    assert found is not None
+    return int(found[1]), int(found[2])
+
+
+def require_spark(what: str, since: tuple[int, int]) -> None:
+    """Refuse a version of Spark before ``since``.
+
+    :raises UnsupportedError: this is one
+    """
+    if release() < since:
+        raise UnsupportedError(what, ".".join(map(str, since)))
+
+
+# Arrow ----------------------------------------------------------------------------------------------------------------
+
+
+def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """An Arrow table as a data frame.
+
+    :raises UnsupportedError: a session of Spark Connect before 4.0
+    """
+    if release() >= (4, 0):
+        return spark.createDataFrame(table)
+    _refuse_connect(spark)
+    return _frame_of_batches(spark, table)
+
+
+def _frame_of_batches(spark: Any, table: pa.Table) -> DataFrame:
+    """The same in Spark 3.5, which makes data frames of pandas by these calls, from batches of Arrow, too."""
+    frames, types = extra("pyspark.sql.dataframe"), extra("pyspark.sql.pandas.types")
+    serializer = extra("pyspark.sql.pandas.serializers").ArrowStreamSerializer()
+    functions = spark._jvm.PythonSQLUtils
+    schema = types.from_arrow_schema(table.schema)
+    batches = table.to_batches(max_chunksize=max(1, spark._jconf.arrowMaxRecordsPerBatch()))
+    if not batches:
+        return spark.createDataFrame([], schema)  # type: ignore[no-any-return]
+    sent = spark._sc._serialize_to_jvm(
+        batches, serializer, functions.readArrowStreamFromFile, spark._jvm.ArrowIteratorServer
+    )
+    return frames.DataFrame(functions.toDataFrame(sent, schema.json(), spark._jsparkSession), spark)  # type: ignore[no-any-return]
+
+
+def table_from(frame: DataFrame) -> pa.Table:
+    """The rows of a data frame, collected as Arrow.
+
+    :raises UnsupportedError: a session of Spark Connect before 4.0
+    """
+    if release() >= (4, 0):
+        return frame.toArrow()
+    _refuse_connect(frame.sparkSession)
+    schema = extra("pyspark.sql.pandas.types").to_arrow_schema(frame.schema)
+    batches: list[Any] = frame._collect_as_arrow()  # type: ignore[operator]
+    return extra("pyarrow").Table.from_batches(batches, schema).cast(schema)  # type: ignore[no-any-return]
+
+
+def _refuse_connect(spark: Any) -> None:
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise UnsupportedError("Arrow in Spark Connect", "4.0")
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
+
+
+def binary_text(column: str) -> str:
+    """SQL for a text that is compared byte by byte, whatever its collation is."""
+    text = f"cast({column} as string)"
+    return f"{text} collate UTF8_BINARY" if release() >= (4, 0) else text
+
+
+def in_binary(column: Column) -> Column:
+    """A column of texts that are compared byte by byte."""
+    functions = extra("pyspark.sql.functions")
+    return functions.collate(column, "UTF8_BINARY") if release() >= (4, 0) else column  # type: ignore[no-any-return]
+
+
+def is_utf8(text: str) -> str:
+    """SQL for whether a text is UTF-8."""
+    if release() >= (4, 0):
+        return f"is_valid_utf8({text})"
+    return f"(encode({as_utf8(text)}, 'UTF-8') = cast({text} as binary))"
+
+
+def as_utf8(text: str) -> str:
+    """SQL for a text in which what is not UTF-8 is replaced."""
+    return f"make_valid_utf8({text})" if release() >= (4, 0) else f"decode(cast({text} as binary), 'UTF-8')"

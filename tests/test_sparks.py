@@ -1,0 +1,320 @@
+"""What works with which Spark: each test is a feature, and a row of the table in docs/spark.md.
+
+`make test-sparks` runs this file with each version of Spark and writes the table. A feature that a version lacks must
+be refused by a sentence that names the version that has it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import snapshot
+from snapshot.sparks import release
+from subtrie import MQTT, SubscriptionTrie
+from subtrie.fields import Equals, Within
+from tests.sparks_table import PAGE, rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FEATURES: list[str] = []
+REFUSED = re.compile(r"needs Spark (\d+\.\d+) or later, and this is ")
+
+
+def feature(label: str, since: tuple[int, int] = (3, 5)) -> Callable[[Any], Any]:
+    """The test of a feature. Before Spark ``since``, the feature must be refused by a sentence."""
+    FEATURES.append(label)
+
+    def decorate(test: Any) -> Any:
+        @functools.wraps(test)
+        def run(*given: Any, **named: Any) -> None:
+            outcome = "yes"
+            try:
+                test(*given, **named)
+            except Exception as error:
+                found = REFUSED.search(str(error))
+                if found is None:
+                    raise
+                assert release() < tuple(map(int, found[1].split("."))) <= since
+                outcome = "needs {}.{}".format(*since)
+            record(label, outcome)
+            assert (outcome == "yes") == (release() >= since)
+
+        return run
+
+    return decorate
+
+
+def record(label: str, outcome: str) -> None:
+    """Add to the report that `make test-sparks` asked for."""
+    if "SPARKS_REPORT" in os.environ:
+        report = Path(os.environ["SPARKS_REPORT"])
+        held = json.loads(report.read_text()) if report.exists() else {"pyspark": versions()}
+        report.write_text(json.dumps(held | {label: outcome}))
+
+
+def versions() -> str:
+    """The head of a column."""
+    spark, *others = (f"{name} {version(name)}" for name in ("pyspark", "pyarrow", "pandas"))
+    return f"**{spark.removeprefix('pyspark ')}** ({', '.join(others)})"
+
+
+@pytest.fixture
+def trie() -> Iterator[SubscriptionTrie]:
+    trie = SubscriptionTrie(MQTT)
+    trie.subscribe("a/+/c", "alice", qos=1)
+    trie.subscribe("a/#", "bob")
+    trie.subscribe("$share/g/a/b/c", "carol")
+    trie.subscribe("$share/g/a/b/c", "dave")
+    yield trie
+    trie.check()
+
+
+@pytest.fixture
+def where(trie: SubscriptionTrie, tmp_path: Path) -> str:
+    """A directory of three versions: the set of ``trie`` and changes."""
+    with snapshot.Publisher(trie, tmp_path / "published") as publisher:
+        publisher.publish()
+        trie.subscribe("b", "erin")
+        publisher.publish()
+        trie.unsubscribe("a/#", "bob")
+        publisher.publish()
+    return str(tmp_path / "published")
+
+
+@pytest.fixture
+def messages(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([(1, "a/b/c"), (2, "b"), (3, "x"), (4, "a/\0"), (5, None)], "id int, topic string")
+
+
+def found(frame: DataFrame, *names: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in frame.select(*names).collect())
+
+
+def matches(trie: SubscriptionTrie) -> list[tuple[int, str]]:
+    topics = ((1, "a/b/c"), (2, "b"), (3, "x"))
+    return sorted((number, held.subscriber) for number, topic in topics for held in trie.entries(topic))
+
+
+def held_by(trie: SubscriptionTrie) -> list[tuple[str, str]]:
+    return sorted((held.filter, held.subscriber) for held in trie.subscriptions())
+
+
+@feature("`to_arrow`, `to_pandas`, `write`, `load`, publishing (without Spark)")
+def test_arrow(trie: SubscriptionTrie, where: str, tmp_path: Path) -> None:
+    snapshot.write(trie, tmp_path / "set.parquet")
+    assert held_by(snapshot.load(tmp_path / "set.parquet")) == held_by(snapshot.restore(where)) == held_by(trie)
+    assert sorted(snapshot.to_pandas(trie)["filter"]) == sorted(snapshot.to_arrow(trie)["filter"].to_pylist())
+    assert snapshot.to_pandas(trie).set_index("subscriber").loc["alice", "options"] == {"qos": "1"}
+
+
+@feature("`to_spark`, `diff_to_spark`, `from_spark`")
+def test_frames(spark: SparkSession, trie: SubscriptionTrie) -> None:
+    before = trie.snapshot()
+    trie.subscribe("new", "erin", qos=2)
+    frame = snapshot.to_spark(trie, spark)
+    assert found(frame, "filter", "subscriber") == held_by(trie)
+    assert frame.where("subscriber = 'alice'").first().options == {"qos": "1"}  # type: ignore[union-attr]
+    assert frame.where("subscriber = 'alice'").first().words == ["a", "+", "c"]  # type: ignore[union-attr]
+    assert held_by(snapshot.from_spark(frame)) == held_by(trie)
+    assert found(snapshot.diff_to_spark(trie, before, spark), "filter", "change") == [("new", "added")]
+    empty = snapshot.to_spark(SubscriptionTrie(MQTT), spark)
+    assert empty.count() == 0
+    assert len(snapshot.from_spark(empty, MQTT)) == 0
+
+
+@feature('`match_spark`, `plan="trie"`')
+def test_plan_trie(trie: SubscriptionTrie, messages: DataFrame) -> None:
+    joined = snapshot.match_spark(messages, trie, plan="trie", mode="PERMISSIVE")
+    assert found(joined.where("_topic_error is null"), "id", "subscriber") == matches(trie)
+    assert found(joined.where("_topic_error is not null"), "id") == [(4,)]
+
+
+@feature('`match_spark`, `plan="join"`')
+def test_plan_join(trie: SubscriptionTrie, messages: DataFrame) -> None:
+    modes = [snapshot.match_spark(messages, trie, plan=plan, mode="PERMISSIVE") for plan in ("trie", "join")]
+    assert found(modes[1].where("_topic_error is null"), "id", "subscriber") == matches(trie)
+    errors = [found(each.where("_topic_error is not null"), "id", "_topic_error") for each in modes]
+    assert errors[0] == errors[1] != []
+    with pytest.raises(Exception, match="forbidden character"):
+        snapshot.match_spark(messages, trie, plan="join").collect()
+    some = messages.where("id < 3")
+    one = snapshot.match_spark(some, trie, plan="join", groups=some.topic)
+    assert found(one, "id", "subscriber") == found(
+        snapshot.match_spark(some, trie, plan="trie", groups=some.topic), "id", "subscriber"
+    )
+
+
+@feature("`match_spark` with a published directory, `explain`, the choice of a plan")
+def test_published(trie: SubscriptionTrie, where: str, messages: DataFrame) -> None:
+    assert snapshot.explain(messages, where).startswith("plan: ")
+    assert snapshot.explain(messages, trie).startswith("plan: ")
+    for plan in (None, "trie", "join"):
+        joined = snapshot.match_spark(messages, where, plan=plan, mode="DROPMALFORMED")  # type: ignore[arg-type]
+        assert found(joined, "id", "subscriber") == matches(trie)
+    chosen = snapshot.match_spark(messages, trie, mode="DROPMALFORMED")
+    assert found(chosen, "id", "subscriber") == matches(trie)
+
+
+@feature("`match_stream`")
+def test_match_stream(spark: SparkSession, trie: SubscriptionTrie, where: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0.json").write_text('{"id": 1, "topic": "a/b/c"}\n{"id": 2, "topic": "b"}\n')
+    stream = spark.readStream.schema("id int, topic string").json(str(tmp_path / "in"))
+    run(snapshot.match_stream(stream, where), tmp_path)
+    rows = spark.read.parquet(str(tmp_path / "out"))
+    assert found(rows, "id", "subscriber") == matches(trie)
+    assert found(rows.select("version").distinct(), "version") == [(3,)]
+
+
+@feature("the questions: `busiest_filters`, `dead_filters`, `topics_per_subscriber`, `overlaps`, `growth`")
+def test_questions(spark: SparkSession, trie: SubscriptionTrie, where: str, messages: DataFrame) -> None:
+    good = messages.where("id != 4")
+    assert found(snapshot.busiest_filters(good, trie), "filter", "messages")[-1] == ("b", 1)
+    assert found(snapshot.dead_filters(good, where), "filter") == []
+    assert ("alice", 1, 1) in found(snapshot.topics_per_subscriber(good, trie), "subscriber", "topics", "messages")
+    assert ("a/+/c", "a/b/c", "covers") in found(snapshot.overlaps(trie, spark), "filter", "other", "relation")
+    assert found(snapshot.growth(where, spark), "version", "subscriptions", "added", "removed") == [
+        (1, 4, 0, 0),
+        (2, 5, 1, 0),
+        (3, 4, 0, 1),
+    ]
+
+
+@feature("`field_predicate`")
+def test_field_predicate(spark: SparkSession) -> None:
+    orders = spark.createDataFrame([("EUR", 12.0), ("eur", 12.0), ("EUR", 3.0)], "currency string, price double")
+    wanted = snapshot.field_predicate(orders, [Equals("currency", "EUR"), Within("price", low=10)])
+    assert found(orders.where(wanted), "currency", "price") == [("EUR", 12.0)]
+
+
+@feature("data source: a set, `versionAsOf`, `timestampAsOf`, views", since=(4, 0))
+def test_source(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
+    snapshot.register(spark)
+    reader = spark.read.format("subscriptions")
+    assert found(reader.load(where), "filter", "subscriber") == held_by(trie)
+    assert found(reader.option("versionAsOf", 1).load(where), "filter", "subscriber") == held_by(
+        snapshot.restore(where, at=1)
+    )
+    time = snapshot.versions(where)[1].time
+    spark.sql(f"create temporary view held using subscriptions options (path '{where}', timestampAsOf '{time}')")
+    assert found(spark.table("held"), "filter", "subscriber") == held_by(snapshot.restore(where, at=2))
+    spark.catalog.dropTempView("held")
+    with pytest.raises(Exception, match="startingVersion is an option of the changes between versions"):
+        spark.read.format("subscriptions").option("startingVersion", 1).load(where).collect()
+
+
+@feature("data source: changes, as a batch and as a stream", since=(4, 0))
+def test_changes(spark: SparkSession, where: str, tmp_path: Path) -> None:
+    snapshot.register(spark)
+    options = {"readChangeFeed": "true", "startingVersion": "2"}
+    columns = ("_commit_version", "_change_type", "filter")
+    changes = spark.read.format("subscriptions").options(**options).load(where)
+    assert found(changes, *columns) == [(2, "insert", "b"), (3, "delete", "a/#")]
+    run(spark.readStream.format("subscriptions").options(**options, endingVersion="2").load(where), tmp_path)
+    assert found(spark.read.parquet(str(tmp_path / "out")), *columns) == [(2, "insert", "b")]
+
+
+@feature("data source: `maxVersionsPerTrigger`", since=(4, 2))
+def test_limits(spark: SparkSession, where: str, tmp_path: Path) -> None:
+    snapshot.register(spark)
+    options = {"readChangeFeed": "true", "startingVersion": "1", "maxVersionsPerTrigger": "1"}
+    batches = run(spark.readStream.format("subscriptions").options(**options).load(where), tmp_path)
+    assert batches == 3
+    assert len(found(spark.read.parquet(str(tmp_path / "out")), "filter")) == 6
+
+
+@feature("data source: `CREATE TABLE ... USING subscriptions`", since=(4, 0))
+def test_tables(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
+    snapshot.register(spark)
+    spark.sql(f"create table held using subscriptions options (path '{where}') comment 'x' tblproperties ('a' = 'b')")
+    spark.sql(f"create table at_first using subscriptions options (versionAsOf 1) location '{where}'")
+    spark.sql(
+        "create table changes using subscriptions "
+        f"options (path '{where}', readChangeFeed true, startingVersion 2, endingVersion 3)"
+    )
+    try:
+        assert found(spark.table("held"), "filter", "subscriber") == held_by(trie)
+        assert found(spark.sql("select * from at_first"), "filter", "subscriber") == held_by(
+            snapshot.restore(where, at=1)
+        )
+        assert spark.sql("select * from changes where _change_type = 'delete'").count() == 1
+        with pytest.raises(Exception, match=r"needs the path|has no option"):
+            spark.sql("create table bad using subscriptions options (versionAsOf 1)")
+        with pytest.raises(Exception, match="read by Spark and not written"):
+            spark.sql("insert into held select * from at_first")
+    finally:
+        for name in ("held", "at_first", "changes", "bad"):
+            spark.sql(f"drop table if exists {name}")
+    assert held_by(snapshot.restore(where)) == held_by(trie), "dropping a table leaves the directory"
+
+
+@feature("data source: filters pushed down to the files", since=(4, 1))
+def test_pushdown(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
+    from snapshot.sql import PUSHDOWN
+
+    spark.conf.set(PUSHDOWN, "true")
+    try:
+        snapshot.register(spark)
+        held = spark.read.format("subscriptions").load(where)
+        assert found(held.where("filter = 'b'"), "subscriber") == [("erin",)]
+    finally:
+        spark.conf.unset(PUSHDOWN)
+        if release() >= (4, 0):
+            snapshot.register(spark)
+
+
+@feature("data source: writing is refused with the reason", since=(4, 0))
+def test_writing(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
+    snapshot.register(spark)
+    frame = snapshot.to_spark(trie, spark)
+    for mode in ("append", "overwrite"):
+        with pytest.raises(Exception, match=r"read by Spark and not written.*snapshot\.Publisher"):
+            frame.write.format("subscriptions").mode(mode).save(where)
+    assert len(snapshot.versions(where)) == 3
+
+
+@feature("SQL function `topic_matches`", since=(4, 0))
+def test_topic_matches(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
+    snapshot.register(spark)
+    held = spark.read.format("subscriptions").load(where)
+    held.createOrReplaceTempView("held")
+    rows = spark.sql("select subscriber from held where topic_matches(filter, 'a/b/c', dialect)")
+    assert found(rows, "subscriber") == sorted((held.subscriber,) for held in trie.entries("a/b/c"))
+    with pytest.raises(Exception, match="is probably of another dialect: say which"):
+        spark.sql("select subscriber from held where topic_matches(filter, 'a/b/c')").collect()
+    with pytest.raises(Exception, match="is probably of another dialect: say which"):
+        spark.sql("select topic_matches('a.>', 'a.b')").collect()
+    assert spark.sql("select topic_matches('a.*', 'a.b'), topic_matches('a', 'b'), topic_matches(null, 'a')").first() == (
+        True,
+        False,
+        None,
+    )
+    spark.catalog.dropTempView("held")
+
+
+def run(frame: DataFrame, folder: Path) -> int:
+    """Run a stream until all that is there is done; return the number of batches."""
+    query = (
+        frame.writeStream.format("parquet")
+        .option("path", str(folder / "out"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return len([progress for progress in query.recentProgress if progress["numInputRows"]])
+
+
+@pytest.mark.once
+def test_the_page_has_a_row_for_each_feature() -> None:
+    assert [row[0] for row in rows_of(PAGE.read_text())[2:]] == FEATURES, "run `make test-sparks`"
