@@ -217,13 +217,13 @@ WITH_SPARK_4.1 := 'pyarrow==21.*' 'pandas==2.3.*'
 WITH_SPARK_4.2 := 'pyarrow==23.*' 'pandas==2.3.*'
 WITH_SPARK_4.3 := 'pyarrow==26.*' 'pandas==3.1.*'
 test-sparks: $(SPARKS:%=build/sparks/%.json)
-	.venv/bin/python -m tests.sparks_table $^
+	.venv/bin/python -m tests.snapshot.sparks_table $^
 
 .PHONY: $(SPARKS:%=build/sparks/%.json)
 $(SPARKS:%=build/sparks/%.json): build/sparks/%.json: build/sparks/%/installed .venv/built | java
 	@echo "== Tests with Spark $*"
-	@rm -f $@ && SPARKS_REPORT=$@ build/sparks/$*/bin/python -m pytest -o filterwarnings=default tests/test_sparks.py --deselect \
-		tests/test_sparks.py::test_the_page_has_a_row_for_each_feature $(ARGS)
+	@rm -f $@ && SPARKS_REPORT=$@ build/sparks/$*/bin/python -m pytest -o filterwarnings=default tests/snapshot/test_sparks.py --deselect \
+		tests/snapshot/test_sparks.py::test_the_page_has_a_row_for_each_feature $(ARGS)
 
 $(SPARKS:%=build/sparks/%/installed): build/sparks/%/installed: pyproject.toml Makefile | .venv/installed
 	@echo "== Setting up Spark $*"

@@ -1,4 +1,8 @@
-"""Where files are: paths of this machine, and URIs of any file system that pyarrow or fsspec knows."""
+"""Where files are: paths of this machine, and URIs of any file system that pyarrow or fsspec knows.
+
+The file systems of fsspec are asked afresh each time (`snapshot.fresh_files`): what one of them remembers of a listing
+would hide files that others have made since. ``s3a`` and ``s3n``, as Spark's users write it, are S3, too.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,10 @@ from typing import Any, NamedTuple, TypeAlias
 from snapshot._extras import extra
 
 Path: TypeAlias = str | os.PathLike[str]
+
+
+S3 = ("s3", "s3a", "s3n")
+"""Schemes of S3."""
 
 
 class Place(NamedTuple):
@@ -36,25 +44,27 @@ def place_of(path: Path) -> Place:
     name = os.fspath(path)
     if "://" not in name:
         return Place(fs.LocalFileSystem(), name, name)
+    scheme, _, rest = name.partition("://")
     try:
-        files, inside = fs.FileSystem.from_uri(name)
+        files, inside = fs.FileSystem.from_uri(f"s3://{rest}" if scheme in S3 else name)
     except extra("pyarrow").ArrowInvalid as unknown:
         files, inside = _by_fsspec(name, unknown)
     return Place(files, inside, name)
 
 
 def _by_fsspec(name: str, unknown: Exception) -> tuple[Any, str]:
-    fs = extra("pyarrow.fs")
-    scheme = name.partition("://")[0]
     try:
-        fsspec = importlib.import_module("fsspec")
+        importlib.import_module("fsspec")
     except ImportError:
-        raise ValueError(f"{name}: pyarrow has no file system for it ({unknown}); perhaps fsspec has") from unknown
+        raise ValueError(
+            f"{name}: pyarrow has no file system for it ({unknown}); perhaps fsspec has: pip install 'subtrie[fsspec]'"
+        ) from unknown
     try:
-        files, inside = fsspec.core.url_to_fs(name)
+        found: tuple[Any, str] = extra("snapshot.fresh_files").fresh(name)
     except (ValueError, ImportError) as error:
+        scheme = name.partition("://")[0]
         raise ValueError(f"{name}: neither pyarrow nor fsspec has a file system for {scheme}: {error}") from error
-    return fs.PyFileSystem(fs.FSSpecHandler(files)), inside
+    return found
 
 
 @contextmanager

@@ -71,7 +71,8 @@ def _frame_of_batches(spark: Any, table: pa.Table) -> DataFrame:
     sent = spark._sc._serialize_to_jvm(
         batches, serializer, functions.readArrowStreamFromFile, spark._jvm.ArrowIteratorServer
     )
-    return frames.DataFrame(functions.toDataFrame(sent, schema.json(), spark._jsparkSession), spark)  # type: ignore[no-any-return]
+    frame: DataFrame = frames.DataFrame(functions.toDataFrame(sent, schema.json(), spark._jsparkSession), spark)
+    return frame
 
 
 def table_from(frame: DataFrame) -> pa.Table:
@@ -84,7 +85,7 @@ def table_from(frame: DataFrame) -> pa.Table:
     _refuse_connect(frame.sparkSession)
     schema = extra("pyspark.sql.pandas.types").to_arrow_schema(frame.schema)
     batches: list[Any] = frame._collect_as_arrow()  # type: ignore[operator]
-    return extra("pyarrow").Table.from_batches(batches, schema).cast(schema)  # type: ignore[no-any-return]
+    return extra("pyarrow").Table.from_batches(batches, schema).cast(schema)
 
 
 def _refuse_connect(spark: Any) -> None:
@@ -104,7 +105,7 @@ def binary_text(column: str) -> str:
 def in_binary(column: Column) -> Column:
     """A column of texts that are compared byte by byte."""
     functions = extra("pyspark.sql.functions")
-    return functions.collate(column, "UTF8_BINARY") if release() >= (4, 0) else column  # type: ignore[no-any-return]
+    return functions.collate(column, "UTF8_BINARY") if release() >= (4, 0) else column
 
 
 def is_utf8(text: str) -> str:

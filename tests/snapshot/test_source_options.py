@@ -174,11 +174,12 @@ class TestStream:
 
     def versions(self, where: Path, **options: str) -> list[int]:
         """The versions that a stream reads, batch by batch."""
-        stream = Subscriptions({"path": str(where), "readChangeFeed": "true"} | options).streamReader(
+        stream: Any = Subscriptions({"path": str(where), "readChangeFeed": "true"} | options).streamReader(
             Subscriptions({"readChangeFeed": "true"}).schema()
         )
         limit = stream.getDefaultReadLimit() if HAS_LIMITS else None
-        at, found = stream.initialOffset(), []
+        found: list[int] = []
+        at = stream.initialOffset()
         for _ in range(20):
             until = stream.latestOffset(at, limit)
             if until == at:

@@ -21,7 +21,7 @@ import snapshot
 from snapshot.sparks import release
 from subtrie import MQTT, SubscriptionTrie
 from subtrie.fields import Equals, Within
-from tests.sparks_table import PAGE, rows_of
+from tests.snapshot.sparks_table import PAGE, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -294,7 +294,9 @@ def test_topic_matches(spark: SparkSession, trie: SubscriptionTrie, where: str) 
         spark.sql("select subscriber from held where topic_matches(filter, 'a/b/c')").collect()
     with pytest.raises(Exception, match="is probably of another dialect: say which"):
         spark.sql("select topic_matches('a.>', 'a.b')").collect()
-    assert spark.sql("select topic_matches('a.*', 'a.b'), topic_matches('a', 'b'), topic_matches(null, 'a')").first() == (
+    assert spark.sql(
+        "select topic_matches('a.*', 'a.b'), topic_matches('a', 'b'), topic_matches(null, 'a')"
+    ).first() == (
         True,
         False,
         None,

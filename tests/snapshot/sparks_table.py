@@ -1,6 +1,6 @@
 """The table in docs/spark.md of what works with which Spark, made of the reports that `make test-sparks` collects.
 
-    python -m tests.sparks_table REPORT...
+python -m tests.snapshot.sparks_table REPORT...
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "docs" / "spark.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "spark.md"
 BEGIN, END = "<!-- begin of what `make test-sparks` writes -->\n", "<!-- end -->\n"
 
 
