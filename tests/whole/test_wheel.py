@@ -82,7 +82,7 @@ def test_what_is_missing_is_said(installed: Path, tmp_path: Path, package: str) 
         "stress": "import stress; stress.run",
     }[package]
     code = f"try:\n    {use}\nexcept ImportError as missing:\n    print(missing)"
-    extra = {"snapshot": "spark", "stress": "stress"}[package]
+    extra = {"snapshot": "arrow", "stress": "stress"}[package]
     assert f"pip install 'subtrie[{extra}]'" in run(installed, "-c", code, cwd=tmp_path)
 
 
