@@ -112,8 +112,8 @@ class Options:
 
         :raises ValueError: it does not, or they do not
         """
-        if reader in _OF_CHANGES and not self.changes:
-            raise ValueError(f'{reader.value} needs option("readChangeFeed", "true")')
+        if reader is Reader.STREAM and not self.changes:
+            raise ValueError('a stream of subscriptions is one of changes: option("readChangeFeed", "true")')
         self._refuse_all_but(frozenset({reader}))
         if "path" not in self._values:
             raise ValueError(f"{NAME} needs the path of a published directory: load(path)")
