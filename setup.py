@@ -20,6 +20,7 @@ import sysconfig
 from pathlib import Path
 
 from Cython.Build import cythonize
+from Cython.Compiler.Code import UtilityCode
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
@@ -135,6 +136,25 @@ To install without them, interpreted and many times slower: CTRIE_NO_EXTENSIONS=
 """
 
 
+# Cython's own body of this helper gives the item's reference back even if the append fails, and the code that calls it
+# then gives it back once more: without memory, a list comprehension would free an object that is in use. In this body
+# an append that fails leaves the reference to the caller.
+LIST_APPEND = ("ListCompAppendAndDecref", "Optimize.c")
+LIST_APPEND_BODY = """
+static CYTHON_INLINE int __Pyx_ListComp_AppendAndDecref(PyObject* list, PyObject* x) {
+#if CYTHON_USE_PYLIST_INTERNALS && CYTHON_ASSUME_SAFE_MACROS && CYTHON_ASSUME_SAFE_SIZE
+    if (likely(((PyListObject*) list)->allocated > Py_SIZE(list))) {
+        __Pyx__ListComp_AppendAndDecref(list, Py_SIZE(list), x);
+        return 0;
+    }
+#endif
+    int failed = PyList_Append(list, x);
+    if (likely(!failed)) Py_DECREF(x);
+    return failed;
+}
+"""
+
+
 def switch(name: str) -> bool:
     """Return whether the environment variable `name` is set to anything but nothing or 0."""
     return os.environ.get(name, "") not in ("", "0")
@@ -212,6 +232,7 @@ class BuildExtensions(build_ext):
             shutil.copy2(library, target)
 
     def translate_to_c(self) -> None:
+        UtilityCode.load_cached(*LIST_APPEND).impl = LIST_APPEND_BODY
         translated = cythonize(
             self.extensions,
             build_dir=str(GENERATED),

@@ -12,11 +12,15 @@ _awaited: Final[dict[tuple[int, int], "Creation"]] = {}
 class Creation(Doer):
     """Made by the thread that calls the factory. Other threads wait on it."""
 
-    __slots__ = ("_ended", "_has_ended")
+    __slots__ = ("_going_on", "_has_ended")
 
     def __init__(self) -> None:
         super().__init__()
-        self._ended = threading.Event()
+        try:
+            self._going_on = threading.Lock()
+        except RuntimeError:  # "can't allocate lock"
+            raise MemoryError from None
+        self._going_on.acquire()
         self._has_ended = False
 
     def wait(self, key: object) -> None:
@@ -35,7 +39,8 @@ class Creation(Doer):
                 raise RuntimeError(
                     f"get_or_create: the factory for {key!r}, in another thread, waits for a key that this thread makes"
                 )
-            self._ended.wait()
+            with self._going_on:
+                pass
         finally:
             _awaited.pop(me, None)
 
@@ -51,5 +56,6 @@ class Creation(Doer):
         return not any(creation._has_ended for creation in chain)
 
     def finish(self) -> None:
+        """Let the others go on. This allocates nothing: without memory, they would wait for ever."""
         self._has_ended = True
-        self._ended.set()
+        self._going_on.release()

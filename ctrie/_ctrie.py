@@ -394,6 +394,8 @@ class Ctrie(Rooted):
             finally:
                 try:
                     self._take_back(making, REMOVE, key, hash, None)
+                except MemoryError:
+                    pass  # the next thread that finds it, ended, takes it back
                 finally:
                     mine.finish()
 

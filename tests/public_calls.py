@@ -1,0 +1,598 @@
+"""Every public call, as a case: how to make an object, what to call, and what the object then holds.
+
+`tests/test_no_memory.py` fails each of their allocations in turn. `uncovered()` names the public methods that have no
+case, so that a new method cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import ctrie
+import subtrie
+import subtrie.columns
+import subtrie.fields
+from ctrie import AtomicReference, Ctrie, CtrieSet
+from subtrie import AMQP, MQTT, NATS, Delivery, Subscription, SubscriptionTrie, TopicStore
+from subtrie.fields import (
+    Absent,
+    AtLeast,
+    Equals,
+    FieldMatcher,
+    NotIn,
+    OneOf,
+    Prefix,
+    Present,
+    RoutingMatcher,
+    Within,
+    flattened,
+    from_pattern,
+    pattern_rows,
+    to_pattern,
+)
+
+
+class Thing:
+    """A subscriber or a value: compared by identity, and its references are counted by the test."""
+
+    __slots__ = ("__weakref__", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"thing {self.number}"
+
+
+class Colliding:
+    """A key whose hash is that of all others of its kind."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Colliding) and self.number == other.number
+
+    def __repr__(self) -> str:
+        return f"colliding {self.number}"
+
+
+THINGS = [Thing(number) for number in range(60)]
+COLLIDING = [Colliding(number) for number in range(12)]
+FILTERS = [
+    *("a.b.c", "a.b.d", "a.b", "a.*.c", "a.*", "b.c.d.e", "b.c", "b.#", "x.y.z", "x.y.q", "x.y.abcdefghi"),
+    *("ab.a", "ab.abcdefghi", "abcdefghi.a", "abcdefghi.b", "l.m.n.o.p", "l.m.n.o.q", "€.x", "😀.y.z"),
+]
+PAIRS = [(("key", number), THINGS[number % 50]) for number in range(40)]
+ROWS = [(f"r{number % 9}.s{number}", THINGS[number % 50]) for number in range(60)]
+MESSAGE = {"a": 3, "p": 5, "c": "x01"}
+LONG = ".".join("a" * 100)
+
+
+class Case(NamedTuple):
+    """`changes`: how many changes the call makes, each at an instant of its own. "one" is all or nothing."""
+
+    name: str
+    make: Callable[[], Any]
+    call: Callable[[Any], Any]
+    content: Callable[[Any], Any]
+    changes: str = "one"
+
+
+def trie(filters: Iterable[str] = FILTERS, **settings: Any) -> SubscriptionTrie:
+    made = SubscriptionTrie(**settings)
+    for place, filter in enumerate(filters):
+        for more in range(1 + place % 4):
+            made.subscribe(filter, THINGS[(place + more) % 30], qos=more % 3)
+    return made
+
+
+def nats() -> SubscriptionTrie:
+    made = SubscriptionTrie(NATS)
+    for number in range(12):
+        made.subscribe(f"a.{number % 3}", THINGS[number], queue=f"q{number % 2}")
+    return made
+
+
+def mqtt() -> SubscriptionTrie:
+    made = SubscriptionTrie(MQTT, index=True)
+    for number in range(12):
+        made.subscribe(f"$share/g{number % 2}/a/+", THINGS[number], qos=1)
+    made.subscribe("a/#", THINGS[20])
+    return made
+
+
+class Told(SubscriptionTrie):
+    """A trie and what its listener was told."""
+
+    __slots__ = ("told",)
+
+    def __init__(self) -> None:
+        self.told: dict[str, bool] = {}
+        super().__init__(on_interest=self.told.__setitem__)
+        for filter in FILTERS:
+            self.subscribe(filter, THINGS[1])
+
+
+def ctrie_of(pairs: Iterable[Any] = PAIRS) -> Ctrie[Any, Any]:
+    return Ctrie(dict(pairs))
+
+
+def colliding() -> Ctrie[Any, Any]:
+    return Ctrie(dict.fromkeys(COLLIDING[:10], 1))
+
+
+def store() -> TopicStore[Any]:
+    return TopicStore(AMQP, {f: THINGS[i] for i, f in enumerate(FILTERS) if "*" not in f and "#" not in f})
+
+
+def matcher(**settings: Any) -> FieldMatcher:
+    made = FieldMatcher(**settings)
+    for number in range(25):
+        made.subscribe(criteria(number), THINGS[number], qos=number)
+    return made
+
+
+def criteria(number: int) -> list[Any]:
+    third = Prefix("c", f"x{number % 3}") if number % 2 else OneOf("c", ["u", "v", number])
+    return [Equals("a", number % 5), Within("p", number, number + 4), third]
+
+
+def router() -> RoutingMatcher:
+    made = RoutingMatcher(AMQP)
+    for number in range(20):
+        made.subscribe(f"a.{number % 4}.*", [Equals("a", number % 3)], THINGS[number])
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------------- contents
+
+
+def subscriptions(made: SubscriptionTrie) -> Any:
+    return sorted((s.filter, repr(s.subscriber), sorted(dict(s.options).items())) for s in made.subscriptions())
+
+
+def subscriptions_and_told(made: Any) -> Any:
+    """The listener must know what there is once a later change has been told."""
+    made.subscribe("later", THINGS[59])
+    made.unsubscribe("later", THINGS[59])
+    now = subscriptions(made)
+    assert {filter for filter, wanted in made.told.items() if wanted} == {filter for filter, _, _ in now}
+    return now
+
+
+def pairs(made: Any) -> Any:
+    return sorted((repr(key), repr(value)) for key, value in made.items())
+
+
+def members(made: Any) -> Any:
+    return sorted(map(repr, made))
+
+
+def listed(made: Any) -> Any:
+    return sorted(shown(row) for row in made.subscriptions())
+
+
+def nothing(made: Any) -> Any:
+    return None
+
+
+def shown(answer: Any) -> str:
+    """An answer in a form that can be compared: without an order where there is none, and without addresses."""
+    if isinstance(answer, (Subscription, Delivery)):
+        answer = answer.as_dict()
+    if isinstance(answer, dict):
+        answer = list(answer.items())
+    if isinstance(answer, (list, tuple)):
+        return f"[{', '.join(sorted(map(shown, answer)))}]"
+    if isinstance(answer, (SubscriptionTrie, TopicStore, FieldMatcher, RoutingMatcher)):
+        return type(answer).__name__
+    return repr(answer)
+
+
+# ---------------------------------------------------------------------------------------------------------------- cases
+
+X = "x.y.abcdefghi"
+
+
+def trie_cases() -> Iterable[Case]:
+    def change(name: str, make: Any, call: Any, changes: str = "one") -> Case:
+        return Case(f"SubscriptionTrie.{name}", make, call, subscriptions, changes)
+
+    def told(name: str, call: Any, changes: str = "one") -> Case:
+        return Case(f"SubscriptionTrie.{name}, told", Told, call, subscriptions_and_told, changes)
+
+    yield change("subscribe", trie, lambda t: t.subscribe("a.b.new", THINGS[33], qos=1))
+    yield change("subscribe, options", trie, lambda t: t.subscribe("a.b.c", THINGS[0], qos=2, who="me"))
+    yield change("subscribe, long", trie, lambda t: t.subscribe(LONG, THINGS[33]))
+    yield change("subscribe, index", lambda: trie(index=True), lambda t: t.subscribe("a.b.new", THINGS[33], qos=1))
+    yield change("subscribe, index, once more", lambda: trie(index=True), lambda t: t.subscribe(X, THINGS[10], qos=1))
+    yield change("subscribe, weak", lambda: trie(weak=True), lambda t: t.subscribe("a.q", THINGS[34]))
+    yield change("subscribe, exact", lambda: trie(exact=True), lambda t: t.subscribe("a.q.r", THINGS[34]))
+    yield change("subscribe, cache", lambda: trie(cache=8), lambda t: t.subscribe("a.q.r", THINGS[34]))
+    yield change("subscribe, queue", nats, lambda t: t.subscribe("a.1", THINGS[30], queue="q9"))
+    yield change("subscribe, share", mqtt, lambda t: t.subscribe("$share/g0/a/+", THINGS[30], qos=2))
+    yield told("subscribe", lambda t: t.subscribe("n.n", THINGS[34]))
+    yield change("unsubscribe", trie, lambda t: t.unsubscribe(X, THINGS[10]))
+    yield change("unsubscribe, none", trie, lambda t: t.unsubscribe(X, THINGS[59]))
+    yield change("unsubscribe, index", lambda: trie(index=True), lambda t: t.unsubscribe(X, THINGS[10]))
+    yield change("unsubscribe, weak", lambda: trie(weak=True), lambda t: t.unsubscribe(X, THINGS[10]))
+    yield change("unsubscribe, queue", nats, lambda t: t.unsubscribe("a.1", THINGS[1], queue="q1"))
+    yield change("unsubscribe, share", mqtt, lambda t: t.unsubscribe("$share/g0/a/+", THINGS[2]))
+    yield told("unsubscribe", lambda t: t.unsubscribe("b.#", THINGS[1]))
+    yield change("unsubscribe_all", trie, lambda t: t.unsubscribe_all(THINGS[5]), "several")
+    yield change("unsubscribe_all, index", lambda: trie(index=True), lambda t: t.unsubscribe_all(THINGS[5]), "several")
+    yield told("unsubscribe_all", lambda t: t.unsubscribe_all(THINGS[1]), "several")
+    yield change("subscribe_many", trie, lambda t: t.subscribe_many(ROWS), "several")
+    yield change("subscribe_many, empty", SubscriptionTrie, lambda t: t.subscribe_many(ROWS))
+    yield change("subscribe_many, index", lambda: trie(index=True), lambda t: t.subscribe_many(ROWS), "several")
+    gone = [(filter, THINGS[place % 30]) for place, filter in enumerate(FILTERS)]
+    yield change("unsubscribe_many", trie, lambda t: t.unsubscribe_many(gone), "several")
+    yield told("unsubscribe_many", lambda t: t.unsubscribe_many([(f, THINGS[1]) for f in FILTERS]), "several")
+    yield change("clear", trie, lambda t: t.clear())
+    yield change("clear, cache", lambda: trie(cache=8), lambda t: t.clear())
+    yield change("clear, index", lambda: trie(index=True), lambda t: t.clear())
+    yield told("clear", lambda t: t.clear())
+
+    def ask(name: str, call: Any, **settings: Any) -> Case:
+        make = settings.pop("make", lambda: trie(**settings))
+        return Case(f"SubscriptionTrie.{name}", make, call, subscriptions)
+
+    yield ask("match", lambda t: t.match("a.b.c"))
+    yield ask("match, weak", lambda t: t.match("a.b.c"), weak=True)
+    yield ask("match, cache", lambda t: [t.match("a.b.c") for _ in range(3)], cache=16)
+    yield ask("match, exact", lambda t: t.match("a.b.c"), exact=True)
+    yield ask("match, long", lambda t: t.match(LONG))
+    yield ask("match, beyond ASCII", lambda t: t.match("€.x"))
+    yield ask("match, share", lambda t: len(t.match("a/1")), make=mqtt)
+    yield ask("match, queue", lambda t: len(t.match("a.1")), make=nats)
+    yield ask("match_iter", lambda t: list(t.match_iter("a.b.c")))
+    yield ask("match_iter, beyond ASCII", lambda t: list(t.match_iter("€.x")))
+    yield ask("match_many", lambda t: t.match_many(["a.b.c", "x.y.z", "b.q", "€.x"] * 30))
+    yield ask("match_columns", lambda t: len(t.match_columns(["a.b.c", "x.y.z"] * 20)))
+    yield ask("count", lambda t: t.count("a.b.c"))
+    yield ask("has_match", lambda t: (t.has_match("a.b.c"), t.has_match("zz"), t.has_match("€.x")))
+    yield ask("deliveries", lambda t: t.deliveries("a.b.c"))
+    yield ask("deliveries, best", lambda t: len(t.deliveries("a.b.c", merge="best")))
+    yield ask("deliveries, share", lambda t: len(t.deliveries("a/1")), make=mqtt)
+    yield ask("deliveries_many", lambda t: t.deliveries_many(["a.b.c", "b.c"] * 20))
+    yield ask("entries", lambda t: list(t.entries("a.b.c")))
+    yield ask("entries, best", lambda t: len(list(t.entries("a.b.c", merge="best"))))
+    yield ask("overlapping", lambda t: list(t.overlapping("a.#")))
+    yield ask("subscriptions", lambda t: list(t.subscriptions()))
+    yield ask("subscriptions, filter", lambda t: list(t.subscriptions("a.b.c")))
+    yield ask("subscriptions, index", lambda t: list(t.subscriptions(subscriber=THINGS[5])), index=True)
+    yield ask("filters", lambda t: t.filters(THINGS[5]))
+    yield ask("filters, index", lambda t: t.filters(THINGS[5]), index=True)
+    yield ask("topics", lambda t: list(t.topics()))
+    yield ask("stats", lambda t: len(t.stats()), cache=4, index=True)
+    yield ask("snapshot", lambda t: (len(t.snapshot()), t.snapshot().taken_at is None))
+    yield ask("snapshot_id", lambda t: len(t.snapshot().snapshot_id))
+    yield ask("taken_at", lambda t: t.taken_at)
+    yield ask("dialect", lambda t: (t.dialect.name, t.weak))
+    yield ask("weak", lambda t: t.weak, weak=True)
+    yield ask("fork", lambda t: t.fork().subscribe("zz", THINGS[1]))
+    yield ask("diff", lambda t: len(list(t.diff(SubscriptionTrie()))))
+    yield ask("__eq__", lambda t: t == t.snapshot())
+    yield ask("__ne__", lambda t: t != t.snapshot())
+    yield ask("__hash__", lambda t: hash(t) == hash(t))
+    yield ask("__len__", lambda t: (len(t), bool(t)))
+    yield ask("__len__, weak", lambda t: (len(t), bool(t)), weak=True)
+    yield ask("__bool__", lambda t: bool(t))
+    yield ask("__iter__", lambda t: list(t))
+    yield ask("__contains__", lambda t: (("a.b.c", THINGS[0]) in t, ("a.b.c", THINGS[59]) in t))
+    yield ask("__repr__", lambda t: repr(t))
+    yield ask("__copy__", lambda t: len(copy.copy(t)))
+    yield ask("__reduce__", lambda t: t.__reduce__()[0], index=True)
+    yield ask("check", lambda t: t.check(), filters=FILTERS[:6], index=True)
+    yield Case("SubscriptionTrie.__init__", lambda: None, lambda _: len(trie(cache=4, index=True)), nothing)
+    yield Case("unpickled SubscriptionTrie", lambda: None, lambda _: len(REMADE[0](*REMADE[1])), nothing)
+    yield change("snapshot, then a change", trie, lambda t: (t.snapshot(), t.subscribe("a.b.new", THINGS[31]))[1])
+
+
+REMADE: Any = SubscriptionTrie().__reduce__()
+PICKLED = pickle.dumps(Ctrie({number: number for number in range(30)}))
+
+
+def ctrie_cases() -> Iterable[Case]:
+    def case(name: str, call: Any, make: Any = ctrie_of, changes: str = "one") -> Case:
+        return Case(f"Ctrie.{name}", make, call, pairs, changes)
+
+    more = {("new", number): number for number in range(60)}
+    yield case("__setitem__", lambda m: m.__setitem__(("key", 99), THINGS[1]))
+    yield case("__setitem__, there", lambda m: m.__setitem__(("key", 9), THINGS[1]))
+    yield case("__setitem__, colliding", lambda m: m.__setitem__(COLLIDING[11], 2), colliding)
+    yield case("__delitem__", lambda m: m.__delitem__(("key", 3)))
+    yield case("__delitem__, colliding", lambda m: m.__delitem__(COLLIDING[3]), colliding)
+    yield case("compute", lambda m: m.compute(("key", 3), lambda value: 5))
+    yield case("compute, new", lambda m: m.compute(("key", 93), lambda value: 5))
+    yield case("get_or_create", lambda m: m.get_or_create(("key", 77), lambda: 5))
+    yield case("put_if_absent", lambda m: m.put_if_absent(("key", 78), 5))
+    yield case("replace", lambda m: m.replace(("key", 3), 5))
+    yield case("replace_if", lambda m: m.replace_if(("key", 3), THINGS[3], 9))
+    yield case("remove_if", lambda m: m.remove_if(("key", 3), THINGS[3]))
+    yield case("pop", lambda m: m.pop(("key", 3)))
+    yield case("popitem", lambda m: m.popitem(), lambda: ctrie_of(PAIRS[:1]))
+    yield case("setdefault", lambda m: m.setdefault(("key", 100), 1))
+    yield case("update", lambda m: m.update(more), changes="several")
+    yield case("update, empty", lambda m: m.update(more), Ctrie)
+    yield case("update, empty, colliding", lambda m: m.update(dict.fromkeys(COLLIDING, 1)), Ctrie)
+    yield case("__ior__", lambda m: len(m.__ior__(more)), changes="several")
+    yield case("clear", lambda m: m.clear())
+    yield case("get", lambda m: (m.get(("key", 3)), m.get(("no", 3)), m[("key", 4)]))
+    yield case("get, colliding", lambda m: [m.get(key) for key in COLLIDING], colliding)
+    yield case("__getitem__", lambda m: m[("key", 3)])
+    yield case("get_many", lambda m: m.get_many([("key", number) for number in range(60)]))
+    yield case("__contains__", lambda m: (("key", 3) in m, ("no", 3) in m))
+    yield case("items", lambda m: list(m.items()))
+    yield case("keys", lambda m: list(m.keys()))
+    yield case("values", lambda m: list(m.values()))
+    yield case("__iter__", lambda m: list(m))
+    yield case("__len__", lambda m: (len(m), bool(m)))
+    yield case("__bool__", lambda m: bool(m))
+    yield case("split", lambda m: sum(len(list(part)) for part in m.split(3)))
+    yield case("snapshot", lambda m: (m.snapshot().update({("key", 3): 1}), m.__setitem__(("key", 4), 9))[1])
+    yield case("readonly_snapshot", lambda m: len(m.readonly_snapshot()))
+    yield case("diff", lambda m: len(list(m.diff(Ctrie()))))
+    yield case("__copy__", lambda m: len(copy.copy(m)))
+    yield case("__deepcopy__", lambda m: len(m.__deepcopy__({})), lambda: Ctrie({1: [2], 3: [4]}))
+    yield case("__eq__", lambda m: (m == dict(PAIRS), m == ctrie_of(), m != {}))
+    yield case("__or__", lambda m: (len(m | {1: 2}), len({1: 2} | m)))
+    yield case("__ror__", lambda m: len({1: 2} | m))
+    yield case("__repr__", lambda m: len(repr(m)))
+    yield case("__reduce__", lambda m: len(m.__reduce__()))
+    yield case("__setstate__", lambda m: pickle.loads(PICKLED).get(3), Ctrie)
+    yield case("check", lambda m: m.check())
+    yield case("__init__", lambda m: len(Ctrie(more)))
+    yield case("__init__, functions", lambda m: len(Ctrie(more, hash=hash)))
+
+
+def set_cases() -> Iterable[Case]:
+    def case(name: str, call: Any, changes: str = "one") -> Case:
+        return Case(f"CtrieSet.{name}", lambda: CtrieSet(range(40)), call, members, changes)
+
+    some = set(range(20, 60))
+    yield case("add", lambda s: s.add(99))
+    yield case("discard", lambda s: s.discard(9))
+    yield case("remove", lambda s: s.remove(9))
+    yield Case("CtrieSet.pop", lambda: CtrieSet([1]), lambda s: s.pop(), members)
+    yield case("clear", lambda s: s.clear())
+    yield case("__and__", lambda s: (len(s & some), len(some & s)))
+    yield case("__or__", lambda s: (len(s | some), len(some | s)))
+    yield case("__xor__", lambda s: (len(s ^ some), len(some ^ s)))
+    yield case("__sub__", lambda s: (len(s - some), len(some - s)))
+    for name in ("__rand__", "__ror__", "__rxor__", "__rsub__"):
+        yield case(name, lambda s, name=name: len(getattr(s, name)(some)))
+    yield case("__ior__", lambda s: len(s.__ior__(some)), "several")
+    yield case("__iand__", lambda s: len(s.__iand__(some)), "several")
+    yield case("__isub__", lambda s: len(s.__isub__(some)), "several")
+    yield Case(
+        "CtrieSet.__ixor__", lambda: CtrieSet(range(40)), lambda s: len(s.__ixor__(some)), members, "not to be repeated"
+    )
+    yield case("__contains__", lambda s: (3 in s, 99 in s))
+    yield case("contains_many", lambda s: s.contains_many(list(range(60))))
+    yield case("__iter__", lambda s: list(s))
+    yield case("__len__", lambda s: len(s))
+    yield case("__bool__", lambda s: bool(s))
+    yield case("__eq__", lambda s: (s == set(range(40)), s == {1}))
+    yield case("__ge__", lambda s: (s >= {1}, s > {1}, s <= {1}, s < {1}))
+    for name in ("__gt__", "__le__", "__lt__"):
+        yield case(name, lambda s, name=name: getattr(s, name)(some))
+    yield case("__hash__", lambda s: s.__hash__ is None)
+    yield case("isdisjoint", lambda s: s.isdisjoint(some))
+    yield case("split", lambda s: sum(len(list(part)) for part in s.split(3)))
+    yield case("snapshot", lambda s: s.snapshot().add(99))
+    yield case("readonly_snapshot", lambda s: len(s.readonly_snapshot()))
+    yield case("diff", lambda s: len(list(s.diff(CtrieSet()))))
+    yield case("__copy__", lambda s: len(copy.copy(s)))
+    yield case("__repr__", lambda s: len(repr(s)))
+    yield case("__reduce__", lambda s: len(s.__reduce__()))
+    yield case("check", lambda s: s.check())
+    yield case("__init__", lambda s: len(CtrieSet(some)))
+
+
+def store_cases() -> Iterable[Case]:
+    def case(name: str, call: Any, make: Any = store, changes: str = "one") -> Case:
+        return Case(f"TopicStore.{name}", make, call, pairs, changes)
+
+    many = {f"u{number % 7}.v{number}": number for number in range(60)}
+    yield case("__setitem__", lambda s: s.__setitem__("a.b.zz", 1))
+    yield case("__setitem__, there", lambda s: s.__setitem__("a.b", 1))
+    yield case("__delitem__", lambda s: s.__delitem__("a.b"))
+    yield case("pop", lambda s: s.pop("x.y.abcdefghi"))
+    yield case("popitem", lambda s: s.popitem(), lambda: TopicStore(AMQP, {"a.b": THINGS[1]}))
+    yield case("setdefault", lambda s: s.setdefault("new.one", 1))
+    yield case("update", lambda s: s.update(many), changes="several")
+    yield case("update, empty", lambda s: s.update(many), lambda: TopicStore(AMQP), "several")
+    yield case("clear", lambda s: s.clear())
+    yield case("get", lambda s: (s.get("a.b"), s.get("no"), s["a.b.c"], s.get("€.x")))
+    yield case("__getitem__", lambda s: s["€.x"])
+    yield case("__contains__", lambda s: ("a.b" in s, "zz" in s))
+    yield case("matching", lambda s: list(s.matching("x.#")))
+    yield case("matching, all", lambda s: list(s.matching("#")))
+    yield case("items", lambda s: list(s.items()))
+    yield case("keys", lambda s: list(s.keys()))
+    yield case("values", lambda s: list(s.values()))
+    yield case("__iter__", lambda s: list(s))
+    yield case("__len__", lambda s: len(s))
+    yield case("__bool__", lambda s: bool(s))
+    yield case("__eq__", lambda s: s == s.snapshot())
+    yield case("__ne__", lambda s: s != s.snapshot())
+    yield case("__hash__", lambda s: s.__hash__ is None)
+    yield case("snapshot", lambda s: len(s.snapshot()))
+    yield case("fork", lambda s: s.fork().__setitem__("q", 1))
+    yield case("diff", lambda s: len(list(s.diff(TopicStore(AMQP)))))
+    yield case("dialect", lambda s: s.dialect.name)
+    yield case("__copy__", lambda s: len(copy.copy(s)))
+    yield case("__repr__", lambda s: repr(s))
+    yield case("__reduce__", lambda s: len(s.__reduce__()))
+    yield case("check", lambda s: s.check())
+    yield case("__init__", lambda s: len(TopicStore(AMQP, many)))
+
+
+def matcher_cases() -> Iterable[Case]:
+    def case(name: str, call: Any, make: Any = matcher, changes: str = "one") -> Case:
+        return Case(f"FieldMatcher.{name}", make, call, listed, changes)
+
+    def weak() -> FieldMatcher:
+        return matcher(weak=True)
+
+    one = [Equals("a", 3), Within("p", 3, 9), OneOf("c", [1, 2])]
+    many = [([Equals("z", number)], THINGS[number]) for number in range(30)]
+    yield case("subscribe", lambda f: f.subscribe(one, THINGS[40], qos=1))
+    yield case("subscribe, weak", lambda f: f.subscribe(one, THINGS[40]), weak)
+    yield case("unsubscribe", lambda f: f.unsubscribe(criteria(3), THINGS[3]))
+    yield case("unsubscribe, weak", lambda f: f.unsubscribe(criteria(3), THINGS[3]), weak)
+    yield case("subscribe_many", lambda f: f.subscribe_many(many))
+    yield case("unsubscribe_all", lambda f: f.unsubscribe_all(THINGS[3]))
+    yield case("clear", lambda f: f.clear())
+    yield case("match_all", lambda f: f.match_all(MESSAGE))
+    yield case("match_all, weak", lambda f: f.match_all(MESSAGE), weak)
+    yield case("match_any", lambda f: f.match_any(MESSAGE))
+    yield case("hits", lambda f: f.hits(MESSAGE))
+    yield case("match_many", lambda f: f.match_many([MESSAGE] * 10))
+    yield case("deliveries", lambda f: len(f.deliveries(MESSAGE)))
+    yield case("deliveries_many", lambda f: len(f.deliveries_many([MESSAGE] * 10)))
+    yield case("overlapping", lambda f: len(list(f.overlapping([Equals("a", 3)]))))
+    yield case("subscriptions", lambda f: len(list(f.subscriptions())))
+    yield case("__iter__", lambda f: len(list(f)))
+    yield case("__len__", lambda f: (len(f), bool(f)))
+    yield case("__bool__", lambda f: bool(f))
+    yield case("__contains__", lambda f: (criteria(3), THINGS[3]) in f)
+    yield case("snapshot", lambda f: len(f.snapshot()))
+    yield case("fork", lambda f: f.fork().subscribe(one, THINGS[40]))
+    yield case("diff", lambda f: len(list(f.diff(FieldMatcher()))))
+    yield case("__copy__", lambda f: len(copy.copy(f)))
+    yield case("__repr__", lambda f: repr(f))
+    yield case("__reduce__", lambda f: len(f.__reduce__()))
+    yield case("check", lambda f: f.check())
+    yield case("__init__", lambda f: len(matcher()))
+
+
+def router_cases() -> Iterable[Case]:
+    def case(name: str, call: Any, make: Any = router) -> Case:
+        return Case(f"RoutingMatcher.{name}", make, call, listed)
+
+    def few() -> RoutingMatcher:
+        made = RoutingMatcher(AMQP)
+        made.subscribe("a.1.*", [Equals("a", 2)], THINGS[1])
+        made.subscribe("b.#", [Equals("a", 2)], THINGS[2])
+        return made
+
+    one = [Equals("a", 2), Present("q")]
+    many = [(f"z.{number}", [Equals("z", number)], THINGS[number]) for number in range(20)]
+    yield case("subscribe", lambda r: r.subscribe("a.1.*", one, THINGS[41]))
+    yield case("subscribe, new filter", lambda r: r.subscribe("€.*", one, THINGS[41]))
+    yield case("unsubscribe", lambda r: r.unsubscribe("a.1.*", [Equals("a", 1)], THINGS[1]))
+    yield case("subscribe_many", lambda r: r.subscribe_many(many))
+    yield case("unsubscribe_all", lambda r: r.unsubscribe_all(THINGS[1]))
+    yield case("clear", lambda r: r.clear())
+    yield case("match", lambda r: r.match("a.1.x", {"a": 1}))
+    yield case("match, beyond ASCII", lambda r: r.match("a.€.x", {"a": 1}))
+    yield case("match_many", lambda r: r.match_many([("a.1.x", {"a": 1})] * 10))
+    yield case("deliveries", lambda r: len(r.deliveries("a.1.x", {"a": 1})))
+    yield case("deliveries_many", lambda r: len(r.deliveries_many([("a.1.x", {"a": 1})] * 10)))
+    yield case("overlapping", lambda r: len(list(r.overlapping("a.#"))), few)
+    yield case("subscriptions", lambda r: len(list(r.subscriptions())))
+    yield case("__iter__", lambda r: len(list(r)))
+    yield case("__len__", lambda r: len(r))
+    yield case("__bool__", lambda r: bool(r))
+    yield case("__contains__", lambda r: ("a.1.*", [Equals("a", 1)], THINGS[1]) in r)
+    yield case("snapshot", lambda r: len(r.snapshot()))
+    yield case("fork", lambda r: r.fork().subscribe("a.1.*", one, THINGS[41]))
+    yield case("diff", lambda r: len(list(r.diff(RoutingMatcher(AMQP)))))
+    yield case("dialect", lambda r: r.dialect.name)
+    yield case("__copy__", lambda r: len(copy.copy(r)))
+    yield case("__repr__", lambda r: repr(r))
+    yield case("__reduce__", lambda r: len(r.__reduce__()))
+    yield case("check", lambda r: r.check())
+    yield case("__init__", lambda r: len(router()))
+
+
+class _Texts:
+    def subscriber(self, subscriber: Any) -> str:
+        return repr(subscriber)
+
+    def option(self, name: str, value: Any) -> str:
+        return str(value)
+
+
+def other_cases() -> Iterable[Case]:
+    def case(name: str, call: Any) -> Case:
+        return Case(name, trie, call, subscriptions)
+
+    def reference(name: str, call: Any) -> Case:
+        return Case(f"AtomicReference.{name}", lambda: AtomicReference(1), call, lambda r: r.load())
+
+    def columns(made: SubscriptionTrie) -> int:
+        rows = subtrie.columns.walk(made, _Texts())
+        rows.fill(1000, 1 << 20)
+        return rows.taken().rows
+
+    yield case("columns.walk", columns)
+    yield reference("compare_and_set", lambda r: r.compare_and_set(r.load(), "other"))
+    yield reference("load", lambda r: r.load())
+    yield reference("__repr__", lambda r: repr(r))
+    yield reference("__init__", lambda r: AtomicReference(3).load())
+    for name, dialect, filter, topic in (
+        ("AMQP", AMQP, "a.*.#", "a.b.€"),
+        ("MQTT", MQTT, "a/+/#", "a/b/€"),
+        ("NATS", NATS, "a.*.>", "a.b.€"),
+    ):
+        yield case(f"{name}.split", lambda t, d=dialect, f=filter, s=topic: (d.split_filter(f), d.split_topic(s)))
+        yield case(
+            f"{name}.matches", lambda t, d=dialect, f=filter, s=topic: d.matches(d.split_filter(f), d.split_topic(s))
+        )
+        yield case(f"{name}.overlaps", lambda t, d=dialect, f=filter: d.overlaps(d.split_filter(f), d.split_filter(f)))
+        yield case(f"{name}.subsumes", lambda t, d=dialect, f=filter: d.subsumes(d.split_filter(f), d.split_filter(f)))
+    row = Subscription("a.*", THINGS[3], {"qos": 1})
+    yield case("Subscription", lambda t: (repr(row), row == Subscription("a.*", THINGS[3]), row.as_dict(), list(row)))
+    delivery = trie().deliveries("a.b.c")[0]
+    yield case("Delivery", lambda t: (len(repr(delivery)), delivery.as_dict()["filter"], delivery.filter))
+    rules = [Absent("n"), AtLeast("p", 1), NotIn("c", [1, 2]), Present("q")]
+    yield case("Criterion", lambda t: [(rule == rule, rule.name, rule.arguments) for rule in rules])
+    yield case("Criterion.__init__", lambda t: (repr(OneOf("a", [1, 2, 3])), repr(Within("p", 1, 2))))
+    pattern = {"a": [3, 4], "b": {"c": [{"prefix": "x"}]}}
+    yield case("from_pattern", lambda t: len(from_pattern(pattern)))
+    yield case("to_pattern", lambda t: to_pattern([Equals("a", 3)]))
+    few = FieldMatcher()
+    few.subscribe_many([(criteria(number), THINGS[number]) for number in range(5)])
+    yield case("pattern_rows", lambda t: len(list(pattern_rows(few.subscriptions()))))
+    yield case("flattened", lambda t: flattened({"a": {"b": 1}, "c": [1, 2]}))
+    yield case("drain", lambda t: ctrie.drain())
+
+
+def all_cases() -> dict[str, Case]:
+    kinds = (trie_cases, ctrie_cases, set_cases, store_cases, matcher_cases, router_cases, other_cases)
+    return {case.name: case for kind in kinds for case in kind()}
+
+
+# What Python itself gives every class, and what is only an alias or a view of a type.
+_OF_EVERY_CLASS = {
+    *("__init_subclass__", "__subclasshook__", "__new__", "__class_getitem__", "__class__", "__doc__", "__module__"),
+    *("__signature__", "__slots__", "__annotations__", "__abstractmethods__", "__orig_bases__", "__weakref__"),
+    *("__pyx_vtable__", "__parameters__", "__dict__", "__hash__", "__ne__"),
+}
+
+
+def uncovered() -> set[str]:
+    """The public methods of the classes that hold something that no case calls."""
+    have = {name.partition(",")[0] for name in all_cases()}
+    kinds = (Ctrie, CtrieSet, AtomicReference, SubscriptionTrie, TopicStore, FieldMatcher, RoutingMatcher)
+    missing = set()
+    for kind in kinds:
+        for name in dir(kind):
+            public = not name.startswith("_") or name.startswith("__")
+            own = getattr(kind, name, None) is not getattr(object, name, None) and name not in _OF_EVERY_CLASS
+            compares = name in {"__lt__", "__le__", "__gt__", "__ge__"} and kind is not CtrieSet
+            if public and own and not compares and f"{kind.__name__}.{name}" not in have:
+                missing.add(f"{kind.__name__}.{name}")
+    return missing

@@ -1,0 +1,162 @@
+"""One allocation fails, whichever it is, in every public call: MemoryError and nothing changed, or success.
+
+Each case of `public_calls.py` is called once for every allocation that it asks for, with that one failing, and once
+more with all from that one on failing. A call that makes several changes has made some of them when it is refused, and
+the same call makes the others afterwards. At the end no thing in the tries has fewer references than before.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.public_calls import COLLIDING, THINGS, Case, all_cases, shown, uncovered
+from tests.scripts import run_script
+
+SOURCE = Path(__file__).parent.parent / "failing_allocations.c"
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
+INTERPRETED = os.environ.get("CTRIE_TWIN") == "interpreted"
+MOST = 2_000  # allocations of one call
+AT_ONCE = 8  # processes, so that a crash hides few cases
+
+Refusing = Callable[[Callable[[], Any], int, int], tuple[Any, bool, int]]
+
+
+def compiled_hook(folder: Path) -> Path:
+    library = folder / f"failing_allocations{SUFFIX}"
+    compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
+    flags = ["-shared", "-fPIC", "-O1", f"-I{sysconfig.get_path('include')}"]
+    subprocess.run([*compiler, *flags, str(SOURCE), "-o", str(library)], check=True)
+    return library
+
+
+def load_hook(library: str) -> Refusing:
+    spec = importlib.util.spec_from_file_location("failing_allocations", library)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.refusing  # type: ignore[no-any-return]
+
+
+def check_case(case: Case, refusing: Refusing) -> list[str]:
+    """Fail each allocation of one case in turn; return what is wrong."""
+    made = case.make()
+    before = case.content(made)
+    wanted = shown(case.call(made))
+    after = case.content(made)
+    wrong = []
+    del made
+    counts = references()
+    for most in (1, MOST):
+        for place in range(MOST):
+            made = case.make()
+            answer, asked = None, MOST
+            try:
+                answer, refused, asked = refusing(lambda case=case, made=made: case.call(made), place, place + most)
+                found = wrong_after(case, made, before, after, wanted, answer, refused)
+            except Exception as error:  # noqa: BLE001 (whatever it is, it is no MemoryError)
+                found = f"it raised {error!r}"
+            if found:
+                wrong.append(f"{case.name}: allocation {place}{' and all later' if most > 1 else ''} failed: {found}")
+            del made, answer
+            if place >= asked:
+                break
+        else:
+            wrong.append(f"{case.name}: more than {MOST} allocations")
+    # Not more: without memory, interpreters keep some for ever that they should drop, as when a list is extended.
+    lost = [then - now for now, then in zip(references(), counts, strict=True) if now < then]
+    if lost:
+        wrong.append(f"{case.name}: references were given back twice: {lost}")
+    return wrong
+
+
+def wrong_after(case: Case, made: Any, before: Any, after: Any, wanted: Any, answer: Any, refused: bool) -> str:
+    try:
+        now = case.content(made)
+        if not refused:
+            if shown(answer) != wanted:
+                return f"answered {shown(answer)!r}, not {wanted!r}"
+            if now != after:
+                return "it returned and has not made its change"
+        elif case.changes == "one" and now != before and not (INTERPRETED and now == after):
+            return "it was refused and has changed something"
+        elif case.changes == "several":
+            case.call(made)
+            if case.content(made) != after:
+                return "once more, and it has not made the rest of its changes"
+        if hasattr(made, "check"):
+            made.check()
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is wrong)
+        return repr(error)
+    return ""
+
+
+def references() -> list[int]:
+    from ctrie import drain
+
+    gc.collect()
+    drain()
+    gc.collect()
+    return [sys.getrefcount(thing) for thing in (*THINGS, *COLLIDING)]
+
+
+def main(library: str, names: list[str]) -> int:
+    """Run in a process of its own, which a fault may end."""
+    refusing = load_hook(library)
+    cases = all_cases()
+    wrong: list[str] = []
+    for name in names:
+        print(name, file=sys.stderr, flush=True)
+        wrong += check_case(cases[name], refusing)
+    print("\n".join(wrong))
+    return len(wrong) > 0
+
+
+CASES = [name for name in all_cases() if not any(part in name for part in ("told", "index", "share"))]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled_hook(tmp_path_factory.mktemp("hook"))
+
+
+@pytest.mark.compiled
+def test_no_list_comprehension_gives_an_item_back_twice() -> None:
+    """Cython's own helper does so if an append fails: setup.py replaces it, in every module that uses it."""
+    helper = re.compile(r"int __Pyx_ListComp_AppendAndDecref\(PyObject\* list, PyObject\* x\) \{.*?\n\}", re.DOTALL)
+    generated = Path("build", f"cython.{sysconfig.get_config_var('SOABI')}")
+    sources = list(generated.rglob("*.c"))
+    bodies = [found[0] for source in sources for found in helper.finditer(source.read_text("utf-8"))]
+    if not sources:
+        pytest.skip("the generated C is not here")
+    assert len(bodies) > 10
+    assert all("if (likely(!failed)) Py_DECREF(x);" in body for body in bodies)
+
+
+def test_every_public_method_has_a_case() -> None:
+    assert uncovered() == set()
+
+
+@pytest.mark.parametrize("first", range(AT_ONCE))
+def test_every_allocation_of_every_public_call(first: int, library: Path) -> None:
+    names = CASES[first::AT_ONCE]
+    script = f"from tests.whole.test_no_memory import main; raise SystemExit(main({str(library)!r}, {names!r}))"
+    status, wrong, progress = run_script(script)
+    assert status == 0, f"{wrong}\nin the end: {progress[-300:]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(str(compiled_hook(Path(sys.argv[1]))), sys.argv[2:] or CASES))
