@@ -4,7 +4,7 @@
 
 Real clients of MQTT 5 and 3.1.1 can use it (paho, mosquitto_pub, mosquitto_sub): quality of service 0 to 2 with
 receive maximum and resending, sessions and their expiry, shared subscriptions, subscription options and identifiers,
-retained messages, message expiry, wills and their delay, keep-alive, topic aliases of clients. It leaves out logins,
+retained messages, message expiry, wills and their delay, keep-alive, topic aliases. It leaves out logins,
 encryption, and a disk: all is lost when it ends.
 
 What is worth copying:
@@ -93,6 +93,7 @@ MOST_ALIASES = 16
 MOST_UNRELEASED = 1_000  # messages of quality 2 that a client may have under way
 MOST_FILTERS_WAITING = 1_000  # filters of a client whose retained messages are still to be sent
 FOREVER = 0xFFFF_FFFF
+LAST = (0, b"")  # in place of a message: the client sends no more
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,9 @@ class Outgoing:
     def __len__(self) -> int:
         return len(self.message.topic) + len(self.message.payload)
 
-    def packet(self, version: int, identifier: int, again: bool) -> bytes:
+    def packet(self, version: int, identifier: int, again: bool, topic: str, alias: int) -> bytes:
         message = self.message
-        body = text(message.topic)
+        body = text(topic)
         if self.qos:
             body += short(identifier)
         if version == V5:
@@ -133,6 +134,8 @@ class Outgoing:
             if message.expires is not None:
                 kept.append((MESSAGE_EXPIRY, max(1, int(message.expires - monotonic()))))
             kept += ((SUBSCRIPTION_IDENTIFIER, each) for each in self.identifiers)
+            if alias:
+                kept.append((TOPIC_ALIAS, alias))
             body += properties(tuple(kept))
         return bytes(packet(PUBLISH, body + message.payload, again << 3 | self.qos << 1 | self.retain))
 
@@ -182,7 +185,9 @@ class Connection:
     keep_alive: int
     receive_maximum: int = 65_535
     largest: int = LONGEST_PACKET * 2  # bytes of a packet that the client takes
-    aliases: dict[int, str] = field(default_factory=dict)
+    aliases: dict[int, str] = field(default_factory=dict)  # that the client has given to topics
+    most_aliases: int = 0  # that the client takes
+    own_aliases: dict[str, int] = field(default_factory=dict)  # that it has been told
     incoming: Mailbox[tuple[int, bytes]] = field(default_factory=lambda: Mailbox(ROOM, size=lambda one: len(one[1])))
     subscribed: asyncio.Queue[tuple[str, int, tuple[int, ...]]] = field(
         default_factory=lambda: asyncio.Queue(MOST_FILTERS_WAITING)
@@ -207,19 +212,31 @@ class Connection:
             if outgoing is None:
                 await self.write(PUBREL, short(identifier), 2)
             else:
-                self.writer.write(outgoing.packet(self.version, identifier, again=True))
+                self._write_message(outgoing, identifier, again=True)
         while True:
             await session.has_window(self.receive_maximum)
             outgoing = await session.mailbox.get()
             if outgoing.message.is_expired:
                 continue
             identifier = session.send_next(outgoing) if outgoing.qos else 0
-            encoded = outgoing.packet(self.version, identifier, again=False)
-            if len(encoded) > self.largest:
+            if self._write_message(outgoing, identifier, again=False):
+                await self.writer.drain()
+            else:
                 session.acknowledge(identifier)
-                continue
-            self.writer.write(encoded)
-            await self.writer.drain()
+
+    def _write_message(self, outgoing: Outgoing, identifier: int, again: bool) -> bool:
+        """Write a message, if it is not too large for the client; return whether it was written."""
+        topic = outgoing.message.topic
+        alias, is_known = self.own_aliases.get(topic, 0), topic in self.own_aliases
+        if not is_known and len(self.own_aliases) < self.most_aliases:
+            alias = len(self.own_aliases) + 1
+        encoded = outgoing.packet(self.version, identifier, again, "" if is_known else topic, alias)
+        if len(encoded) > self.largest:
+            return False
+        if alias:
+            self.own_aliases[topic] = alias
+        self.writer.write(encoded)
+        return True
 
 
 class Broker:
@@ -331,14 +348,20 @@ class Broker:
                 return
             connection = await self._connected(Reader(body), writer)
             async with asyncio.TaskGroup() as tasks:
-                helpers = [
-                    tasks.create_task(connection.send_all()),
-                    tasks.create_task(self._send_retained(connection)),
-                    tasks.create_task(self._publish_all(connection)),
-                ]
-                await self._obey(connection, reader)
-                for helper in helpers:
-                    helper.cancel()
+                sending = tasks.create_task(connection.send_all())
+                retained = tasks.create_task(self._send_retained(connection))
+                publishing = tasks.create_task(self._publish_all(connection))
+                broken = None
+                try:
+                    await self._obey(connection, reader)
+                except (OSError, EOFError) as error:
+                    broken = error
+                await connection.incoming.put(LAST, slow="wait")
+                await publishing  # what the client sent before its end
+                sending.cancel()
+                retained.cancel()
+                if broken is not None:
+                    raise broken
         except* (Refused, TopicError) as errors:
             if connection is not None:
                 refused = next((each for each in errors.exceptions if isinstance(each, Refused)), None)
@@ -379,6 +402,7 @@ class Broker:
         connection = Connection(session, version, writer, keep_alive)
         connection.receive_maximum = described.get(RECEIVE_MAXIMUM, connection.receive_maximum)
         connection.largest = described.get(MAXIMUM_PACKET, connection.largest)
+        connection.most_aliases = min(described.get(TOPIC_ALIAS_MAXIMUM, 0), MOST_ALIASES)
         session.connection = connection
         answer += [
             (RECEIVE_MAXIMUM, MOST_UNRELEASED),
@@ -498,8 +522,8 @@ class Broker:
 
     async def _publish_all(self, connection: Connection) -> None:
         """Publish a client's messages, in order; acknowledge each when all who want it have it in their mailbox."""
-        while True:
-            flags, body = await connection.incoming.get()
+        while (incoming := await connection.incoming.get()) is not LAST:
+            flags, body = incoming
             await self._published(connection, flags, Reader(body))
 
     async def _published(self, connection: Connection, flags: int, data: Reader) -> None:

@@ -280,6 +280,15 @@ class TestBursts:
         assert payloads(reader, MANY) == [b"%d" % n for n in range(MANY)]
         sender.close()
 
+    def test_what_a_client_sent_before_it_left_is_published(self, connect: Callable[..., Client], port: int) -> None:
+        reader, sender = connect("stays"), Raw(port, "leaves")
+        reader.subscribe("last/words", qos=0)
+        for n in range(1_000):
+            sender.publish("last/words", b"%d" % n)
+        sender._send(0xE0, b"")
+        sender.close()
+        assert payloads(reader, 1_000) == [b"%d" % n for n in range(1_000)]
+
     @pytest.mark.parametrize("qos", [0, 1])
     def test_a_new_subscriber_gets_all_retained_messages(
         self, connect: Callable[..., Client], port: int, qos: int
