@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.status import Status
 
 from benchmarks import plots, results, runner, tables
-from benchmarks.machine import describe, gil
+from benchmarks.answers import write_answers
+from benchmarks.machine import busy, describe, gil
 from benchmarks.model import Benchmark, check
 from benchmarks.readme import write_figures
 from benchmarks.report import write_report
@@ -26,19 +27,23 @@ def main(arguments: list[str] | None = None) -> int:
     benchmarks = all_benchmarks()
     options = _options(benchmarks, arguments)
     console = Console()
+    if options.pages:
+        _write_pages(options.output)
+        return 0
     if options.list:
         for benchmark in benchmarks.values():
             console.print(f"[bold]{benchmark.name:12}[/] {benchmark.title}", highlight=False, soft_wrap=True)
         return 0
     chosen = [benchmarks[name] for name in options.names] or list(benchmarks.values())
+    if (remark := busy(describe())) and not (options.quick or options.busy):
+        console.print(f"{remark} Wait until it is idle, or say --busy: then the pages say so, too.")
+        return 2
     if options.quick:
         with TemporaryDirectory() as folder:
             _run_all(chosen, Path(folder), console, quick=True)
     else:
         _run_all(chosen, options.output, console, quick=False)
-        write_report(options.output)
-        if options.output == FOLDER:
-            write_figures(FOLDER)
+        _write_pages(options.output)
         console.print(f"Results, plots and tables are in {options.output}.")
     return 0
 
@@ -48,12 +53,22 @@ def _options(benchmarks: dict[str, Benchmark], arguments: list[str] | None) -> a
     parser.add_argument("names", nargs="*", metavar="name", help="which ones; all of them if none is named")
     parser.add_argument("--list", action="store_true", help="say which there are, and stop")
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing kept: only see that all works")
+    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work, and say so")
+    parser.add_argument("--pages", action="store_true", help="measure nothing; make the pages of the results anew")
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder for the results (%(default)s)")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in benchmarks]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; there are: {', '.join(benchmarks)}")
     return options
+
+
+def _write_pages(folder: Path) -> None:
+    write_report(folder)
+    if folder == FOLDER:
+        runs = results.load_all(folder)
+        write_answers(runs, folder)
+        write_figures(runs, folder)
 
 
 def _run_all(chosen: list[Benchmark], folder: Path, console: Console, quick: bool) -> None:

@@ -39,6 +39,17 @@ def cores_of(machine: dict[str, Any]) -> str:
     return f"{machine['cores']} core{'' if machine['cores'] == 1 else 's'}"
 
 
+MOST_LOAD = 0.5
+"""A machine with more to do than this for each processor is too busy for figures that others should read."""
+
+
+def busy(machine: dict[str, Any]) -> str:
+    """Return a remark if the machine had other work before the run, or nothing."""
+    if machine["load_before"] <= MOST_LOAD * machine["cores"]:
+        return ""
+    return f"The machine was busy (load {machine['load_before']} on {cores_of(machine)}): read ratios only."
+
+
 def gil() -> bool:
     """Return whether there is a GIL."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())

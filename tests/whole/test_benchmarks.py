@@ -16,7 +16,8 @@ import pytest
 from rich.console import Console
 
 from benchmarks import __main__ as command_line
-from benchmarks import machine, matchers, plots, readme, report, results, runner, tables
+from benchmarks import answers, machine, matchers, plots, readme, report, results, runner, tables
+from benchmarks.__main__ import main
 from benchmarks.brokers import installed, server
 from benchmarks.model import Benchmark, Contender, Group, OneRun, Result
 from benchmarks.suite import adopted, all_benchmarks, map_scaling, mixed, scaling, tail, writers
@@ -251,47 +252,64 @@ class TestResults:
         for one in (run, other):
             results.save(one, tmp_path)
         report.write_report(tmp_path)
-        text = (tmp_path / "index.md").read_text()
-        assert text.count("## A test\n") == 1
+        text = (tmp_path / f"{run.benchmark}.md").read_text()
+        assert text.count("# A test\n") == 1
         for one in (run, other):
             assert f"![A test]({one.stem}.png)" in text
             assert f"({one.stem}.json)" in text
+        assert f"[{run.benchmark}]({run.benchmark}.md)" in (tmp_path / "index.md").read_text()
+
+    @pytest.mark.parametrize(
+        ("load", "cores", "is_busy"), [(0.9, 2, False), (1.1, 2, True), (38.6, 2, True), (0.6, 1, True)]
+    )
+    def test_a_run_on_a_busy_machine_is_marked(
+        self, run: results.Run, tmp_path: Path, load: float, cores: int, is_busy: bool
+    ) -> None:
+        one = replace(run, machine=run.machine | {"load_before": load, "cores": cores})
+        results.save(one, tmp_path)
+        report.write_report(tmp_path)
+        assert ("The machine was busy" in (tmp_path / f"{run.benchmark}.md").read_text()) is is_busy
+        assert (f"| {one.tag} |" in (tmp_path / "index.md").read_text()) is is_busy
+
+    def test_a_busy_machine_measures_nothing_unless_told(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("os.getloadavg", lambda: (40.0, 40.0, 40.0))
+        assert main(["snapshot", "--output", str(tmp_path)]) == 2
+        assert "--busy" in capsys.readouterr().out
+        assert list(tmp_path.iterdir()) == []
 
 
-class TestReadme:
-    @pytest.fixture
-    def folder(self, run: results.Run, tmp_path: Path) -> Path:
-        names = [entrant.name for entrant in (matchers.TRIE, matchers.NAIVE)]
-        costs = [
-            Result(f"{operation}, {state}: {name}", None, [factor * 1e-9])
-            for name in names
-            for operation in readme.OPERATIONS
-            for state, factor in (("cold", 50), ("hot", 700))
-        ]
-        rates = [
-            Result(writers.series(entrant, what), None, [cost * 1e-6])
-            for entrant, slow in ((matchers.TRIE, 1), (matchers.NAIVE, 1_000))
-            for what, cost in ((writers.ALONE, slow), (writers.BESIDE, 2 * slow))
-        ]
-        for name, measured in (("published", costs), ("writers", rates), ("growth", run.results)):
-            results.save(replace(run, benchmark=name, results=measured), tmp_path)
-        return tmp_path
+class TestAnswers:
+    """The pictures and sentences of the manual and the README, from the results that are kept."""
 
-    def test_figures_take_the_place_of_the_mark_and_then_of_the_figures_before(self, folder: Path) -> None:
-        page = folder / "README.md"
-        page.write_text("Before.\n\n<!-- figures -->\n\nAfter.\n")
-        readme.write_figures(folder, page)
-        once = page.read_text()
-        assert once.startswith("Before.\n\n<!-- figures -->\n")
-        assert once.endswith("<!-- end of figures -->\n\nAfter.\n")
-        assert "| SubscriptionTrie | 50 / 700 | 50 / 700 | 50 / 700 | 1,000,000 | 500,000 |\n" in once
-        assert "| naive (S1) | 50 / 700 | 50 / 700 | 50 / 700 | 1,000 | 500 |\n" in once
-        assert f"growth-{machine.tag()}.png" in once
-        readme.write_figures(folder, page)
-        assert page.read_text() == once
+    FOLDER = Path(__file__).parents[2] / "docs" / "benchmarks"
 
-    def test_the_readme_has_a_place_for_them(self) -> None:
-        assert (Path(__file__).parents[2] / readme.README).read_text().count(readme.BEGIN) == 1
+    def test_the_pages_say_what_the_results_say(self, tmp_path: Path) -> None:
+        runs = results.load_all(self.FOLDER)
+        for page, begin, write in (
+            (answers.PAGE, answers.BEGIN, answers.write_answers),
+            (readme.README, readme.BEGIN, readme.write_figures),
+        ):
+            kept = (self.FOLDER.parents[1] / page).read_text()
+            assert kept.count(begin) == 1
+            copy = tmp_path / page.name
+            copy.write_text(kept)
+            folder = tmp_path / "docs" / "benchmarks"
+            folder.mkdir(parents=True, exist_ok=True)
+            write(runs, Path("docs/benchmarks") if write is readme.write_figures else folder, copy)
+            assert copy.read_text() == kept, "run `python -m benchmarks --pages`"
+
+    @pytest.mark.parametrize("question", answers.QUESTIONS, ids=lambda question: question.name)
+    def test_a_picture_shows_each_contender_in_its_colour(self, question: answers.Question) -> None:
+        picture = (self.FOLDER / f"answer-{question.name}.svg").read_text()
+        for bar in question.bars:
+            assert answers.COLOURS[bar.label] in picture
+            assert bar.label in picture.replace("&#x27;", "'")
+        assert "prefers-color-scheme:dark" in picture
+
+    def test_a_page_is_no_longer_than_its_benchmark(self) -> None:
+        assert max(len(page.read_text().splitlines()) for page in self.FOLDER.glob("*.md")) < 400
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,224 @@
+"""Six questions that people ask, each answered by one picture and one sentence from the raw results.
+
+The pictures are SVG, drawn here: bars from zero, a label at each, one colour a contender that never changes, letters
+that can be read at 390 pixels, and colours for light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from benchmarks.machine import busy, cores_of
+from benchmarks.results import Run
+from benchmarks.tables import number
+
+PAGE = Path("docs/benchmarks.md")
+BEGIN, END = "<!-- answers -->", "<!-- end of answers -->"
+PICTURE = "matches-per-second"
+"""The first answer's picture is the README's, too."""
+
+COLOURS = {
+    "subtrie": "#2f6fde",
+    "subtrie, under a lock": "#8fb4f2",
+    "paho's matcher": "#e08a1e",
+    "a trie of dicts with a lock": "#2e9e5b",
+    "bitmaps": "#9b59b6",
+    "a dict of whole topics": "#7f8c8d",
+}
+WIDTH, ROW, LEFT = 360, 38, 8
+STYLE = (
+    "text{font:13px system-ui,sans-serif;fill:#222}.a{fill:#555}"
+    "@media(prefers-color-scheme:dark){text{fill:#eee}.a{fill:#bbb}}"
+)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A contender as people call it, and where its figure is."""
+
+    label: str
+    series: str
+    x: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the run with the answer, and the sentence that says it."""
+
+    name: str
+    title: str
+    stem: str
+    axis: str
+    bars: tuple[Bar, ...]
+    shown: Callable[[float], float]
+    says: str
+    """With the figures of the bars as {0}, {1}, ... and the quotient of two of them as {ratio}."""
+    ratio: tuple[int, int]
+    more: tuple[str, ...]
+
+
+def _per_second(seconds: float) -> float:
+    return 1e-6 / seconds
+
+
+def _microseconds(seconds: float) -> float:
+    return seconds * 1e6
+
+
+QUESTIONS = (
+    Question(
+        PICTURE,
+        "How fast is a match?",
+        "throughput-cp311",
+        "million matches a second among 1,000 filters",
+        (
+            Bar("subtrie", "SubscriptionTrie"),
+            Bar("bitmaps", "inverted bitmap (S2)", note="all topics known"),
+            Bar("paho's matcher", "paho MQTTMatcher"),
+            Bar("a trie of dicts with a lock", "locked trie (S8)"),
+        ),
+        _per_second,
+        "One thread matches {0} million topics a second, {ratio} times as many as with paho's matcher.",
+        (0, 2),
+        ("throughput", "openamq", "literal", "published", "interest", "deliveries", "batches"),
+    ),
+    Question(
+        "beside-a-writer",
+        "What if others subscribe at the same time?",
+        "writers-cp311",
+        "million matches a second beside a writer",
+        (
+            Bar("subtrie", "SubscriptionTrie: match, one thread writes"),
+            Bar("subtrie, under a lock", "SubscriptionTrie under a lock: match, one thread writes"),
+            Bar("a trie of dicts with a lock", "locked trie (S8): match, one thread writes"),
+            Bar("paho's matcher", "paho MQTTMatcher under a lock: match, one thread writes"),
+        ),
+        _per_second,
+        "It goes on matching: {0} million a second. A lock in its place leaves {1} million.",
+        (0, 1),
+        ("writers", "mixed-90-10", "mixed-50-50", "insert-1-1", "insert-1-3", "tail", "weak"),
+    ),
+    Question(
+        "threads",
+        "Does it use several cores?",
+        "mixed-90-10-cp313t",
+        "million operations a second, a tenth are writes",
+        (
+            Bar("subtrie", "SubscriptionTrie", 1, "1 thread"),
+            Bar("subtrie", "SubscriptionTrie", 2, "2 threads"),
+            Bar("subtrie, under a lock", "SubscriptionTrie under a lock", 2, "2 threads"),
+            Bar("paho's matcher", "paho MQTTMatcher under a lock", 2, "2 threads, a lock"),
+        ),
+        _per_second,
+        "Two threads on one trie do {ratio} times the work of one. Those that share a lock do less than one alone.",
+        (1, 0),
+        ("scaling", "mixed-90-10", "fields-scaling", "map-scaling-get", "map-scaling-mixed"),
+    ),
+    Question(
+        "memory",
+        "How much memory does it take?",
+        "memory-cp311",
+        "bytes a subscription, among a million",
+        (
+            Bar("subtrie", "SubscriptionTrie"),
+            Bar("bitmaps", "optimised bitmap (S3)"),
+            Bar("paho's matcher", "paho MQTTMatcher"),
+            Bar("a trie of dicts with a lock", "locked trie (S8)"),
+        ),
+        float,
+        "{0} bytes a subscription, its text included. paho's matcher takes {ratio} times as much.",
+        (2, 0),
+        ("memory", "bitmap-memory", "refill", "collection"),
+    ),
+    Question(
+        "growth",
+        "How does it grow?",
+        "growth-cp311",
+        "microseconds a match, topics in random order",
+        (
+            Bar("subtrie", "SubscriptionTrie", 1_000, "1,000 filters"),
+            Bar("subtrie", "SubscriptionTrie", 1_000_000, "1,000,000 filters"),
+            Bar("paho's matcher", "paho MQTTMatcher", 1_000, "1,000 filters"),
+            Bar("paho's matcher", "paho MQTTMatcher", 1_000_000, "1,000,000 filters"),
+            Bar("a dict of whole topics", "dict.get of the whole topic", 1_000_000, "1,000,000 topics"),
+        ),
+        _microseconds,
+        "Among a thousand times as many filters a match takes {ratio} times as long: it waits for memory, as dicts do.",
+        (1, 0),
+        ("growth", "subscribe", "unsubscribe", "filling", "subscribe-many", "snapshot", "after-snapshot"),
+    ),
+    Question(
+        "spark",
+        "What does Spark do with it?",
+        "columns-cp311",
+        "million subscriptions a second, of a million",
+        (
+            Bar("subtrie", "to_arrow", 1_000_000, "to Arrow"),
+            Bar("subtrie", "write", 1_000_000, "to a Parquet file"),
+            Bar("subtrie", "load", 1_000_000, "back into a trie"),
+            Bar("subtrie", "to_spark, full scan", 1_000_000, "to Spark, read there"),
+        ),
+        _per_second,
+        "A snapshot becomes an Arrow table at {0} million subscriptions a second, and blocks nobody meanwhile.",
+        (0, 1),
+        ("columns", "columns-meanwhile", "spark-match", "spark-match-large", "publish", "worker-update"),
+    ),
+)
+
+
+def write_answers(runs: list[Run], folder: Path, page: Path = PAGE) -> None:
+    """Draw the pictures into `folder`, and put the answers into the page."""
+    by_stem = {run.stem: run for run in runs}
+    by_name = {run.benchmark for run in runs}
+    lines: list[str] = []
+    for question in QUESTIONS:
+        if (run := by_stem.get(question.stem)) is not None:
+            values = list(_values(question, run))
+            (folder / f"answer-{question.name}.svg").write_text(_drawn(question, values))
+            lines += _answer(question, run, values, folder.name, by_name)
+    before, rest = page.read_text().split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{rest.partition(END)[2]}")
+
+
+def _values(question: Question, run: Run) -> Iterator[float]:
+    medians = {(result.series, result.x): result.median for result in run.results}
+    for bar in question.bars:
+        yield question.shown(medians[bar.series, bar.x])
+
+
+def _answer(question: Question, run: Run, values: list[float], folder: str, known: set[str]) -> Iterator[str]:
+    yield f"## {question.title}\n"
+    one, other = question.ratio
+    yield question.says.format(*map(number, values), ratio=number(values[one] / values[other])) + "\n"
+    yield f"![{question.title}]({folder}/answer-{question.name}.svg)\n"
+    machine, threads = run.machine, "with its GIL" if run.machine["gil"] else "free-threaded"
+    marked = f" **{busy(machine)}**" if busy(machine) else ""
+    yield f"Python {machine['python']} {threads}, {machine['cpu']}, {cores_of(machine)}, {run.taken}.{marked}\n"
+    pages = [f"[{name}]({folder}/{name}.md)" for name in question.more if name in known]
+    yield f"Measured by `python -m benchmarks {run.benchmark}`. All figures: {', '.join(pages)}.\n"
+
+
+def _drawn(question: Question, values: list[float]) -> str:
+    """Return the picture: each bar below its label, its figure behind it."""
+    most = max(values)
+    height = ROW * len(values) + 34
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 2}" role="img">',
+        f"<title>{escape(question.title)}</title>",
+        f"<style>{STYLE}</style>",
+        f'<text class="a" x="{LEFT}" y="16">{escape(question.axis)}</text>',
+    ]
+    for row, (bar, value) in enumerate(zip(question.bars, values, strict=True)):
+        top = 26 + ROW * row
+        label = f"{bar.label}, {bar.note}" if bar.note else bar.label
+        wide = max(2.0, (WIDTH - LEFT - 60) * value / most)
+        parts += [
+            f'<text x="{LEFT}" y="{top + 12}">{escape(label)}</text>',
+            f'<rect x="{LEFT}" y="{top + 17}" width="{wide:.1f}" height="14" rx="2" fill="{COLOURS[bar.label]}"/>',
+            f'<text x="{LEFT + wide + 5:.1f}" y="{top + 29}">{number(value)}</text>',
+        ]
+    return "\n".join([*parts, "</svg>", ""])
