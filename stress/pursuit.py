@@ -168,8 +168,8 @@ def _explored(workload: Workload, calls: Sequence[Call], program: Program, secon
     for before in ([], as_arguments(calls))[: 2 if calls else 1]:
         try:
             found = explore(
-                workload.factory, workload.spec, threads, at_start=before, check=workload.check, duration=seconds,
-                target=workload.target,
+                workload.made if workload.reset else workload.factory, workload.spec, threads, at_start=before,
+                check=workload.check, duration=seconds, target=workload.target,
             ).found  # fmt: skip
         except Exception:  # noqa: BLE001 - there is nothing to explore, or the object is not deterministic
             return None
@@ -206,7 +206,7 @@ def _wrong_again(workload: Workload, program: Program, deadline: float) -> Histo
             return None
         yields = _YIELDS[attempt % len(_YIELDS)]
         try:
-            subject = workload.factory()
+            subject = workload.made()
             history = record(
                 subject, [[calls] for calls in program], workload.spec, yields=yields, seed=attempt, patience=_PATIENCE
             )

@@ -2,7 +2,8 @@
 
 Batches differ, so that faults of different kinds have their chance. In every other batch threads yield between
 instructions of the Python source (few operations, much overlap). The other batches run at full speed in longer rounds.
-In every fourth batch the garbage collector may run. The seed and the batch's number determine its kind and its calls.
+In every fourth batch the garbage collector may run. Where something is reset for each object, what happens first may be
+what matters: a batch has one round. The seed and the batch's number determine its kind and its calls.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Final
 from stress.checker.check import Budget, Judgement, check
 from stress.checker.waiting import wait_as_they_should
 from stress.history import UNSEEN, Call, History
+from stress.processes import gil_enabled
 from stress.recorder.call_log import CallLog
 from stress.recorder.record import CLOCKS, Stuck, record
 from stress.recorder.workload import Workload, as_calls, refuse_misfits
@@ -25,7 +27,7 @@ from stress.verdicts import Verdict
 
 __all__ = ["COUNTERS", "Batch", "Found", "Settings", "most_calls"]
 
-COUNTERS: Final = ("rounds", "operations", "overlapping", "undecided")
+COUNTERS: Final = ("rounds", "operations", "overlapping", "undecided", "telling")
 
 _SELDOM: Final = (1.0, 0.25, 0.1)
 """How often the threads of a batch yield, in turn. Some faults need much activity while one thread is stopped."""
@@ -88,17 +90,25 @@ class Batch:
     """Batch number `number` of a campaign, on one of its workloads, with at most `rounds` rounds."""
 
     def __init__(
-        self, workloads: Sequence[Workload], settings: Settings, number: int, most_rounds: int | None = None
+        self,
+        workloads: Sequence[Workload],
+        settings: Settings,
+        number: int,
+        most_rounds: int | None = None,
+        make: Callable[[Workload], Any] = Workload.made,
     ) -> None:
         turn = number // settings.processes
         self.workload = workloads[turn % len(workloads)]
-        self.settings, self.number = settings, number
-        gives_way = turn % 2 == 0 and settings.yields > 0
+        self.settings, self.number, self._make = settings, number, make
+        self.history: History | None = None
+        """What was recorded, judged, and counted."""
+        in_short = self.workload.reset is not None and gil_enabled()  # no time to overlap at full speed
+        gives_way = (turn % 2 == 0 or in_short) and settings.yields > 0
         self.yields = settings.yields * _SELDOM[turn // 2 % len(_SELDOM)] if gives_way else 0.0
         self.collect = turn % 4 == 3
         self.length = settings.length if gives_way else settings.length * _FULL_SPEED
         size = _SLOW_BATCH if gives_way else _FAST_BATCH
-        self._planned = max(1, size // (settings.threads * self.length))
+        self._planned = 1 if self.workload.reset else max(1, size // (settings.threads * self.length))
         self._most = self._planned if most_rounds is None else min(self._planned, most_rounds)
         self.rounds_made = 0
         """How many rounds were begun: fewer than planned where all threads wait as they should."""
@@ -120,7 +130,7 @@ class Batch:
             log.begin(self.number)
         plans = self.plans()
         enter("making the object")
-        subject = self.workload.factory()
+        subject = self._make(self.workload)
         refuse_misfits(subject, as_calls(self.workload.everything))
         enter("calling it")
         settings, spec, may_wait = self.settings, self.workload.spec, False
@@ -154,6 +164,7 @@ class Batch:
             if judgement.spent_by_clock and judgement.seconds < min(_FAIR_SECONDS, self.settings.budget.seconds):
                 return False
             count("undecided", 1)
+        self.history = history
         self.rounds_made = math.ceil(len(history) / (self.settings.threads * self.length))
         count("rounds", self.rounds_made)
         count("operations", len(history))

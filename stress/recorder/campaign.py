@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 from random import SystemRandom
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
+from stress.checker.waiting import may_wait
 from stress.formats import jsonl
-from stress.processes import Died, Patience, Tally, Team, Worker
+from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
 from stress.recorder.batch import COUNTERS, Batch, Found, Settings, most_calls
 from stress.recorder.call_log import CallLog
+from stress.recorder.fresh import Fresh, Outliving, Refused
 from stress.recorder.outcome import Outcome
-from stress.recorder.record import pending_calls
+from stress.recorder.record import Stuck, pending_calls, record
+from stress.recorder.telling import could_contradict
 from stress.recorder.workload import Workload
 from stress.spec import Spec
-from stress.verdicts import end_of_process, verdict_of
+from stress.verdicts import Verdict, end_of_process, verdict_of
 
 __all__ = ["Outcome", "Settings", "run", "run_workloads"]
 
@@ -37,6 +40,7 @@ def run(
     operations: Sequence[tuple[Any, ...]],
     *,
     check: Callable[[Any], object] | None = None,
+    reset: Callable[[], object] | None = None,
     roles: Sequence[Sequence[tuple[Any, ...]]] = (),
     threads: int | None = None,
     length: int = 8,
@@ -53,11 +57,14 @@ def run(
     """Put an object under stress from several threads, and judge the histories of their calls.
 
     Parameters:
-        factory: makes a fresh object in the state `spec.initial`; called for every batch.
+        factory: makes a fresh object in the state `spec.initial`; called for every batch. One that gives the same
+            object again is refused.
         spec: the sequential object that it must behave like.
         operations: what threads may call: tuples of a method's name and its arguments, which may be
             `one_of(...)` or `unique`.
         check: raises, or answers False, if an invariant of the object does not hold; called after every batch.
+        reset: puts back what outlives an object, such as variables of modules that the first call fills, or the state
+            of an object that the factory gives again; called before each object is made.
         roles: what each thread may call, if not all may call the same: a list of operations for each, and `operations`
             may be empty. If there are more threads, the next one has the first role again.
         threads: how many call at once; by default two, or as many as there are roles.
@@ -78,11 +85,14 @@ def run(
             leads to it.
 
     Returns:
-        the outcome, which is true if nothing is wrong; `outcome.report()` explains it.
+        the outcome, which is true if nothing is wrong; `outcome.report()` explains it. The verdict is `UNKNOWN` if
+        nothing could have been found: hardly any calls overlapped, no answer depended on what was called before, or the
+        calls change what outlives the object only once in a process.
 
     Raises:
         AttributeError: the object has no method with the name of an operation.
-        ValueError: a method does not take as many arguments as an operation gives, or a setting makes no sense.
+        ValueError: a method does not take as many arguments as an operation gives, a setting makes no sense, or the
+            factory gives the same object again.
 
     >>> import threading, stress
     >>> class Locked:
@@ -99,7 +109,7 @@ def run(
         len(roles) or 2 if threads is None else threads, length, rounds, duration,
         draw_seed() if seed is None else seed, clock, yields, processes, budget or Budget(), patience,
     )  # fmt: skip
-    workloads = [Workload(factory, spec, operations, check, roles=roles)]
+    workloads = [Workload(factory, spec, operations, check, roles=roles, reset=reset)]
     outcome = run_workloads(workloads, settings)
     if outcome.judgement is None or not pursuit:
         return outcome
@@ -128,14 +138,22 @@ def run_workloads(workloads: Sequence[Workload], settings: Settings, watch: Watc
         campaign.look()
     except KeyboardInterrupt:
         interrupted = True
-    return _outcome(workloads[0].spec, settings, tally, found, interrupted, campaign.seconds)
+    return _outcome(workloads[0].spec, settings, tally, found, interrupted, campaign.seconds, campaign.once)
 
 
 def _outcome(
-    spec: Spec, settings: Settings, tally: Tally, found: Found | None, interrupted: bool, seconds: float
+    spec: Spec,
+    settings: Settings,
+    tally: Tally,
+    found: Found | None,
+    interrupted: bool,
+    seconds: float,
+    once: Collection[str],
 ) -> Outcome:
     operations, overlapping, undecided = map(tally.value, ("operations", "overlapping", "undecided"))
-    missing = [] if found else list(_missing(settings, operations, overlapping, undecided, interrupted))
+    missing = [] if found else list(_missing(settings, tally, interrupted))
+    if not found and not missing:
+        missing = list(_vacuous(tally, once))
     return Outcome(
         verdict_of(found=found is not None, missing=missing), settings.seed, tally.value("rounds"), operations,
         overlapping / max(operations, 1), undecided, seconds, interrupted, spec,
@@ -147,8 +165,9 @@ def _outcome(
     )  # fmt: skip
 
 
-def _missing(settings: Settings, operations: int, overlapping: int, undecided: int, interrupted: bool) -> Iterator[str]:
+def _missing(settings: Settings, tally: Tally, interrupted: bool) -> Iterator[str]:
     """The reasons why nothing can be said of the object, although no fault was found."""
+    operations, overlapping, undecided = map(tally.value, ("operations", "overlapping", "undecided"))
     if interrupted:
         yield "it was interrupted"
     if undecided:
@@ -158,8 +177,26 @@ def _missing(settings: Settings, operations: int, overlapping: int, undecided: i
         yield "no batch was recorded and judged in this time"
     elif settings.threads == 1:
         yield "one thread called alone, so that nothing could overlap"
-    elif not overlapping:
-        yield "no two calls overlapped"
+    elif overlapping < _LEAST_OVERLAP * operations:
+        share = f"only {overlapping:,} of {operations:,} calls overlapped" if overlapping else "no two calls overlapped"
+        lock = ", or take a free-threaded interpreter if it is compiled code" if gil_enabled() else ""
+        yield f"{share}: let more threads call, let `yields` be larger{lock}"
+
+
+_LEAST_OVERLAP: Final = 0.02
+"""The share of calls that must overlap. With methods that are Python code it is some five times as large, and if all of
+them are compiled, a global lock leaves a tenth of it: only the calls' own beginnings and ends meet then."""
+
+
+def _vacuous(tally: Tally, once: Collection[str]) -> Iterator[str]:
+    """The reasons why calls that overlapped and were judged say nothing: no fault could have shown."""
+    if not tally.value("telling"):
+        yield "no answer depended on what was called before, so that none could be wrong: let a call answer what it saw"
+    if once:
+        yield (
+            f"{', '.join(sorted(once))} outlives an object and changed only once, so that a fault had one chance: let "
+            "`reset` put it back"
+        )
 
 
 class _Campaign:
@@ -169,6 +206,8 @@ class _Campaign:
         self._workloads, self._settings, self._tally, self._watch = workloads, settings, tally, watch
         self._began = time.monotonic()
         self._until = None if settings.duration is None else self._began + settings.duration
+        self.once: set[str] = set()
+        """What changed only once, although it outlives the objects."""
 
     @property
     def seconds(self) -> float:
@@ -182,7 +221,7 @@ class _Campaign:
 
     def alone(self) -> Found | None:
         """Run it in this process."""
-        for found in self._batches(self._settings, 0, None):
+        for found in self._batches(self._settings, 0, None, self.once):
             if found is not None:
                 return found
             self.look()
@@ -197,8 +236,12 @@ class _Campaign:
             for message in team.messages():
                 if isinstance(message, Died):
                     return self._of(message, logs[message.number], shares[message.number])
-                if message is not None:
+                if isinstance(message, bytes):
                     return Found(*pickle.loads(message))
+                if isinstance(message, Refused):
+                    raise message
+                if message is not None:
+                    self.once |= message
                 self.look()
                 for number, log in enumerate(logs):
                     if patience[number].is_over(log.progress, self._most_seconds(log)):
@@ -210,23 +253,47 @@ class _Campaign:
         judging = self._settings.budget.seconds if log.phase == "judging what was seen" else 0.0
         return self._settings.patience + judging + _LATE
 
-    def _batches(self, settings: Settings, first: int, log: CallLog | None) -> Iterator[Found | None]:
-        """Run batches until rounds or time are up; yield the finding of each, or None."""
-        left, number = settings.rounds, first
+    def _batches(self, settings: Settings, first: int, log: CallLog | None, once: set[str]) -> Iterator[Found | None]:
+        """Run batches until rounds or time are up; yield the finding of each, or None. `once` gets the names of what
+        outlives the objects and has changed only once.
+        """
+        makers = {id(each): Fresh(each.factory, each.reset) for each in self._workloads}
+        lasting = [Outliving(*_code_of(each)) for each in self._workloads if each.reset is None]
+        left, number, is_telling, right = settings.rounds, first, False, 0
         while (left is None or left > 0) and (self._until is None or time.monotonic() < self._until):
-            batch = Batch(self._workloads, settings, number, left)
-            yield batch.run(lambda name, amount: self._tally.add(first, name, amount), self._until, log)
+            batch = Batch(self._workloads, settings, number, left, lambda workload: makers[id(workload)]())
+            found = batch.run(lambda name, amount: self._tally.add(first, name, amount), self._until, log)
+            if found is not None and batch.workload.reset is None:
+                for each in lasting:
+                    each.look()
+                changed = {name for each in lasting for name in each.changed}
+                _refuse_what_outlives(found, batch, makers[id(batch.workload)], changed, right)
+            yield found
+            right += batch.history is not None
+            if batch.history is not None and not is_telling:
+                is_telling = batch.workload.check is not None or could_contradict(batch.history, batch.workload.spec)
+                self._tally.add(first, "telling", is_telling)
+            for each in lasting:
+                each.look()
             left = None if left is None else left - max(batch.rounds_made, 1)
             number += settings.processes
+        for each in lasting:
+            once |= each.once
 
     def _work(self, worker: Worker, shares: Sequence[Settings], logs: Sequence[CallLog]) -> None:
         """The work of one process of the team."""
         settings, log = shares[worker.number], logs[worker.number]
-        for found in self._batches(settings, worker.number, log):
-            worker.note(f"batch {log.batch}")
-            if found is not None:
-                worker.send(_packed(found, self._workloads[0].spec, settings.budget))
-                return
+        once = set[str]()
+        try:
+            for found in self._batches(settings, worker.number, log, once):
+                worker.note(f"batch {log.batch}")
+                if found is not None:
+                    worker.send(_packed(found, self._workloads[0].spec, settings.budget))
+                    return
+        except Refused as refused:
+            worker.send(refused)
+        else:
+            worker.send(once)
 
     def _of(self, died: Died, log: CallLog, settings: Settings) -> Found:
         """The finding that a process died."""
@@ -239,6 +306,45 @@ class _Campaign:
         )
         trouble = f"a process was {end_of_process(died.exitcode)} while it was {log.phase}{calls}"
         return batch.trouble("death", history, trouble, died.stacks)
+
+
+_ALONE: Final = 40
+"""Calls that one thread makes alone, to find out whether a fresh object is right by itself."""
+
+
+def _refuse_what_outlives(found: Found, batch: Batch, make: Fresh, changed: Collection[str], right: int) -> None:
+    """Refuse an object whose state outlives it. It is no fault of the object that a later one begins in another state
+    than the specification.
+
+    Raises:
+        Refused: the factory gives the same object again; or one thread alone gets wrong answers from a fresh object,
+            although some batch was `right`, or what outlives objects has `changed`.
+    """
+    if found.judgement.verdict is not Verdict.ILLEGAL:
+        return
+    subject, workload = make(), batch.workload
+    if not (right or changed):
+        return
+    calls = [call for round_ in batch.plans()[0] for call in round_][:_ALONE]
+    if may_wait(workload.spec, calls):
+        return
+    try:
+        alone = record(subject, [[calls]], workload.spec, patience=1.0)
+    except Stuck:
+        return
+    if check(alone, workload.spec).verdict is Verdict.ILLEGAL:
+        names = f"{', '.join(sorted(changed))} outlives objects" if changed else "something outlives objects"
+        raise Refused(
+            f"a fresh object is wrong even if one thread calls it alone, and {names}: let the factory make everything, "
+            "or let `reset` put it back"
+        )
+
+
+def _code_of(workload: Workload) -> Iterator[Any]:
+    """The code of a workload, as far as it can be known before an object is made."""
+    factory = workload.factory
+    yield getattr(factory, "func", factory)
+    yield from (each for each in getattr(factory, "args", ()) if callable(each))
 
 
 def _shares(settings: Settings) -> list[Settings]:

@@ -105,6 +105,7 @@ class Workload:
         name: its name in reports.
         roles: what each thread may call, if not all may call the same: a list of operations for each. If there are more
             threads, the next one has the first role again.
+        reset: puts back what outlives objects, such as variables of modules; called before each object is made.
     """
 
     factory: Callable[[], Any]
@@ -115,11 +116,18 @@ class Workload:
     target: str = ""
     """Its reference, as `module:attribute`, if it is known."""
     roles: Sequence[Sequence[tuple[Any, ...]]] = ()
+    reset: Callable[[], object] | None = None
 
     @property
     def everything(self) -> Sequence[tuple[Any, ...]]:
         """All operations that any thread may call."""
         return [operation for role in self.roles or [self.operations] for operation in role]
+
+    def made(self) -> Any:
+        """An object in its start state."""
+        if self.reset is not None:
+            self.reset()
+        return self.factory()
 
     def code(self) -> tuple[tuple[str, str], ...]:
         """The source files of the object and its specification, with a digest of each."""
@@ -139,6 +147,8 @@ class Workload:
         object.__setattr__(self, "spec", as_instance(self.spec))
         if not callable(self.factory):
             raise ValueError(f"a factory makes a fresh object at each call, and {self.factory!r} cannot be called")
+        if self.reset is not None and not callable(self.reset):
+            raise ValueError(f"`reset` puts back what outlives objects, and {self.reset!r} cannot be called")
         for operations in (self.operations, *self.roles):
             as_calls(operations)
         if not all(self.roles):

@@ -13,14 +13,16 @@ Each shape is a question about a history that differs in one thing:
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from stress.checker.check import refute
 from stress.checker.components import Component, universe_of
-from stress.history import Operation, Raised, show
+from stress.history import Operation, Raised, show, until
 from stress.reports.window import Window, illegal
 from stress.spec import EVERYTHING, Spec
 
@@ -158,14 +160,54 @@ class _Case:
 
     def lost_update(self) -> Shape | None:
         latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
+        for writer, lost in self.in_time(self.overwritten(latest)):
+            if self.fits(self.without(lost, self.story.operations)) and not self.are_seen_later(lost):
+                told = f"{self.lost(lost)} Meanwhile: {self.who(writer)}."
+                return self.shape("lost update", told, min([writer, *lost], key=lambda each: each.call))
         for update in self.in_time(latest):
             if self.fits(self.without([update], self.story.operations)):
-                seen_later = self.cause_of_staleness is not None and not self.fits(
-                    self.without([update], self.story.after)
-                )
-                told = f"{self.who(update)} was lost: {self.accused} fits only if that call had never happened."
-                return None if seen_later else self.shape("lost update", told, update)
+                return None if self.are_seen_later([update]) else self.shape("lost update", self.lost([update]), update)
         return None if self.reads else self.several_lost(latest)
+
+    def lost(self, updates: Sequence[Operation]) -> str:
+        one = len(updates) == 1
+        more = "" if one else f", and {len(updates) - 1} more after it"
+        those = "that call" if one else "these calls"
+        return f"{self.who(updates[0])} was lost{more}: {self.accused} fits only if {those} had never happened."
+
+    def overwritten(self, latest: Sequence[Operation]) -> Iterator[tuple[Operation, list[Operation]]]:
+        """Updates, each with the first few of those that other threads made meanwhile: it may have overwritten them."""
+        for writer in latest if self.reads else (self.culprit, *latest):
+            meanwhile = [
+                each
+                for each in reversed(latest)
+                if each.thread != writer.thread
+                and each.call <= (writer.returned or math.inf)
+                and writer.call <= (each.returned or math.inf)
+            ]
+            yield from ((writer, meanwhile[:number]) for number in range(1, len(meanwhile) + 1))
+
+    def are_seen_later(self, lost: Sequence[Operation]) -> bool:
+        """Whether what follows is explained further if the culprit had read too early than if updates had been lost.
+        Other faults may follow, so neither needs to explain all of it. Others may have seen the updates before they
+        were lost.
+        """
+        if self.cause_of_staleness is None:
+            return False
+        known = {each.id for each in self.story.operations}
+        after = [
+            each
+            for each in self.story.after
+            if each.id != self.culprit.id
+            and (each.id in known or (each.returned or math.inf) > (self.culprit.returned or 0))
+        ]
+        return self.unexplained(self.without(lost, after)) > self.unexplained(after)
+
+    def unexplained(self, operations: Sequence[Operation]) -> int:
+        """The number of returns from the first on, in the order of time, that has no explanation."""
+        returns = sorted(each.returned for each in operations if each.returned is not None)
+        explained = bisect_left(range(len(returns)), 1, key=lambda at: not self.fits(until(operations, returns[at])))
+        return len(returns) - explained
 
     def several_lost(self, latest: Sequence[Operation]) -> Shape | None:
         for number in self.in_time(range(2, len(latest) + 1)):

@@ -656,13 +656,14 @@ def test_one_thread_in_one_call_at_a_time() -> None:
     log.begin(7)
     kept: list[Any] = []
     keep = log.writer(0, also=kept.append)
-    entries = [(1, 2, answer) for answer in (1, "x", (1, 2), KeyError("a"), [1], "y" * 100)]
+    answers = (1, "x", (1, 2), KeyError("a"), [1], "y" * 100)
+    entries = [(2 * at, 2 * at + 1, answer) for at, answer in enumerate(answers)]
     for entry in entries:
         keep(entry)
     assert kept == entries
     plans = [[[("get", (number,)) for number in range(8)]], [[("get", (9,))]]]
-    answers = [each.result for each in log.operations(plans) if each.thread == 0 and not each.pending]
-    assert answers == [1, "x", (1, 2), stress.Raised("KeyError"), stress.UNSEEN, stress.UNSEEN]
+    found = [each.result for each in log.operations(plans) if each.thread == 0 and not each.pending]
+    assert found == [1, "x", (1, 2), stress.Raised("KeyError"), stress.UNSEEN, stress.UNSEEN]
     assert [each.args for each in log.operations(plans) if each.pending] == [(9,), (6,)]
     assert isinstance(log.operations(plans)[0], Operation)
 

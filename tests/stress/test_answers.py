@@ -157,7 +157,7 @@ class TestExceptions:
         explained = outcome.explained()
         assert explained is not None
         assert explained.traceback is not None
-        assert 'test_stress_answers.py", line ' in outcome.report()
+        assert 'test_answers.py", line ' in outcome.report()
         assert "return self.items.pop()" in html.render(explained)
 
     def test_of_a_history_that_is_known(self) -> None:
