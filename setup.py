@@ -18,11 +18,13 @@ import shutil
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 from Cython.Build import cythonize
 from Cython.Compiler.Code import UtilityCode
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.errors import BaseError, CCompilerError
 
 MODULES = {
@@ -81,6 +83,7 @@ MODULES = {
     "subtrie.fields.routing": "subtrie/fields/routing.py",
 }
 
+COMMON_NAMES = ("snapshot", "stress")  # which other distributions have, too; see subtrie/_ours.py
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 SEAM = Path("stress", "tries", "seam")
 
@@ -200,6 +203,17 @@ def is_newer(source: Path, library: Path) -> bool:
     return source.exists() and source.stat().st_mtime > library.stat().st_mtime
 
 
+class BuildPython(build_py):
+    """Keeps the beginning of each package of a common name, too, in case another distribution writes over it."""
+
+    def build_module(self, module: str, module_file: str, package: str) -> Any:
+        if module == "__init__" and package in COMMON_NAMES:
+            kept = Path(self.build_lib, "subtrie", f"_first_of_{package}.py")
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            self.copy_file(module_file, str(kept), preserve_mode=False)
+        return super().build_module(module, module_file, package)
+
+
 class BuildExtensions(build_ext):
     """Compiles all of `MODULES` or none, and leaves no outdated extension to hide an edited source."""
 
@@ -253,4 +267,7 @@ class BuildExtensions(build_ext):
 
 
 if __name__ == "__main__":
-    setup(ext_modules=[] if NO_EXTENSIONS else extensions(), cmdclass={"build_ext": BuildExtensions})
+    setup(
+        ext_modules=[] if NO_EXTENSIONS else extensions(),
+        cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
+    )

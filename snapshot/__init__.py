@@ -1,4 +1,5 @@
-"""Views of one instant of a subscription trie: Arrow, pandas, Parquet and Spark.
+"""Views of one instant of a subscription trie: Arrow, pandas, Parquet and Spark. A package of the subtrie distribution;
+`subtrie.snapshot` is the same, also where another `snapshot` is found first.
 
 Every function takes a `SubscriptionTrie` or a snapshot of one. A live trie is snapshotted first, in constant time;
 threads may write to it while the view is made. Importing this package is cheap: the functions that need Arrow, pandas

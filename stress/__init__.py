@@ -1,7 +1,8 @@
 """Linearizability testing for concurrent Python objects: record histories, judge them, and explain what is
-wrong with them.
+wrong with them. A package of the subtrie distribution; `subtrie.stress` is the same, also where another `stress` is
+found first.
 
-    import stress
+    from subtrie import stress
 
     class CounterSpec(stress.Spec):
         initial = 0
@@ -12,7 +13,7 @@ wrong with them.
     assert outcome, outcome.report()
 
 `run` lets threads meet by chance; `explore` executes every schedule. `docs/stress.md` is the manual. `python -m stress`
-is the command line, and `stress.plugin` the pytest plugin.
+is the command line, and `subtrie_pytest` the pytest plugin.
 
 Each name below is imported when it is first used, so an installation that does not use it pays nothing.
 """
@@ -59,7 +60,7 @@ _HOMES = {
     "spec": "EVERYTHING WAITS Excerpt FrozenMap PerKey Spec SpecError",
     "specs": "SPECS Counter KeyValue Map MultiRegister Mutex Queue Register Set Stack Subscriptions",
 }
-_HOME_OF = {name: f"stress.{module}" for module, names in _HOMES.items() for name in names.split()}
+_HOME_OF = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "EVERYTHING",

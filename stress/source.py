@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["changed", "digest_of", "digests", "is_ours", "short_path"]
+__all__ = ["PACKAGE", "changed", "digest_of", "digests", "is_ours", "short_path"]
 
+PACKAGE: Final = __name__.removesuffix(".source")
+"""The name of this package: `stress`, or that of its alias."""
 _STANDARD: Final = sysconfig.get_path("stdlib")
 _OURS: Final = (
     str(Path(__file__).parent),

@@ -7,12 +7,15 @@ a `Dialect` (`AMQP`, `MQTT`, `NATS`, or one of your own). What a dialect refuses
 from ctrie import __version__ as __version__  # first: this chooses the twin for both packages
 
 # ruff: isort: split
+from subtrie._ours import tell as _tell
 from subtrie._trie.match.deliveries import Delivery, Subscription
 from subtrie._trie.queries.listing import Change
 from subtrie._trie.topic_store import TopicStore
 from subtrie._trie.trie import SubscriptionTrie
 from subtrie.dialects import AMQP, MQTT, NATS, Dialect
 from subtrie.errors import TopicError
+
+_tell()
 
 __all__ = [
     "AMQP",

@@ -66,10 +66,10 @@ def _run(argv: list[str]) -> int:
     for name, told in COMMANDS.items():
         subparser = parsers.add_parser(name, help=told, description=f"{told.capitalize()}.")
         if name == chosen:
-            import_module(f"stress.cli.{name}").add_arguments(subparser)
+            import_module(f"{__name__}.{name}").add_arguments(subparser)
     arguments = parser.parse_args(argv)
     try:
-        status: int = import_module(f"stress.cli.{arguments.command}").main(arguments)
+        status: int = import_module(f"{__name__}.{arguments.command}").main(arguments)
     except SystemExit as told:  # its status would be taken for a verdict
         output.aside(f"sys.exit({told.code!r}) was called before the end. This says nothing about the object.")
         return output.status_now()

@@ -18,7 +18,7 @@ from typing import Any, Final
 from stress.checker.waiting import after, may_wait
 from stress.frozen_states import class_of
 from stress.history import ANSWERS, Call, steady
-from stress.source import digests
+from stress.source import PACKAGE, digests
 from stress.spec import Spec
 from stress.spec_check import as_instance
 
@@ -164,7 +164,7 @@ class Workload:
         def call(thread: int) -> Call:
             return _drawn(random.choice(roles[thread % len(roles)]), random, fresh)
 
-        is_own = type(self.spec).__module__.startswith("stress.")  # those of this package do not tell who waits
+        is_own = type(self.spec).__module__.startswith(f"{PACKAGE}.")  # those of this package do not tell who waits
         if not is_own and may_wait(self.spec, self._walk()):
             return self._plans_that_end(random, threads, rounds, length, call)
         return [[[call(thread) for _ in range(length)] for _ in range(rounds)] for thread in range(threads)]

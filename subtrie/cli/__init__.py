@@ -285,7 +285,7 @@ def _tree(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    import snapshot
+    from subtrie import snapshot
 
     bad, trie = BadLines(), SubscriptionTrie(DIALECTS[options.dialect])
     with open_lines(options.subscriptions, bad) as subscriptions, progress_bars() as add_bar:

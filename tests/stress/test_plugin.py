@@ -24,7 +24,7 @@ def pytest_run(folder: Path, tests: str, *options: str) -> subprocess.CompletedP
     (folder / "test_it.py").write_text(COUNTERS + tests)
     words = [
         "-p",
-        "stress.plugin",
+        "subtrie_pytest",
         "-p",
         "no:cacheprovider",
         "--strict-markers",

@@ -40,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = folder / "tree"
     for room in ("ctrie", "subtrie", "snapshot", "stress", GENERATED):
         shutil.copytree(ROOT / room, tree / room, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+    for file in ("setup.py", "subtrie_pytest.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy2(ROOT / file, tree)
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
     run(*pip, tree, cwd=folder)
@@ -63,7 +63,7 @@ def test_has_only_what_runs_and_is_small(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if re.search(r"\.(pyx|pxd|h|c|o)$", name)]
     assert {name.partition("/")[0] for name in names if not name.startswith("subtrie-")} == {
-        "ctrie", "subtrie", "snapshot", "stress",
+        "ctrie", "subtrie", "snapshot", "stress", "subtrie_pytest.py",
     }  # fmt: skip
     assert [name for name in names if name.endswith("py.typed")]
     assert wheel.stat().st_size < 3_000_000
@@ -73,6 +73,25 @@ def test_runs_compiled_where_nothing_else_is(installed: Path, tmp_path: Path) ->
     code = "import ctrie, subtrie; print(ctrie.twin, subtrie.__version__)"
     printed = run(installed, "-X", "dev", "-W", "error", "-c", code, cwd=tmp_path)
     assert printed.split() == ["compiled", ctrie.__version__]
+
+
+@pytest.mark.parametrize("package", ["snapshot", "stress"])
+def test_ours_is_reached_although_another_distribution_wrote_over_it(
+    installed: Path, tmp_path: Path, package: str
+) -> None:
+    """As after `pip install stress`, which has a package of that name."""
+    where = f"import {package}; print({package}.__file__)"
+    (file,) = run(installed, "-c", where, cwd=tmp_path).splitlines()
+    ours = Path(file).read_text()
+    public = {"snapshot": "to_arrow", "stress": "one_of"}[package]
+    code = f"import {package} as top; from subtrie import {package}; print(top.THEIRS, '__all__' in vars({package}))"
+    try:
+        Path(file).write_text("THEIRS = 1\n")
+        printed = run(installed, "-W", "error", "-c", code, cwd=tmp_path)
+    finally:
+        Path(file).write_text(ours)
+    assert printed.split() == ["1", "True"]
+    assert public in ours
 
 
 @pytest.mark.parametrize("package", ["snapshot", "stress"])
