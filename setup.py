@@ -73,6 +73,8 @@ MODULES = {
     "subtrie._trie.bulk": "subtrie/_trie/bulk.py",
     "subtrie._trie.filling": "subtrie/_trie/filling.py",
     "subtrie.fields.criteria": "subtrie/fields/criteria.py",
+    "subtrie.fields.texts": "subtrie/fields/texts.py",
+    "subtrie.fields.combined": "subtrie/fields/combined.py",
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
     "subtrie.fields.maps": "subtrie/fields/maps.py",
     "subtrie.fields.index": "subtrie/fields/index.py",

@@ -2,7 +2,8 @@
 
 A row is a message whose fields are the columns that are not null. A criterion holds of a column if `Criterion.holds`
 says so of the value in Python. So numbers are compared exactly, whatever their types (Spark would compare a bigint with
-a double as doubles); a number never equals a text; and nothing compares with NaN.
+a double as doubles); a number never equals a text; and nothing compares with NaN. Texts in any case are folded
+character by character, as Python folds them. Spark's own `lower` does it otherwise.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import datetime
 import decimal
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.sparks import in_binary
+from subtrie.fields.criteria import folded
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -33,7 +37,8 @@ def field_predicate(frame: DataFrame, criteria: Iterable[Any], *, any: bool = Fa
     :param any: True if one criterion is enough (``match_any``), False if all have to hold (``match_all``)
     :returns: a boolean column that is never null, for ``where`` and anything else that takes columns
     :raises ValueError: there are no criteria, or a column is missing
-    :raises TypeError: a criterion has no predicate, or the column's type has no comparison
+    :raises TypeError: a criterion has no predicate (networks of IP version 6 have none), or the column's type has no
+        comparison
 
     ``frame.where(field_predicate(frame, [Within("price", low=10), Equals("currency", "EUR")]))``
     """
@@ -48,6 +53,11 @@ def field_predicate(frame: DataFrame, criteria: Iterable[Any], *, any: bool = Fa
 
 
 def _predicate(frame: DataFrame, criterion: Any) -> Column:
+    if _is(criterion, "AnyOf"):
+        ways = [reduce(operator.and_, [_predicate(frame, one) for one in way]) for way in criterion.alternatives]
+        return reduce(operator.or_, ways)
+    if _is(criterion, "Not"):
+        return _Field(frame, criterion.name).is_there() & ~_predicate(frame, criterion.criterion)
     for kind in type(criterion).__mro__:
         make = _PREDICATES.get(kind.__name__)
         if make is not None and kind.__module__.startswith("subtrie.fields"):
@@ -55,6 +65,12 @@ def _predicate(frame: DataFrame, criterion: Any) -> Column:
             found = make(column, criterion)
             return extra("pyspark.sql.functions").coalesce(found, extra("pyspark.sql.functions").lit(False))  # type: ignore[no-any-return]
     raise TypeError(f"a criterion must be one of subtrie.fields that Spark can evaluate, not {criterion!r}")
+
+
+def _is(criterion: Any, name: str) -> bool:
+    """Whether this is the criterion of `subtrie.fields` with this name."""
+    kinds = type(criterion).__mro__
+    return any(kind.__name__ == name and kind.__module__.startswith("subtrie.fields") for kind in kinds)
 
 
 class _Field:
@@ -67,6 +83,9 @@ class _Field:
         self.name = name
         self.column = frame[f"`{name.replace('`', '``')}`"]
         self.kind = fields[0].dataType
+
+    def is_text(self) -> bool:
+        return isinstance(self.kind, extra("pyspark.sql.types").StringType)
 
     def is_there(self) -> Column:
         return self.column.isNotNull()
@@ -90,6 +109,10 @@ class _Field:
 
     def _text(self) -> Column:
         return in_binary(self.column)
+
+    def _folded(self) -> Column:
+        """The text with upper and lower case made the same."""
+        return extra("pyspark.sql.functions").translate(self._text(), *_folds())  # type: ignore[no-any-return]
 
     def _literal(self, value: Any) -> Column:
         return extra("pyspark.sql.functions").lit(value)  # type: ignore[no-any-return]
@@ -209,7 +232,56 @@ def _prefix(field: _Field, criterion: Any) -> Any:
     if not isinstance(field.kind, wanted):
         return _or_false(None)
     column = field._text() if isinstance(criterion.prefix, str) else field.column
+    if criterion.ignore_case:
+        return functions.startswith(field._folded(), functions.lit(folded(criterion.prefix)))
     return functions.startswith(column, functions.lit(criterion.prefix))
+
+
+def _suffix(field: _Field, criterion: Any) -> Any:
+    functions = extra("pyspark.sql.functions")
+    if not field.is_text():
+        return _or_false(None)
+    if criterion.ignore_case:
+        return functions.endswith(field._folded(), functions.lit(folded(criterion.suffix)))
+    return functions.endswith(field._text(), functions.lit(criterion.suffix))
+
+
+def _ignoring_case(field: _Field, criterion: Any) -> Any:
+    if not field.is_text():
+        return _or_false(None)
+    return field._folded() == extra("pyspark.sql.functions").lit(folded(criterion.text))
+
+
+def _wildcard(field: _Field, criterion: Any) -> Any:
+    """A LIKE of Spark, in which a backslash takes the meaning of `%`, `_` and itself away."""
+    if not field.is_text():
+        return _or_false(None)
+    parts = [part.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") for part in criterion.parts]
+    return field._text().like("%".join(parts))
+
+
+def _in_network(field: _Field, criterion: Any) -> Any:
+    """Of version 4: four numbers up to 255 without leading zeros, as Python reads them."""
+    functions, span = extra("pyspark.sql.functions"), criterion.span()
+    if not field.is_text():
+        return _or_false(None)
+    if span.high >= 2**32:
+        raise TypeError(f"Spark alone cannot evaluate {criterion!r}: it has no addresses of IP version 6")
+    text, octet = field._text(), "(0|[1-9][0-9]{0,2})"
+    parts = functions.split(text, r"\.")
+    octets = [functions.get(parts, functions.lit(i)).cast("bigint") for i in range(4)]
+    number = reduce(lambda total, one: total * 256 + one, octets)
+    is_address = text.rlike(rf"\A{octet}(\.{octet}){{3}}\z")
+    fits = reduce(operator.and_, [one < 256 for one in octets])
+    return functions.when(is_address, fits & (number >= span.low) & (number <= span.high)).otherwise(False)
+
+
+@cache
+def _folds() -> tuple[str, str]:
+    """All characters that folding changes, and what it makes of them."""
+    pairs = [(character, folded(character)) for character in map(chr, range(sys.maxunicode + 1))]
+    changed = [(one, other) for one, other in pairs if one != other]
+    return "".join(one for one, _ in changed), "".join(other for _, other in changed)
 
 
 def _or_false(column: Any) -> Any:
@@ -219,10 +291,14 @@ def _or_false(column: Any) -> Any:
 _PREDICATES: dict[str, Callable[[_Field, Any], Any]] = {
     "Absent": lambda field, criterion: ~field.is_there(),
     "Equals": _equals,
+    "EqualsIgnoringCase": _ignoring_case,
+    "InNetwork": _in_network,
     "NotIn": lambda field, criterion: field.is_there() & ~_one_of(field, criterion),
     "OneOf": _one_of,
     "Prefix": _prefix,
     "Present": lambda field, criterion: field.is_there(),
+    "Suffix": _suffix,
+    "Wildcard": _wildcard,
     "Within": _within,
 }
 """The predicate of a criterion, by the name of its class."""

@@ -2,11 +2,13 @@
 
 `FieldMatcher` finds the subscriptions that a message meets by its fields, `RoutingMatcher` by topic and fields. What a
 subscription asks of one field is a criterion: `Equals`, `OneOf`, `NotIn`, `Present`, `Absent`, `Within`, `LessThan`,
-`AtMost`, `GreaterThan`, `AtLeast`, `Prefix`. `from_pattern` and `to_pattern` read and write them as the JSON patterns
-of event routers.
+`AtMost`, `GreaterThan`, `AtLeast`, `Prefix`, `Suffix`, `Wildcard`, `EqualsIgnoringCase`, `InNetwork`. `Not` and `AnyOf`
+are made of others. `flattened` makes messages of nested events, and `from_pattern` and `to_pattern` read and write
+criteria as the JSON patterns of event routers.
 """
 
 import ctrie  # noqa: F401  first: it chooses the twin
+from subtrie.fields.combined import AnyOf, Not
 from subtrie.fields.criteria import (
     Absent,
     AtLeast,
@@ -21,23 +23,30 @@ from subtrie.fields.criteria import (
     Present,
     Within,
 )
+from subtrie.fields.events import Elements, flattened
 from subtrie.fields.matcher import FieldChange, FieldDelivery, FieldMatcher, FieldSubscription, Message
-from subtrie.fields.patterns import flattened, from_pattern, pattern_rows, to_pattern
+from subtrie.fields.patterns import from_pattern, pattern_rows, to_pattern
 from subtrie.fields.routing import Route, RouteChange, RoutingMatcher
+from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 __all__ = [
     "Absent",
+    "AnyOf",
     "AtLeast",
     "AtMost",
     "Criterion",
+    "Elements",
     "Equals",
+    "EqualsIgnoringCase",
     "FieldChange",
     "FieldDelivery",
     "FieldMatcher",
     "FieldSubscription",
     "GreaterThan",
+    "InNetwork",
     "LessThan",
     "Message",
+    "Not",
     "NotIn",
     "OneOf",
     "Prefix",
@@ -45,6 +54,8 @@ __all__ = [
     "Route",
     "RouteChange",
     "RoutingMatcher",
+    "Suffix",
+    "Wildcard",
     "Within",
     "flattened",
     "from_pattern",

@@ -5,10 +5,11 @@ from cpython.object cimport PyObject
 from libc.math cimport INFINITY, isinf, nextafter
 from ctrie._arrays cimport settle
 
-cdef int VALUES, RANGES, ANY, NONE
+cdef int VALUES, RANGES, ANY, NONE, LEADS
+cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES
 cdef int NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE
 cdef dict _ORDER_OF
-cdef object _MISSING
+cdef object _MISSING, Elements
 
 @cython.locals(order=int)
 cpdef int order_of(object value) except -1
@@ -21,13 +22,16 @@ cdef bint _is_up_to(object one, object other, bint strictly) except -1
 
 cdef class Criterion:
     cdef readonly object name
-    cdef readonly int place
+    cdef readonly unsigned char place, view
+    cdef public object written
 
     cpdef bint holds(self, object value) except -1
-    cdef bint met_by(self, dict message) except -1
+    cpdef bint met_by(self, dict message) except -1
     cdef bint is_found_exactly(self) except -1
     cdef bint is_implied_by(self, Criterion access) except -1
     cpdef tuple leads(self)
+    cpdef object values_filed(self)
+    cpdef object span(self)
     cpdef tuple arguments(self)
     cpdef tuple identity(self)
 
@@ -36,6 +40,7 @@ cdef class Equals(Criterion):
     cdef readonly object value
 
     cpdef bint holds(self, object value) except -1
+    cpdef object values_filed(self)
 
 
 cdef class Present(Criterion):
@@ -44,13 +49,14 @@ cdef class Present(Criterion):
 
 cdef class Absent(Criterion):
     cpdef bint holds(self, object value) except -1
-    cdef bint met_by(self, dict message) except -1
+    cpdef bint met_by(self, dict message) except -1
 
 
 cdef class OneOf(Criterion):
     cdef readonly frozenset values
 
     cpdef bint holds(self, object value) except -1
+    cpdef object values_filed(self)
 
 
 cdef class NotIn(Criterion):
@@ -71,7 +77,7 @@ cdef class Within(Criterion):
     @cython.locals(known=int)
     cpdef bint holds(self, object value) except -1
     cdef bint is_found_exactly(self) except -1
-    cpdef Within span(self)
+    cpdef object span(self)
 
 
 cdef extern from *:
@@ -142,10 +148,15 @@ cdef class AtLeast(Within):
 
 cdef class Prefix(Criterion):
     cdef readonly object prefix
+    cdef readonly bint ignore_case
     cdef Within _span
 
     cpdef bint holds(self, object value) except -1
-    cpdef Within span(self)
+    cpdef object span(self)
+
+
+cpdef Within texts_from(object name, object prefix)
+cpdef str folded(str text)
 
 
 cdef class Topic(Criterion):
@@ -162,7 +173,8 @@ cdef class Topic(Criterion):
     cpdef tuple leads(self)
 
 
-cdef class TopicPart(Criterion):
+cdef class Key(Criterion):
     cdef readonly object value
 
     cpdef bint holds(self, object value) except -1
+    cpdef object values_filed(self)

@@ -5,9 +5,13 @@
     Prefix                  filed there, too: as the range of the texts that begin so
     Present NotIn           filed under the field alone                 (ANY)
     Absent                  filed apart                                 (NONE)
+    others                  filed as one or more of these are           (LEADS)
 
-`place` says where the index files a criterion. If a criterion `is_found_exactly`, it holds wherever the index finds it,
-without a second look. A criterion is a small object that never changes; two are equal if they ask the same of the same
+`place` says where the index files a criterion, and `view` whether it files it by the values themselves or by what is
+made of each text (texts.py). If a criterion `is_found_exactly`, it holds wherever the index finds it, without a second
+look. More criteria are in texts.py and combined.py.
+
+A criterion is a small object that never changes; two are equal if they ask the same of the same
 field.
 
 A range compares numbers with numbers, texts with texts, and so on; the *order* of a value says which of these it is.
@@ -15,7 +19,8 @@ Bounds may be of another type than those here: a user's own, say, or a datetime 
 is compared as Python compares, and is filed under the field alone.
 """
 
-# ruff: noqa: D102 - the methods of criteria are those of Criterion, and are explained there
+# ruff: noqa: D102, SIM110 - the methods of criteria are those of Criterion, and are explained there; a generator takes
+# longer than a loop
 
 from __future__ import annotations
 
@@ -35,9 +40,13 @@ from numbers import Number, Real
 from typing import Any
 
 from ctrie._signatures import LazySignature
+from subtrie.fields.events import Elements
 
 # Where the index files a criterion, cheapest to check first.
-VALUES, RANGES, ANY, NONE = range(4)
+VALUES, RANGES, ANY, NONE, LEADS = range(5)
+
+# What the index files a criterion by: a value, or what texts.py makes of a text. ORIGINAL: the value itself.
+ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES = range(6)
 
 # Orders. NOWHERE: the value is in no order; OTHER: as Python compares.
 NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE = range(9)
@@ -133,12 +142,22 @@ def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
 
 
 class Criterion:
-    """What a subscription asks of the field `name`. Users make objects of its subclasses."""
+    """What a subscription asks of the field `name`. Users make objects of its subclasses. `written` is how a pattern
+    says it (patterns.py), None for one that was not read from a pattern."""
 
-    __slots__ = ("name", "place")
+    __slots__ = ("name", "place", "view", "written")
     __signature__: Any = LazySignature()
     name: Any
     place: int
+    view: int
+    written: str | None
+
+    if not cython.compiled:
+
+        def __new__(cls, *_: object, **__: object) -> Any:
+            self = object.__new__(cls)
+            self.view, self.written = ORIGINAL, None
+            return self
 
     def holds(self, value: Any) -> bool:
         """Return whether a value of the field satisfies this. O(1)."""
@@ -147,6 +166,11 @@ class Criterion:
     def met_by(self, message: dict[Any, Any]) -> bool:
         """Return whether a message satisfies this: it has the field, with such a value."""
         value = message.get(self.name, _MISSING)
+        if type(value) is Elements:
+            for element in value:
+                if self.holds(element):
+                    return True
+            return False
         return value is not _MISSING and self.holds(value)
 
     def is_found_exactly(self) -> bool:
@@ -157,9 +181,18 @@ class Criterion:
         """Return whether this holds for certain where the index finds something under `access`."""
         return access is self and self.is_found_exactly()
 
-    def leads(self) -> tuple[Criterion, ...]:
-        """Return the criteria, each of which holds wherever this one does, under which the index may file it."""
-        return (self,)
+    def leads(self) -> tuple[tuple[Criterion, ...], ...]:
+        """Return the ways to file this, if its place is LEADS: each is some criteria, one of which holds wherever this
+        one does."""
+        return ((self,),)
+
+    def values_filed(self) -> Any:
+        """Return the values that the index files this under, if its place is VALUES."""
+        raise NotImplementedError
+
+    def span(self) -> Within:
+        """Return the range that the index files this under, if its place is RANGES."""
+        raise NotImplementedError
 
     def arguments(self) -> tuple[Any, ...]:
         """Return what the criterion was made of."""
@@ -213,6 +246,9 @@ class Equals(Criterion):
 
     def holds(self, value: Any) -> bool:
         return bool(value == self.value)
+
+    def values_filed(self) -> Any:
+        return (self.value,)
 
     def arguments(self) -> tuple[Any, ...]:
         return self.name, self.value
@@ -277,6 +313,9 @@ class OneOf(Criterion):
 
     def holds(self, value: Any) -> bool:
         return value in self.values
+
+    def values_filed(self) -> Any:
+        return self.values
 
     def arguments(self) -> tuple[Any, ...]:
         return self.name, self.values
@@ -373,7 +412,6 @@ class Within(Criterion):
         return self.order != OTHER
 
     def span(self) -> Within:
-        """Return the range that the index files it by."""
         return self
 
     def arguments(self) -> tuple[Any, ...]:
@@ -472,36 +510,62 @@ def _given(name: str, bound: Any) -> Any:
 
 
 class Prefix(Criterion):
-    """The field has a text that begins with `prefix`, which is a str or bytes.
+    """The field has a text that begins with `prefix`, which is a str or bytes; with `ignore_case=True`, upper and lower
+    case are the same, as in `EqualsIgnoringCase`.
 
     >>> Prefix("city", "New ").holds("New York"), Prefix("city", "New ").holds("Newark")
     (True, False)
     """
 
-    __slots__ = ("_span", "prefix")
-    __signature__: Any = LazySignature("name", "prefix")
+    __slots__ = ("_span", "ignore_case", "prefix")
+    __signature__: Any = LazySignature("name", "prefix", ignore_case=False)
     prefix: Any
+    ignore_case: bool
     _span: Any
 
-    def __init__(self, name: str, prefix: str | bytes) -> None:
+    def __init__(self, name: str, prefix: str | bytes, ignore_case: bool = False) -> None:
         self.name = _checked_name(name)
-        if type(prefix) is not str and type(prefix) is not bytes:
+        self.ignore_case = bool(ignore_case)
+        if type(prefix) is not str and (type(prefix) is not bytes or self.ignore_case):
             raise TypeError(f"a prefix is a str or bytes, not {type(prefix).__name__}")
         self.prefix = prefix
-        self._span = Within(name, prefix, _after_prefix(prefix), False, True)
-        settle(self._span)
+        self._span = texts_from(name, folded(prefix) if self.ignore_case else prefix)  # type: ignore[arg-type]
         self.place = RANGES
+        self.view = FOLDED if self.ignore_case else ORIGINAL
 
     def holds(self, value: Any) -> bool:
-        return isinstance(value, type(self.prefix)) and value.startswith(self.prefix)
+        if not isinstance(value, type(self.prefix)):
+            return False
+        return bool((folded(value) if self.ignore_case else value).startswith(self._span.low))
 
     def span(self) -> Within:
-        """Return the range of the texts that begin so."""
         span: Within = self._span
         return span
 
     def arguments(self) -> tuple[Any, ...]:
-        return self.name, self.prefix
+        return (self.name, self.prefix, True) if self.ignore_case else (self.name, self.prefix)
+
+
+def texts_from(name: str, prefix: Any) -> Within:
+    """Return the range of the texts that begin so."""
+    span = Within(name, prefix, _after_prefix(prefix), False, True)
+    settle(span)
+    return span
+
+
+def folded(text: str) -> str:
+    """Return a text in which upper and lower case are the same: each character folded, if that gives one character."""
+    whole = text.casefold()
+    if len(whole) == len(text):
+        return whole
+    return "".join([_folded_character(character) for character in text])
+
+
+def _folded_character(character: str) -> str:
+    for one in (character.casefold(), character.lower()):
+        if len(one) == 1:
+            return one
+    return character
 
 
 def _after_prefix(prefix: str | bytes) -> Any:
@@ -535,16 +599,16 @@ class Topic(Criterion):
     words: tuple[str, ...]
     _one_word: str  # the dialect's; to ask it would be to count a reference to it
     _many_words: str | None
-    _leads: tuple[Criterion, ...]
+    _leads: tuple[tuple[Criterion, ...], ...]
 
     def __init__(self, dialect: Any, filter: str, words: tuple[str, ...]) -> None:
         self.name = WORDS
-        self.place = ANY
         self.dialect = dialect
         self.filter = filter
         self.words = words
         self._one_word, self._many_words = dialect.one_word, dialect.many_words
-        self._leads = _topic_leads(dialect, words)
+        self._leads = tuple([(lead,) for lead in _topic_leads(dialect, words)])
+        self.place = LEADS if self._leads else ANY
 
     def holds(self, value: Any) -> bool:
         one_word, many_words = self._one_word, self._many_words
@@ -565,8 +629,8 @@ class Topic(Criterion):
     def is_implied_by(self, access: Criterion) -> bool:
         return access.name is WHOLE
 
-    def leads(self) -> tuple[Criterion, ...]:
-        return self._leads or (self,)
+    def leads(self) -> tuple[tuple[Criterion, ...], ...]:
+        return self._leads
 
     def arguments(self) -> tuple[Any, ...]:
         return self.dialect, self.filter, self.words
@@ -575,36 +639,41 @@ class Topic(Criterion):
         return "Topic", self.filter
 
 
-class TopicPart(Criterion):
-    """Some words of the message's topic are these. The index files a Topic under it; users do not see it."""
+class Key(Criterion):
+    """What a view makes of the field, or one thing that it makes, is `value`: some words of a topic, or a piece of a
+    text. The index files other criteria under it; users do not see it."""
 
     __slots__ = ("value",)
     value: Any
 
-    def __init__(self, name: Any, value: Any) -> None:
+    def __init__(self, name: Any, value: Any, view: int = ORIGINAL) -> None:
         self.name = name
         self.value = value
         self.place = VALUES
+        self.view = view
 
     def holds(self, value: Any) -> bool:
-        return bool(value == self.value)
+        raise AssertionError("nobody asks this: what is filed under it is asked for itself")
+
+    def values_filed(self) -> Any:
+        return (self.value,)
 
     def arguments(self) -> tuple[Any, ...]:
-        return self.name, self.value
+        return self.name, self.value, self.view
 
 
 def _topic_leads(dialect: Any, words: tuple[str, ...]) -> tuple[Criterion, ...]:
     wild = [i for i, word in enumerate(words) if dialect.is_wild(word)]
     if not wild:
-        return (TopicPart(WHOLE, words),)
+        return (Key(WHOLE, words),)
     leads: list[Criterion] = []
     if wild[0] > 1:
-        leads.append(TopicPart(("up_to", wild[0]), words[: wild[0]]))
+        leads.append(Key(("up_to", wild[0]), words[: wild[0]]))
     for i, word in enumerate(words):
         if word == dialect.many_words:
             break
         if i not in wild:
-            leads.append(TopicPart(("word", i), word))
+            leads.append(Key(("word", i), word))
     return tuple(leads)
 
 

@@ -5,16 +5,17 @@ from libc.stdint cimport uint64_t
 from ctrie._arrays cimport replaced, settle
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed, SetNode, set_size, with_keyed, without_keyed
-from subtrie.fields.criteria cimport Absent, Criterion, Equals, NONE, OneOf, Prefix, RANGES, TopicPart, VALUES, Within
+from subtrie.fields.criteria cimport Absent, Criterion, NONE, ORIGINAL, RANGES, VALUES, Within
 from subtrie.fields.intervals cimport Ranges, crowd_around, filed_at, with_range, without_range
 from subtrie.fields.maps cimport Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
 
-cdef tuple _NO_RANGES
+cdef tuple _NO_RANGES, _NO_VIEWS
 cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
 
 
 cdef class Filed(Keyed):
     cdef readonly uint64_t needs
+    cdef readonly bint is_repeated
     cdef readonly object rest
 
 
@@ -22,6 +23,7 @@ cdef class Field:
     cdef readonly object values
     cdef readonly tuple ranges
     cdef readonly object any
+    cdef readonly tuple views
 
 
 cdef class Index:
@@ -34,19 +36,19 @@ cdef Field _NO_FIELD
 @cython.locals(index=Index)
 cpdef Index new_index(object fields, object absent)
 @cython.locals(field=Field)
-cdef Field _new_field(object values, tuple ranges, object any)
+cdef Field _new_field(object values, tuple ranges, object any, tuple views)
 @cython.locals(name_hash=uint64_t, cell=Cell, before=Field, after=Field)
 cpdef Index refiled(Index index, Criterion criterion, Filed old, Filed new)
+@cython.locals(before=Field, after=Field, views=tuple, changed=tuple)
+cdef Field _refiled_in_view(Field field, Criterion criterion, Filed old, Filed new)
+cdef bint _is_empty(Field field) except -1
+@cython.locals(ranges=tuple)
 cdef Field _refiled_in_field(Field field, Criterion criterion, Filed old, Filed new)
 @cython.locals(trees=tuple, tree=Ranges, left=Ranges, changed=tuple)
 cdef tuple _refiled_in_ranges(tuple ranges, Within span, Filed old, Filed new)
 @cython.locals(cell=Cell)
 cdef object _refiled_under(object cells, object key, uint64_t hash, Filed old, Filed new)
 cdef object _exchanged(object filed, Filed old, Filed new)
-@cython.locals(equals=Equals, part=TopicPart, one_of=OneOf)
-cdef object _values_of(Criterion criterion)
-@cython.locals(prefix=Prefix, within=Within)
-cdef Within _span_of(Criterion criterion)
 @cython.locals(name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Ranges, below=Py_ssize_t, above=Py_ssize_t)
 cpdef Py_ssize_t crowd_under(Index index, Criterion criterion, Py_ssize_t most) except -2
 @cython.locals(cell=Cell)

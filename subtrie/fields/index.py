@@ -4,7 +4,8 @@
       fields: name -> Field
         values: value -> entries filed under it            Equals, OneOf
         ranges: of each order a tree, with entries         Within, Prefix
-        any:    entries                                    Present, NotIn
+        any:    entries                                    Present, NotIn, Not
+        views:  the same of what is made of texts          Suffix, Wildcard, InNetwork ... (texts.py)
       absent: name -> entries                              Absent
 
 The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of keyed.py.
@@ -28,14 +29,11 @@ if not cython.compiled:
     from subtrie._trie.keyed import Keyed, set_size, with_keyed, without_keyed
     from subtrie.fields.criteria import (
         NONE,
+        ORIGINAL,
         RANGES,
         VALUES,
         Absent,
         Criterion,
-        Equals,
-        OneOf,
-        Prefix,
-        TopicPart,
         Within,
     )
     from subtrie.fields.intervals import (
@@ -59,13 +57,16 @@ _ABSENT_COST = 256
 
 
 _NO_RANGES = (None,) * 7  # a tree for each order
+_NO_VIEWS = (None,) * 6  # a field for each view; none for the original values
 
 
 class Filed(Keyed):
     """An entry that is filed under one criterion. `rest` is what remains to be asked where it is found: None, one
-    criterion, or several in a tuple. `needs` are the bits of it (needs.py)."""
+    criterion, or several in a tuple. `needs` are the bits of it (needs.py). An entry `is_repeated` if one message may
+    find it at several places."""
 
-    __slots__ = ("needs", "rest")
+    __slots__ = ("is_repeated", "needs", "rest")
+    is_repeated: bool
     needs: int
     rest: Any
 
@@ -73,10 +74,11 @@ class Filed(Keyed):
 class Field:
     """What is filed under one field."""
 
-    __slots__ = ("any", "ranges", "values")
+    __slots__ = ("any", "ranges", "values", "views")
     values: Any
     ranges: tuple[Ranges | None, ...] | None
     any: Any
+    views: tuple[Any, ...] | None
 
 
 class Index:
@@ -96,16 +98,17 @@ def new_index(fields: Any, absent: Any) -> Index:
     return index
 
 
-def _new_field(values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any) -> Field:
+def _new_field(values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any, views: tuple[Any, ...] | None) -> Field:
     field: Field = Field.__new__(Field)
     field.values = values
     field.ranges = ranges
     field.any = any
+    field.views = views
     settle(field)
     return field
 
 
-_NO_FIELD: Field = _new_field(None, None, None)
+_NO_FIELD: Field = _new_field(None, None, None, None)
 
 
 # ------------------------------------------------------------------------------------------------------------- changes
@@ -119,8 +122,11 @@ def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | 
         return new_index(index.fields, _refiled_under(index.absent, criterion.name, name_hash, old, new))
     cell: Cell | None = find_in_map(index.fields, criterion.name, name_hash)
     before: Field = _NO_FIELD if cell is None else cell.value
-    after = _refiled_in_field(before, criterion, old, new)
-    if after.values is None and after.any is None and after.ranges is None:
+    if criterion.view == ORIGINAL:
+        after = _refiled_in_field(before, criterion, old, new)
+    else:
+        after = _refiled_in_view(before, criterion, old, new)
+    if _is_empty(after):
         # Nothing is left. Or nothing was there and nothing came: a OneOf without values is filed nowhere.
         return index if cell is None else new_index(without_cell(index.fields, cell), index.absent)
     return new_index(
@@ -129,15 +135,28 @@ def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | 
     )
 
 
+def _refiled_in_view(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None) -> Field:
+    views = _NO_VIEWS if field.views is None else field.views
+    before: Field | None = views[criterion.view]
+    after = _refiled_in_field(_NO_FIELD if before is None else before, criterion, old, new)
+    changed = replaced(views, criterion.view, None if _is_empty(after) else after)
+    return _new_field(field.values, field.ranges, field.any, None if changed == _NO_VIEWS else changed)
+
+
+def _is_empty(field: Field) -> bool:
+    return field.values is None and field.any is None and field.ranges is None and field.views is None
+
+
 def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None) -> Field:
     if criterion.place == VALUES:
         values = field.values
-        for value in _values_of(criterion):
+        for value in criterion.values_filed():
             values = _refiled_under(values, value, mix(hash(value)), old, new)
-        return _new_field(values, field.ranges, field.any)
+        return _new_field(values, field.ranges, field.any, field.views)
     if criterion.place == RANGES:
-        return _new_field(field.values, _refiled_in_ranges(field.ranges, _span_of(criterion), old, new), field.any)
-    return _new_field(field.values, field.ranges, _exchanged(field.any, old, new))
+        ranges = _refiled_in_ranges(field.ranges, criterion.span(), old, new)
+        return _new_field(field.values, ranges, field.any, field.views)
+    return _new_field(field.values, field.ranges, _exchanged(field.any, old, new), field.views)
 
 
 def _refiled_in_ranges(
@@ -164,25 +183,6 @@ def _exchanged(filed: Any, old: Filed | None, new: Filed | None) -> Any:
     return without_keyed(filed, old) if new is None else with_keyed(filed, new, old)  # type: ignore[arg-type]
 
 
-def _values_of(criterion: Criterion) -> Any:
-    if isinstance(criterion, Equals):
-        equals: Equals = criterion
-        return (equals.value,)
-    if isinstance(criterion, TopicPart):
-        part: TopicPart = criterion
-        return (part.value,)
-    one_of: OneOf = criterion  # type: ignore[assignment]
-    return one_of.values
-
-
-def _span_of(criterion: Criterion) -> Within:
-    if isinstance(criterion, Prefix):
-        prefix: Prefix = criterion
-        return prefix.span()
-    within: Within = criterion  # type: ignore[assignment]
-    return within
-
-
 # ----------------------------------------------------------------------------------------------------------- selection
 
 
@@ -193,16 +193,20 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
     if criterion.place == NONE:
         return _ABSENT_COST + _crowd_at(index.absent, criterion.name, name_hash)
     cell: Cell | None = find_in_map(index.fields, criterion.name, name_hash)
-    field: Field = _NO_FIELD if cell is None else cell.value
+    field: Field | None = _NO_FIELD if cell is None else cell.value
+    if criterion.view != ORIGINAL:
+        field = None if field.views is None else field.views[criterion.view]  # type: ignore[union-attr]
+    if field is None:
+        field = _NO_FIELD
     if criterion.place == VALUES:
         crowd = -1
-        for value in _values_of(criterion):
+        for value in criterion.values_filed():
             crowd += 1 + _crowd_at(field.values, value, mix(hash(value)))
             if crowd >= most:
                 break
         return crowd
     if criterion.place == RANGES:
-        span = _span_of(criterion)
+        span: Within = criterion.span()
         tree: Ranges | None = None if field.ranges is None else field.ranges[span.order]
         below = 0 if span.low is None else crowd_around(tree, span.low, most)
         above = 0 if span.high is None else crowd_around(tree, span.high, most)
@@ -224,17 +228,21 @@ def all_in_index(index: Index) -> Iterator[tuple[Criterion, Filed]]:
         for entry in iter_keyed(cell.value):
             yield Absent(cell.key), entry
     for cell in cells_of(index.fields):
-        yield from _all_in_field(cell.key, cell.value)
+        field: Field = cell.value
+        yield from _all_in_field(cell.key, ORIGINAL, field)
+        for view, inner in enumerate(field.views or ()):
+            if inner is not None:
+                yield from _all_in_field(cell.key, view, inner)
 
 
-def _all_in_field(name: Any, field: Field) -> Iterator[tuple[Any, Any]]:
+def _all_in_field(name: Any, view: int, field: Field) -> Iterator[tuple[Any, Any]]:
     for cell in cells_of(field.values):
         for entry in iter_keyed(cell.value):
-            yield (name, cell.key), entry
+            yield (name, view, cell.key), entry
     for tree in field.ranges or ():
         for span, filed in all_filed(tree):
             for entry in iter_keyed(filed):
-                yield span, entry
+                yield (view, span), entry
     for entry in iter_keyed(field.any):
         yield name, entry
 
@@ -242,9 +250,9 @@ def _all_in_field(name: Any, field: Field) -> Iterator[tuple[Any, Any]]:
 def places_of(criterion: Criterion) -> list[Any]:
     """Return what `all_in_index` calls the places of a criterion."""
     if criterion.place == VALUES:
-        return [(criterion.name, value) for value in _values_of(criterion)]
+        return [(criterion.name, criterion.view, value) for value in criterion.values_filed()]
     if criterion.place == RANGES:
-        return [_span_of(criterion)]
+        return [(criterion.view, criterion.span())]
     return [criterion if criterion.place == NONE else criterion.name]
 
 
@@ -256,12 +264,19 @@ def check_index(index: Index) -> None:
         check_shape(cell.value)
         assert cell.value is not None, f"nothing is filed under the absence of {cell.key!r}"
     for cell in cells_of(index.fields):
-        field: Field = cell.value
-        assert field.values is not None or field.ranges is not None or field.any is not None, f"nothing in {cell.key!r}"
-        check_map(field.values)
-        check_shape(field.any)
-        for value in cells_of(field.values):
-            check_shape(value.value)
-            assert value.value is not None, f"nothing is filed under {value.key!r}"
-        for tree in field.ranges or ():
-            check_ranges(tree)
+        _check_field(cell.key, cell.value)
+
+
+def _check_field(name: Any, field: Field) -> None:
+    assert not _is_empty(field), f"nothing in {name!r}"
+    check_map(field.values)
+    check_shape(field.any)
+    for value in cells_of(field.values):
+        check_shape(value.value)
+        assert value.value is not None, f"nothing is filed under {value.key!r}"
+    for tree in field.ranges or ():
+        check_ranges(tree)
+    assert field.views is None or any(field.views), f"no views in {name!r}"
+    for view in field.views or ():
+        if view is not None:
+            _check_field(name, view)

@@ -7,7 +7,7 @@ from ctrie._arrays cimport settle
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from ctrie._signals cimport check_signals
 from subtrie._trie.subscribers cimport is_held, subscriber_hash
-from subtrie.fields.criteria cimport Criterion, NotIn, OneOf
+from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Filed, Index
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.search cimport entries_for, subscribers_for

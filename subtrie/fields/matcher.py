@@ -24,7 +24,7 @@ if not cython.compiled:
     from ctrie._signals import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.subscribers import is_held, subscriber_hash
-    from subtrie.fields.criteria import Criterion, NotIn, OneOf
+    from subtrie.fields.criteria import Criterion
     from subtrie.fields.index import Index
     from subtrie.fields.search import entries_for, subscribers_for
     from subtrie.fields.state import (
@@ -43,6 +43,7 @@ from ctrie._signatures import LazySignature
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.signatures import field_matcher
 from subtrie._trie.weak_subscribers import Held, hold
+from subtrie.fields.combined import values_named, ways_to_meet
 from subtrie.fields.overlapping import sharing
 from subtrie.fields.state import (
     check_state,
@@ -451,16 +452,16 @@ class FieldMatcher:
         checked: frozenset[Criterion] = frozenset(criteria)
         if not 1 <= len(checked) <= self._max_criteria:
             raise ValueError(f"a subscription has 1 to {self._max_criteria} criteria, not {len(checked)}")
-        values = 0
         for criterion in checked:
             if not isinstance(criterion, Criterion):
                 kind = type(criterion).__name__
                 raise TypeError(f"a criterion must be Equals, Present or another of subtrie.fields, not {kind}")
-            if isinstance(criterion, OneOf | NotIn):
-                values += len(criterion.values)
             settle(criterion)
+        values, ways = values_named(checked), ways_to_meet(checked)
         if values > self._max_values:
             raise ValueError(f"the criteria of a subscription name up to {self._max_values} values, not {values}")
+        if ways > max(1, self._max_values):
+            raise ValueError(f"the alternatives of a subscription make up to {self._max_values} ways, not {ways}")
         settle(checked)
         return checked
 

@@ -19,6 +19,7 @@ if not cython.compiled:
     from ctrie._nodes import mix
     from subtrie.fields.criteria import Criterion
 
+from subtrie.fields.combined import Not
 from subtrie.fields.criteria import (
     AtLeast,
     AtMost,
@@ -31,10 +32,11 @@ from subtrie.fields.criteria import (
     Present,
     Within,
 )
+from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
-_NEED_THEIR_FIELD = frozenset(
-    (Equals, OneOf, NotIn, Present, Prefix, Within, LessThan, AtMost, GreaterThan, AtLeast)
-)  # a user's subclass may hold for what it likes
+_OF_VALUES = (Equals, OneOf, NotIn, Present, Within, LessThan, AtMost, GreaterThan, AtLeast, Not)
+_OF_TEXTS = (Prefix, Suffix, Wildcard, EqualsIgnoringCase, InNetwork)
+_NEED_THEIR_FIELD = frozenset(_OF_VALUES + _OF_TEXTS)  # a user's subclass may hold for what it likes
 
 if not cython.compiled:  # the compiled ones are in needs.pxd
 

@@ -1,7 +1,7 @@
 """Whether some message meets two sets of criteria at once: the reverse question of a match.
 
 It compares field by field, since criteria on different fields never exclude each other. It errs on one side only: if it
-says no, there is no such message; if it says yes, there usually is one.
+says no, there is no such message without lists; if it says yes, there usually is one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.subscribers import subscriber_hash
+from subtrie.fields.combined import AnyOf
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within, order_of
 from subtrie.fields.index import Field, Index
 from subtrie.fields.intervals import all_filed
@@ -29,7 +30,7 @@ def sharing(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
 
 def _filed_near(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
     missing = {criterion.name for criterion in asked if isinstance(criterion, Absent)}
-    there = {criterion.name for criterion in asked} - missing
+    there = {criterion.name for criterion in asked if not isinstance(criterion, AnyOf)} - missing
     named: dict[Any, Any] = {}
     for criterion in asked:
         if isinstance(criterion, Equals | OneOf):
@@ -59,6 +60,9 @@ def _filed_in(field: Field, values: Any) -> Iterator[Any]:
                 yield from iter_keyed(named.value)
             yield from _filed_around(field, value)
     yield from iter_keyed(field.any)
+    for view in field.views or ():
+        if view is not None:
+            yield from _filed_in(view, None)
 
 
 def _filed_around(field: Field, value: Any) -> Iterator[Any]:
@@ -71,8 +75,13 @@ def _filed_around(field: Field, value: Any) -> Iterator[Any]:
 
 def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:
     """Return whether a message may meet all of both."""
+    asked = [*one, *other]
+    for i, criterion in enumerate(asked):
+        if isinstance(criterion, AnyOf):
+            rest = asked[:i] + asked[i + 1 :]
+            return any(may_share(way, rest) for way in criterion.alternatives)
     by_name: dict[Any, list[Criterion]] = {}
-    for criterion in (*one, *other):
+    for criterion in asked:
         by_name.setdefault(criterion.name, []).append(criterion)
     return all(_may_all_hold(asked) for asked in by_name.values())
 
@@ -89,7 +98,7 @@ def _may_all_hold(asked: list[Criterion]) -> bool:
     topics = [criterion for criterion in asked if isinstance(criterion, Topic)]
     if topics:
         return all(_share_topic(topics[0], topic) for topic in topics[1:])
-    spans = [criterion.span() for criterion in asked if isinstance(criterion, Within | Prefix)]
+    spans = [criterion.span() for criterion in asked if isinstance(criterion, Within | Prefix) and not criterion.view]
     excluded = {value for criterion in asked if isinstance(criterion, NotIn) for value in criterion.values}
     return _may_all_span(spans, excluded)
 

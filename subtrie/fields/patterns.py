@@ -1,132 +1,285 @@
-"""Subscriptions as the JSON patterns of event routers: Amazon EventBridge, Quamina and their kin.
+"""Subscriptions as the JSON patterns of event routers: Amazon EventBridge, event-ruler, Quamina and their kin.
 
     {"source": ["shop"], "detail": {"state": [{"anything-but": ["draft"]}], "price": [{"numeric": [">", 0, "<=", 5]}]}}
 
-A pattern is an object whose leaves are lists: of values, of which the field must have one, or of one test. Objects in
-objects are nested fields, here named with dots: `detail.state`. `flattened` makes such names of a nested message.
+A pattern is an object whose leaves are lists of values and tests, of which the field must meet one. Objects in objects
+are nested fields, here named with dots: `detail.state`. `flattened` (events.py) makes such names of a nested message.
+
+A criterion that was read from a pattern remembers how that says it (`written`), so that `to_pattern` says it in the
+same way. The meaning of a criterion is nothing but what it was made of.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from subtrie.fields.combined import AnyOf, Not
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Present, Within
+from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 _SIGNS = ("<", "<=", ">", ">=", "=")
+_OR = "$or"
+
+
+class _Object(dict[str, Any]):
+    """An object of JSON text, and a name that the text gives it twice."""
+
+    twice: str | None = None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> _Object:
+    made = _Object(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        made.twice = next(name for name in names if names.count(name) > 1)
+    return made
 
 
 def from_pattern(pattern: str | Mapping[str, Any]) -> list[Criterion]:
-    """Return the criteria of a JSON pattern, given as text or as what json.loads makes of it.
+    """Return the criteria of a JSON pattern, given as text or as what json.loads makes of it. All of them are to hold.
 
-    It understands lists of texts, numbers, booleans and null; `{"exists": true}` and false; `{"prefix": text}`;
-    `{"anything-but": value or values}`; `{"numeric": [sign, number]}`, with a second sign and number for the other end.
-    It raises ValueError, with the field and the test, for anything else that routers have (suffix, wildcard,
-    shellstyle, regexp, cidr, equals-ignore-case, $or), for several tests on one field, and for what is not a pattern;
-    TypeError for what is not JSON. A match does not look into arrays, and true equals 1 as in Python.
+    A field has a list of values (texts, numbers, booleans, null) and tests, of which one is to hold: `exists`,
+    `exactly`, `prefix`, `suffix`, `equals-ignore-case`, `wildcard`, `shellstyle`, `cidr`, `numeric`, and `anything-but`
+    with values or with tests on texts. `$or` has a list of patterns, of which one is to hold.
+
+    It raises ValueError, with the field and the test, for any other test (`regexp`), for a field that is named twice,
+    and for what is not a pattern; TypeError for what is not a JSON object. True equals 1, as in Python. docs/fields.md
+    has all differences from routers.
 
     >>> from_pattern('{"currency": ["USD", "EUR"], "price": [{"numeric": [">", 0, "<=", 5]}]}')
     [OneOf('currency', frozenset({...})), Within('price', 0, 5, True, False)]
-    >>> from_pattern({"name": [{"suffix": ".log"}]})
+    >>> from_pattern({"name": ["log", {"suffix": ".log"}]})
+    [AnyOf(Equals('name', 'log'), Suffix('name', '.log'))]
+    >>> from_pattern({"name": [{"regexp": "a+"}]})
     Traceback (most recent call last):
         ...
-    ValueError: field 'name': criteria cannot express the test 'suffix'
+    ValueError: field 'name': criteria cannot express the test 'regexp'
     """
-    parsed = json.loads(pattern) if isinstance(pattern, str) else pattern
+    text = isinstance(pattern, str | bytes | bytearray)
+    parsed = json.loads(pattern, object_pairs_hook=_object) if text else pattern  # type: ignore[arg-type]
     if not isinstance(parsed, Mapping):
         raise TypeError(f"a pattern is a JSON object, not {type(parsed).__name__}")
-    return list(_criteria(parsed, ""))
+    return _criteria(parsed, (), set())
 
 
-def _criteria(pattern: Mapping[str, Any], path: str) -> Iterator[Criterion]:
+def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], names: set[str]) -> list[Criterion]:
+    """Return the criteria of a pattern at a path; `names` are those of the fields that already have one."""
     if not pattern:
-        raise ValueError(f"field {path!r}: an empty object asks for nothing" if path else "the pattern is empty")
-    for name, asked in pattern.items():
-        here = f"{path}.{name}" if path else name
-        if name == "$or":
-            raise ValueError(f"field {here!r}: criteria cannot express the test '$or'")
-        if isinstance(asked, Mapping):
-            yield from _criteria(asked, here)
-        elif isinstance(asked, list):
-            yield _criterion(here, asked)
+        raise ValueError(f"field {_name(path)!r}: an empty object asks for nothing" if path else "the pattern is empty")
+    _check_names(pattern, path)
+    found: list[Criterion] = []
+    for step, asked in pattern.items():
+        here = (*path, step)
+        name = _name(here)
+        if step == _OR and _is_or(asked):
+            found.append(AnyOf(*[_criteria(one, path, set()) for one in asked]))
+        elif isinstance(asked, Mapping):
+            found += _criteria(asked, here, names)
+            continue
+        elif not isinstance(asked, list):
+            raise ValueError(f"field {name!r}: give a list of values and tests, not {asked!r}")
+        elif name in names:
+            raise ValueError(f"field {name!r} is named twice")
         else:
-            raise ValueError(f"field {here!r}: give a list of values or of one test, not {asked!r}")
+            names.add(name)
+            found.append(_criterion(name, here, asked))
+        found[-1].written = json.dumps([here, asked], ensure_ascii=False)
+    return found
 
 
-def _criterion(name: str, asked: list[Any]) -> Criterion:
-    tests = [one for one in asked if isinstance(one, Mapping)]
-    if not tests:
-        _check_leaves(name, asked)
-        return Equals(name, asked[0]) if len(asked) == 1 else OneOf(name, asked)
-    if len(asked) > 1:
-        raise ValueError(
-            f"field {name!r}: criteria cannot express several tests of which one is to hold, or tests beside "
-            "values: make a subscription for each"
-        )
-    test = tests[0]
+def _name(path: tuple[str, ...]) -> str:
+    return ".".join(path)
+
+
+def _check_names(pattern: Mapping[str, Any], path: tuple[str, ...]) -> None:
+    twice = getattr(pattern, "twice", None)
+    if twice is not None:
+        raise ValueError(f"field {_name((*path, twice))!r} is named twice")
+
+
+def _is_or(asked: Any) -> bool:
+    """Return whether these are alternatives, and not the values and tests of a field that is called $or."""
+    if not isinstance(asked, list) or not asked or not all(isinstance(one, Mapping) for one in asked):
+        return False
+    return not any(name in _TESTS or name in _OTHERS for one in asked for name in one)
+
+
+def _criterion(name: str, path: tuple[str, ...], asked: list[Any]) -> Criterion:
+    values = [one for one in asked if not isinstance(one, Mapping)]
+    found: list[Criterion] = []
+    if values or not asked:
+        _check_leaves(name, values)
+        found.append(Equals(name, values[0]) if len(values) == 1 else OneOf(name, values))
+    for test in asked:
+        if isinstance(test, Mapping):
+            _check_names(test, path)
+            found.append(_test(name, test))
+    return found[0] if len(found) == 1 else AnyOf(*found)
+
+
+def _test(name: str, test: Mapping[str, Any]) -> Criterion:
     if len(test) != 1:
         raise ValueError(f"field {name!r}: a test has one name, not {len(test)}")
     kind, operand = next(iter(test.items()))
-    if kind == "exists" and isinstance(operand, bool):
-        return Present(name) if operand else Absent(name)
-    if kind == "prefix" and isinstance(operand, str):
-        return Prefix(name, operand)
-    if kind == "anything-but" and not isinstance(operand, Mapping):
+    make = _TESTS.get(kind)
+    if make is None:
+        raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r}")
+    criterion = make(name, operand)
+    if criterion is None:
+        raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r} with {operand!r}")
+    return criterion
+
+
+def _exists(name: str, operand: Any) -> Criterion | None:
+    if not isinstance(operand, bool):
+        return None
+    return Present(name) if operand else Absent(name)
+
+
+def _exactly(name: str, operand: Any) -> Criterion | None:
+    return Equals(name, operand) if isinstance(operand, str) else None
+
+
+def _prefix(name: str, operand: Any) -> Criterion | None:
+    text, ignore_case = _text_in_any_case(operand)
+    return None if text is None else Prefix(name, text, ignore_case)
+
+
+def _suffix(name: str, operand: Any) -> Criterion | None:
+    text, ignore_case = _text_in_any_case(operand)
+    return None if text is None else Suffix(name, text, ignore_case)
+
+
+def _text_in_any_case(operand: Any) -> tuple[str | None, bool]:
+    """Return the text of a prefix or suffix, None if it is none, and whether case is to be ignored."""
+    if isinstance(operand, Mapping) and list(operand) == ["equals-ignore-case"]:
+        text = operand["equals-ignore-case"]
+        return (text if isinstance(text, str) else None), True
+    return (operand if isinstance(operand, str) else None), False
+
+
+def _equals_ignore_case(name: str, operand: Any) -> Criterion | None:
+    return EqualsIgnoringCase(name, operand) if isinstance(operand, str) else None
+
+
+def _wildcard(name: str, operand: Any) -> Criterion | None:
+    return Wildcard(name, operand) if isinstance(operand, str) else None
+
+
+def _shellstyle(name: str, operand: Any) -> Criterion | None:
+    return Wildcard(name, operand.replace("\\", "\\\\")) if isinstance(operand, str) else None
+
+
+def _cidr(name: str, operand: Any) -> Criterion | None:
+    return InNetwork(name, operand) if isinstance(operand, str) else None
+
+
+def _anything_but(name: str, operand: Any) -> Criterion | None:
+    if not isinstance(operand, Mapping):
         values = operand if isinstance(operand, list) else [operand]
         _check_leaves(name, values)
+        if not values:
+            raise ValueError(f"field {name!r}: 'anything-but' names nothing; {{\"exists\": true}} asks for any value")
         return NotIn(name, values)
-    if kind == "numeric" and isinstance(operand, list):
-        return _range(name, operand)
-    if kind in ("exists", "prefix", "anything-but", "numeric"):
-        raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r} with {operand!r}")
-    raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r}")
+    if len(operand) != 1:
+        return None
+    kind, texts = next(iter(operand.items()))
+    several = texts if isinstance(texts, list) else [texts]
+    if kind not in _OF_TEXTS or not several:
+        return None
+    tests = [_OF_TEXTS[kind](name, text) for text in several]
+    if None in tests:
+        return None
+    return Not(tests[0] if len(tests) == 1 else AnyOf(*tests))  # type: ignore[arg-type]
+
+
+def _numeric(name: str, operand: Any) -> Criterion | None:
+    if not isinstance(operand, list):
+        return None
+    signs, bounds = operand[::2], operand[1::2]
+    numbers = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in bounds)
+    known = all(isinstance(sign, str) and sign in _SIGNS for sign in signs)
+    if not numbers or not known or not bounds or len(signs) != len(bounds) or len(bounds) > 2:
+        raise ValueError(f"field {name!r}: {operand!r} is not a list of a sign and a number, or of two of each")
+    if signs == ["="]:
+        return Equals(name, bounds[0])
+    if "=" in signs or len({sign[0] for sign in signs}) != len(signs):
+        raise ValueError(f"field {name!r}: {operand!r} has two bounds for one end")
+    ends = {sign[0]: (sign, bound) for sign, bound in zip(signs, bounds, strict=True)}
+    low_sign, low = ends.get(">", ("", None))
+    high_sign, high = ends.get("<", ("", None))
+    try:
+        return Within(name, low, high, low_sign == ">", high_sign == "<")
+    except ValueError as error:
+        raise ValueError(f"field {name!r}: {error}") from None
+
+
+_OF_TEXTS: dict[str, Callable[[str, Any], Criterion | None]] = {
+    "equals-ignore-case": _equals_ignore_case,
+    "exactly": _exactly,
+    "prefix": _prefix,
+    "shellstyle": _shellstyle,
+    "suffix": _suffix,
+    "wildcard": _wildcard,
+}
+_TESTS: dict[str, Callable[[str, Any], Criterion | None]] = {
+    **_OF_TEXTS,
+    "anything-but": _anything_but,
+    "cidr": _cidr,
+    "exists": _exists,
+    "numeric": _numeric,
+}
+_OTHERS = frozenset(["regexp"])  # tests of routers that are refused
 
 
 def _check_leaves(name: str, values: list[Any]) -> None:
     for value in values:
         if not isinstance(value, str | int | float | None):
             raise ValueError(f"field {name!r}: {value!r} is not a text, number, boolean or null")
+        if value != value:
+            raise ValueError(f"field {name!r}: nothing is equal to {value!r}, not even itself")
 
 
-def _range(name: str, operand: list[Any]) -> Criterion:
-    bounds = dict(zip(operand[::2], operand[1::2], strict=False))
-    numbers = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in bounds.values())
-    signs = [sign for sign in bounds if sign in _SIGNS]
-    ends = [sign[0] for sign in signs]
-    if len(operand) != 2 * len(bounds) or len(signs) != len(bounds) or not numbers or not bounds:
-        raise ValueError(f"field {name!r}: {operand!r} is not a list of a sign and a number, or of two of each")
-    if "=" in bounds and len(bounds) == 1:
-        return Equals(name, bounds["="])
-    if len(set(ends)) != len(ends) or "=" in bounds:
-        raise ValueError(f"field {name!r}: {operand!r} has two bounds for one end")
-    low = next((sign for sign in signs if sign[0] == ">"), None)
-    high = next((sign for sign in signs if sign[0] == "<"), None)
-    return Within(name, bounds.get(low), bounds.get(high), low == ">", high == "<")
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
 def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
     """Return criteria as a JSON pattern, an object that json.dumps takes. A name with dots becomes an object for each
-    part before one, so that `from_pattern` gives the same criteria again.
+    part before one, so that `from_pattern` gives the same criteria again. What was read by `from_pattern` is written as
+    it was read.
 
-    ValueError, with the criterion, for two criteria on one field, or one on a field within it; for a value that JSON
-    has not, a prefix of bytes, and a range whose bounds are no numbers.
+    ValueError, with the criterion, for two criteria on one field, or one on a field within it; for two `AnyOf` on
+    several fields; for a value that JSON has not, a prefix of bytes, and a range whose bounds are no numbers.
 
     >>> to_pattern([Equals("currency", "USD"), Within("price", 1, 5, low_open=True), Absent("cancelled")])
     {'cancelled': [{'exists': False}], 'currency': ['USD'], 'price': [{'numeric': ['>', 1, '<=', 5]}]}
+    >>> to_pattern(from_pattern('{"b.c": ["y", "x"], "a": [{"numeric": ["=", 3]}]}'))
+    {'a': [{'numeric': ['=', 3]}], 'b.c': ['y', 'x']}
     """
     pattern: dict[str, Any] = {}
     for criterion in sorted(criteria, key=lambda criterion: str(criterion.name)):
-        *parts, last = str(criterion.name).split(".")
+        (*steps, last), asked = _placed(criterion)
         place = pattern
-        for part in parts:
-            place = place.setdefault(part, {})
+        for step in steps:
+            place = place.setdefault(step, {})
             if not isinstance(place, dict):
-                raise ValueError(f"{criterion!r}: a pattern has one test for each field, and there is one on {part!r}")
+                raise ValueError(f"{criterion!r}: a pattern has one test for each field, and there is one on {step!r}")
         if last in place:
             raise ValueError(f"{criterion!r}: a pattern has one test for each field, and there is another one")
-        place[last] = _asked(criterion)
+        place[last] = asked
     return pattern
+
+
+def _placed(criterion: Criterion) -> tuple[list[str], list[Any]]:
+    """Return the path of a criterion in a pattern, and what stands there."""
+    if criterion.written is not None:
+        path, asked = json.loads(criterion.written)
+        return path, asked
+    if isinstance(criterion, AnyOf) and criterion.name is None:
+        return [_OR], [to_pattern(way) for way in criterion.alternatives]
+    return str(criterion.name).split("."), _asked(criterion)
 
 
 def _asked(criterion: Criterion) -> list[Any]:
@@ -140,12 +293,45 @@ def _asked(criterion: Criterion) -> list[Any]:
         case OneOf():
             return _leaves(criterion, criterion.values)
         case NotIn():
-            return [{"anything-but": _leaves(criterion, criterion.values)}]
-        case Prefix() if isinstance(criterion.prefix, str):
-            return [{"prefix": criterion.prefix}]
+            return [{"anything-but": _leaves(criterion, criterion.values)} if criterion.values else {"exists": True}]
         case Within():
             return [{"numeric": _signs(criterion)}]
+        case InNetwork():
+            return [{"cidr": criterion.network}]
+        case AnyOf() if all(len(way) == 1 for way in criterion.alternatives):
+            return [one for way in criterion.alternatives for one in _asked(way[0])]
+        case Not():
+            return [{"anything-but": _but(criterion)}]
+    kind, text = _text_test(criterion)
+    return [{kind: text}]
+
+
+def _text_test(criterion: Criterion) -> tuple[str, Any]:
+    match criterion:
+        case Prefix() if isinstance(criterion.prefix, str):
+            return "prefix", {"equals-ignore-case": criterion.prefix} if criterion.ignore_case else criterion.prefix
+        case Suffix():
+            return "suffix", {"equals-ignore-case": criterion.suffix} if criterion.ignore_case else criterion.suffix
+        case EqualsIgnoringCase():
+            return "equals-ignore-case", criterion.text
+        case Wildcard():
+            return "wildcard", criterion.pattern
     raise ValueError(f"{criterion!r} has no JSON pattern")
+
+
+def _but(criterion: Not) -> Any:
+    """Return what a Not stands for, after anything-but."""
+    inner = criterion.criterion
+    if isinstance(inner, AnyOf) and all(len(way) == 1 for way in inner.alternatives):
+        tests = [_text_test(way[0]) for way in inner.alternatives]
+        if len({kind for kind, _ in tests}) == 1:
+            return {tests[0][0]: [text for _, text in tests]}
+    if isinstance(inner, Equals | OneOf):
+        return _asked(inner)
+    if isinstance(inner, AnyOf):
+        raise ValueError(f"{criterion!r} has no JSON pattern")
+    kind, text = _text_test(inner)
+    return {kind: text}
 
 
 def _leaves(criterion: Criterion, values: Iterable[Any]) -> list[Any]:
@@ -166,23 +352,6 @@ def _signs(criterion: Within) -> list[Any]:
     if not signs:
         raise ValueError(f"{criterion!r} has no JSON pattern; Present has one")
     return signs
-
-
-def flattened(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message whose nested objects are fields with dotted names. Lists become tuples, values like any other.
-
-    >>> flattened({"source": "shop", "detail": {"state": "open", "price": 3}})
-    {'source': 'shop', 'detail.state': 'open', 'detail.price': 3}
-    """
-    flat: dict[str, Any] = {}
-    stack: list[tuple[str, Any]] = [(name, value) for name, value in reversed(list(message.items()))]
-    while stack:
-        name, value = stack.pop()
-        if isinstance(value, Mapping):
-            stack.extend((f"{name}.{inner}", below) for inner, below in reversed(list(value.items())))
-        else:
-            flat[name] = tuple(value) if isinstance(value, list) else value
-    return flat
 
 
 def pattern_rows(subscriptions: Iterable[Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:

@@ -9,15 +9,16 @@ from ctrie._nodes cimport mix
 from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport is_held
-from subtrie.fields.criteria cimport order_of
+from subtrie.fields.criteria cimport PIECES, order_of
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
 from subtrie.fields.needs cimport bit_of_field, bit_of_value
-from subtrie.fields.state cimport State, has_owners_of_several, index_of
+from subtrie.fields.state cimport State, Subscribed, has_owners_of_several, index_of
+from subtrie.fields.texts cimport pieces_of, viewed
 from subtrie.fields.views cimport (
     AHEAD, ORDERS, Search, Seen, absent_of, any_of, begin, begin_nodes, end, few_at, few_in, fields_of, has_field,
-    is_equal, is_met, is_new, keep, needs_in, note, note_node, prefetch, ranges_of, rest_of, see, subscribers_noted,
-    unsee, value_of, values_of,
+    is_equal, is_met, is_new, is_repeated, keep, needs_in, note, note_node, prefetch, ranges_of, rest_of, see,
+    start_over, subscribers_noted, unsee, value_of, values_of, views_of,
 )
 
 ctypedef uint64_t *entries_noted
@@ -31,9 +32,14 @@ cpdef list entries_for(Index index, dict message)
 cpdef tuple subscribers_for(State state, dict message)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
-cdef int _keep_first_of_each(Search *search) except -1
-@cython.locals(fields=Borrowed, cell=Borrowed, name_hash=uint64_t, value_hash=uint64_t)
-cdef int _search(Search *search, Borrowed index, dict message) except -1
+cdef int _keep_first(Search *search, bint of_subscriber) except -1
+@cython.locals(fields=Borrowed, flat=dict)
+cdef int _search(Search *search, Borrowed index, dict message, bint is_flat) except -1
+cdef bint _has_hash(object value) except -1
+@cython.locals(cell=Borrowed, name_hash=uint64_t, value_hash=uint64_t)
+cdef int _note_value(Search *search, Borrowed fields, object name, object value) except -1
+@cython.locals(view=int, field=Borrowed)
+cdef int _note_in_views(Search *search, Borrowed views, object text) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
 @cython.locals(i=int)
@@ -52,5 +58,7 @@ cdef int _note_all(Search *search, Borrowed filed) except -1
 cdef int _keep_met(Search *search) except -1
 @cython.locals(items=entries_noted, lacks=uint64_t, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_possible(Search *search) except -1
+@cython.locals(items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
+cdef int _keep_together(Search *search, dict message) except -1
 @cython.locals(i=Py_ssize_t)
 cdef bint _all_hold(Search *search, Borrowed rest) except -1

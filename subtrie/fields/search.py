@@ -30,11 +30,12 @@ if not cython.compiled:
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
-    from subtrie.fields.criteria import order_of
+    from subtrie.fields.criteria import PIECES, order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
     from subtrie.fields.needs import bit_of_field, bit_of_value
-    from subtrie.fields.state import State, has_owners_of_several, index_of
+    from subtrie.fields.state import State, Subscribed, has_owners_of_several, index_of
+    from subtrie.fields.texts import pieces_of, viewed
     from subtrie.fields.views import (
         AHEAD,
         ORDERS,
@@ -52,6 +53,7 @@ if not cython.compiled:
         is_equal,
         is_met,
         is_new,
+        is_repeated,
         keep,
         needs_in,
         note,
@@ -60,15 +62,17 @@ if not cython.compiled:
         ranges_of,
         rest_of,
         see,
+        start_over,
         subscribers_noted,
         unsee,
         value_of,
         values_of,
+        views_of,
     )
 else:
     from cython import address
 
-from subtrie.fields.criteria import check_hashable
+from subtrie.fields.events import Elements, flattened, hold_together
 
 if not cython.compiled:  # in search.pxd, an enum
     FEW = 16  # entries noted, whose subscribers are asked for before it is known who wants the message
@@ -83,7 +87,7 @@ def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
         search = Search()
     begin(address(search), message)
     try:
-        _search(address(search), borrow(index), message)
+        _search(address(search), borrow(index), message, False)
         items = search.noted.items
         return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
@@ -96,9 +100,9 @@ def subscribers_for(state: State, message: dict[Any, Any]) -> tuple[Any, ...]:
         search = Search()
     begin(address(search), message)
     try:
-        _search(address(search), index_of(state), message)
+        _search(address(search), index_of(state), message, False)
         if search.noted.count > 1 and has_owners_of_several(state):
-            _keep_first_of_each(address(search))
+            _keep_first(address(search), True)
         return _living(subscribers_noted(address(search)))
     finally:
         end(address(search))
@@ -112,15 +116,16 @@ def _living(subscribers: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([subscriber for subscriber in living if subscriber is not None])
 
 
-def _keep_first_of_each(search: Any) -> int:
-    """Keep the first entry of each subscriber. All subscriptions of a subscriber have one object for it."""
+def _keep_first(search: Any, of_subscriber: bool) -> int:
+    """Keep the first of equal entries, or of entries of one subscriber. All subscriptions of a subscriber have one
+    object for it."""
     if not cython.compiled:
         seen = Seen()
     items = search.noted.items
     kept = 0
     see(address(seen), search.noted.count)
     for i in range(search.noted.count):
-        if is_new(address(seen), key_in(as_node(items[i]))):
+        if is_new(address(seen), key_in(as_node(items[i])) if of_subscriber else as_node(items[i])):
             items[kept] = items[i]
             kept += 1
     unsee(address(seen))
@@ -131,22 +136,69 @@ def _keep_first_of_each(search: Any) -> int:
 # ------------------------------------------------------------------------------------------------- what may hold
 
 
-def _search(search: Any, index: Any, message: dict[Any, Any]) -> int:
+def _search(search: Any, index: Any, message: dict[Any, Any], is_flat: bool) -> int:
+    """Note what holds. A message with lists, with objects, or with other values that have no hash is looked at as its
+    flat form (events.py); `is_flat` if it is that already."""
     fields = fields_of(index)
     for name, value in list(message.items()):
-        try:
-            value_hash = mix(hash(value))
-        except TypeError:
-            check_hashable(name, value)
-            raise
-        name_hash = mix(hash(name))
-        search.has |= bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)
-        cell = _find_cell(fields, borrow(name), name_hash)
-        if cell is not borrow(None):
-            _note_in_field(search, value_of(cell), value, value_hash)
+        if type(value) is Elements:
+            search.repeated = True
+            search.together |= value.places is not None
+            for element in value:
+                _note_value(search, fields, name, element)
+        else:
+            try:
+                _note_value(search, fields, name, value)
+            except TypeError:
+                if is_flat or _has_hash(value):
+                    raise
+                flat = flattened(message)
+                start_over(search, flat)
+                return _search(search, index, flat, True)
     if absent_of(index) is not borrow(None):
         _note_absent(search, absent_of(index))
-    return _keep_met(search)
+    _keep_met(search)
+    if search.repeated:
+        _keep_first(search, False)
+    if search.together:
+        _keep_together(search, message)
+    return 0
+
+
+def _has_hash(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _note_value(search: Any, fields: Any, name: Any, value: Any) -> int:
+    value_hash = mix(hash(value))
+    name_hash = mix(hash(name))
+    search.has |= bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)
+    cell = _find_cell(fields, borrow(name), name_hash)
+    if cell is not borrow(None):
+        _note_in_field(search, value_of(cell), value, value_hash)
+        if views_of(value_of(cell)) is not borrow(None) and isinstance(value, str):
+            _note_in_views(search, views_of(value_of(cell)), value)
+    return 0
+
+
+def _note_in_views(search: Any, views: Any, text: Any) -> int:
+    """Note what is filed under what the views make of a text."""
+    for view in range(size_of(views)):
+        field = item_of(views, view)
+        if field is borrow(None):
+            continue
+        if view == PIECES:
+            for piece in pieces_of(str(text)):
+                _note_in_field(search, field, piece, mix(hash(piece)))
+            continue
+        found = viewed(view, text)
+        if found is not None:
+            _note_in_field(search, field, found, mix(hash(found)))
+    return 0
 
 
 def _find_cell(cells: Any, key: Any, hash: int) -> Any:
@@ -283,6 +335,20 @@ def _keep_possible(search: Any) -> int:
     kept = 0
     for i in range(search.noted.count):
         if not needs_in(as_node(items[i])) & lacks:
+            search.repeated |= is_repeated(as_node(items[i]))
+            items[kept] = items[i]
+            kept += 1
+    keep(search, kept)
+    return 0
+
+
+def _keep_together(search: Any, message: dict[Any, Any]) -> int:
+    """Keep the entries whose criteria are met by values that belong together (events.py)."""
+    items = search.noted.items
+    kept = 0
+    for i in range(search.noted.count):
+        entry = borrowed(as_node(items[i]))
+        if not isinstance(entry, Subscribed) or len(entry.criteria) == 1 or hold_together(entry.criteria, message):
             items[kept] = items[i]
             kept += 1
     keep(search, kept)

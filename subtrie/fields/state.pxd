@@ -9,7 +9,8 @@ from ctrie._nodes cimport mix
 from ctrie._signals cimport check_signals
 from subtrie._trie.keyed cimport SetNode, find_keyed, set_size, with_keyed, without_keyed
 from subtrie._trie.subscribers cimport is_held
-from subtrie.fields.criteria cimport Criterion
+from subtrie.fields.combined cimport AnyOf
+from subtrie.fields.criteria cimport Criterion, Key, LEADS
 from subtrie.fields.index cimport Filed, Index, crowd_under, new_index, refiled
 from subtrie.fields.maps cimport Cell, new_cell
 from subtrie.fields.needs cimport needs_of
@@ -21,7 +22,7 @@ cdef Py_ssize_t _ANY_NUMBER
 
 cdef class Subscribed(Filed):
     cdef readonly frozenset criteria
-    cdef readonly Criterion access
+    cdef readonly object access
     cdef readonly dict options
 
 
@@ -62,6 +63,8 @@ cpdef tuple without_owner(State state, object subscriber, uint64_t owner_hash)
 cpdef tuple with_nothing(State state)
 @cython.locals(one=Subscribed, index=Index, count=Py_ssize_t)
 cdef State _refiled(State state, object owners, Subscribed old, Subscribed new)
+@cython.locals(lead=Criterion)
+cdef Index _refiled_under(Index index, object access, Filed old, Filed new)
 @cython.locals(one=Subscribed, hash_=uint64_t, row=Row, clue=Filed, criterion=Criterion)
 cdef tuple _with_rows(object rows, Index clues, Subscribed old, Subscribed new)
 @cython.locals(row=Row)
@@ -75,9 +78,16 @@ cdef uint64_t _hash_of(frozenset criteria, uint64_t owner_hash) except? 0
 cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
 @cython.locals(owner=Cell)
 cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
-@cython.locals(rarest=Criterion, least=Py_ssize_t, crowd=Py_ssize_t, criterion=Criterion, lead=Criterion)
-cdef Criterion _access(Index index, frozenset criteria)
 @cython.locals(criterion=Criterion)
-cdef object _rest(frozenset criteria, Criterion access)
+cdef object _access(Index index, frozenset criteria)
+@cython.locals(rarest=tuple, leads=tuple, least=Py_ssize_t, crowd=Py_ssize_t, criterion=Criterion)
+cdef tuple _rarest(Index index, object criteria, Py_ssize_t most)
+@cython.locals(crowd=Py_ssize_t, more=Py_ssize_t, leads=tuple)
+cdef tuple _rarest_of_each(Index index, AnyOf any_of, Py_ssize_t most)
+@cython.locals(lead=Criterion)
+cdef object _unrepeated(tuple leads)
+cpdef object access_of_clue(Criterion criterion)
+@cython.locals(criterion=Criterion)
+cdef object _rest(frozenset criteria, object access)
 @cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Subscribed)
 cpdef tuple distinct(State state, list found)

@@ -34,7 +34,8 @@ if not cython.compiled:
     from ctrie._signals import check_signals
     from subtrie._trie.keyed import SetNode, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import is_held
-    from subtrie.fields.criteria import Criterion
+    from subtrie.fields.combined import AnyOf
+    from subtrie.fields.criteria import LEADS, Criterion, Key
     from subtrie.fields.index import (
         Filed,
         Index,
@@ -58,7 +59,7 @@ class Subscribed(Filed):
 
     __slots__ = ("access", "criteria", "options")
     criteria: frozenset[Criterion]
-    access: Criterion
+    access: Any  # several in a tuple, if one of them holds for certain where all criteria do
     options: dict[str, Any] | None
 
 
@@ -131,6 +132,7 @@ def with_subscription(
     new.access = _access(state.index, criteria) if old is None else old.access
     new.rest = _rest(criteria, new.access) if old is None else old.rest
     new.needs = needs_of(new.rest) if old is None else old.needs
+    new.is_repeated = type(new.access) is tuple
     settle(new)
     cell = new_cell(new.key, owner_hash, with_keyed(among, new, old))
     owners = with_keyed(state.owners, cell, owner)
@@ -187,12 +189,21 @@ def with_nothing(state: State) -> tuple[State, None]:
 def _refiled(state: State, owners: Any, old: Subscribed | None, new: Subscribed | None) -> State:
     """Return the state with these owners and with `new` filed in the place of `old`; one of them may be None."""
     one: Subscribed = new if old is None else old  # type: ignore[assignment]
-    index = refiled(state.index, one.access, old, new)
+    index = _refiled_under(state.index, one.access, old, new)
     count = state.count + (new is not None) - (old is not None)
     if state.clues is None:
         return _new_state(owners, index, count, None, None)
     rows, clues = _with_rows(state.rows, state.clues, old, new)
     return _new_state(owners, index, count, rows, clues)
+
+
+def _refiled_under(index: Index, access: Any, old: Filed | None, new: Filed | None) -> Index:
+    """As `refiled`, under one criterion or several."""
+    if type(access) is not tuple:
+        return refiled(index, access, old, new)
+    for lead in access:
+        index = refiled(index, lead, old, new)
+    return index
 
 
 def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed | None) -> tuple[Any, Index]:
@@ -203,12 +214,12 @@ def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed 
         if row is None:
             clue = _new_clue(criterion, hash_)
             rows = with_keyed(rows, _new_row(criterion, hash_, with_keyed(None, one, None), clue), None)
-            clues = refiled(clues, criterion, None, clue)
+            clues = _refiled_under(clues, access_of_clue(criterion), None, clue)
             continue
         among = without_keyed(row.value, one) if new is None else with_keyed(row.value, new, old)
         if among is None:
             rows = without_keyed(rows, row)
-            clues = refiled(clues, row.key, row.clue, None)
+            clues = _refiled_under(clues, access_of_clue(row.key), row.clue, None)
         else:
             rows = with_keyed(rows, _new_row(row.key, hash_, among, row.clue), row)
     return rows, clues
@@ -230,8 +241,16 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.hash = hash
     clue.rest = None if criterion.is_found_exactly() else criterion
     clue.needs = 0  # it is filed under the field that it needs
+    clue.is_repeated = type(access_of_clue(criterion)) is tuple
     settle(clue)
     return clue
+
+
+def access_of_clue(criterion: Criterion) -> Any:
+    """Return the one or more criteria under which the clue of a criterion is filed: always the same."""
+    if criterion.place != LEADS:
+        return criterion
+    return _unrepeated(criterion.leads()[0])
 
 
 def with_rows(state: State, known: State) -> State:
@@ -284,24 +303,72 @@ def find_in(state: State, criteria: frozenset[Criterion], subscriber: object, ow
     return None if owner is None else find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
 
 
-def _access(index: Index, criteria: frozenset[Criterion]) -> Criterion:
-    """Return the criterion, of these and what they imply, under which the fewest are filed."""
-    rarest: Criterion | None = None
-    least = _ANY_NUMBER
+def _access(index: Index, criteria: frozenset[Criterion]) -> Any:
+    """Return where to file what asks for all of these: the criterion, of these and what they imply, under which the
+    fewest are filed. Or several in a tuple, one of which holds if all of these do."""
+    if len(criteria) == 1:
+        for criterion in criteria:
+            if criterion.place != LEADS:
+                return criterion
+    _, leads = _rarest(index, criteria, _ANY_NUMBER)
+    found = _unrepeated(leads)
+    for lead in found if type(found) is tuple else (found,):
+        settle(lead)  # one that a Topic implies, perhaps
+    settle(found)
+    return found
+
+
+def _rarest(index: Index, criteria: Any, most: int) -> tuple[int, tuple[Criterion, ...]]:
+    """Return the leads, out of some criteria of which all hold, under which the fewest are filed, and how many are."""
+    rarest: tuple[Criterion, ...] = ()
+    least = most
     for criterion in criteria:
-        if len(criteria) == 1 and len(criterion.leads()) == 1:
-            return criterion.leads()[0]
-        for lead in criterion.leads():
-            crowd = crowd_under(index, lead, least)
+        if isinstance(criterion, AnyOf):
+            crowd, leads = _rarest_of_each(index, criterion, least)
             if crowd < least:
-                rarest, least = lead, crowd
-    assert rarest is not None, "a subscription has a criterion"
-    settle(rarest)  # one that a Topic implies
-    return rarest
+                rarest, least = leads, crowd
+            continue
+        for leads in criterion.leads():
+            crowd = crowd_under(index, leads[0], least)
+            if crowd < least:
+                rarest, least = leads, crowd
+    return least, rarest
+
+
+def _rarest_of_each(index: Index, any_of: AnyOf, most: int) -> tuple[int, tuple[Criterion, ...]]:
+    """Return the rarest leads of every alternative, together, and how many are filed there."""
+    crowd = 0
+    found: list[Criterion] = []
+    for way in any_of.alternatives:
+        more, leads = _rarest(index, way, most)
+        crowd += more
+        found += leads
+        if crowd >= most:
+            break
+    return crowd, tuple(found)
+
+
+def _unrepeated(leads: tuple[Criterion, ...]) -> Any:
+    """Return leads under which the same is filed, so that it is nowhere twice; a single one by itself."""
+    if len(leads) == 1:
+        return leads[0]
+    seen: set[Any] = set()
+    kept: list[Criterion] = []
+    for lead in leads:
+        places = [(lead.place, lead.view, place) for place in places_of(lead)]
+        new = [place for place in places if place not in seen]
+        seen.update(new)
+        if len(new) == len(places):
+            kept.append(lead)
+        elif new:
+            kept += [Key(lead.name, place[2][2], lead.view) for place in new]
+    return kept[0] if len(kept) == 1 else tuple(kept)
 
 
 def _rest(criteria: frozenset[Criterion], access: Criterion) -> Any:
     """Return what remains to be asked where the access is found, the cheapest first; see `Filed`."""
+    if type(access) is tuple:
+        return tuple(sorted(criteria, key=_place))
     rest = [criterion for criterion in criteria if not criterion.is_implied_by(access)]
     if len(rest) <= 1:
         return rest[0] if rest else None
@@ -379,7 +446,12 @@ def check_state(state: State) -> None:
 
 def _check_filed(index: Index, expected: list[tuple[Any, Any]]) -> None:
     there = [(place, id(entry)) for place, entry in all_in_index(index)]
-    wanted = [(place, id(entry)) for criterion, entry in expected for place in places_of(criterion)]
+    wanted = [
+        (place, id(entry))
+        for access, entry in expected
+        for lead in (access if type(access) is tuple else (access,))
+        for place in places_of(lead)
+    ]
     assert len(there) == len(wanted), f"{len(there)} entries are filed, not {len(wanted)}"
     assert set(there) == set(wanted), "an entry is filed in a wrong place"
 
@@ -395,4 +467,4 @@ def _check_rows(state: State, subscribed: list[Any]) -> None:
     assert {r.key: {id(e) for e in iter_keyed(r.value)} for r in kept} == rows, "wrong rows"
     for row in kept:
         check_shape(row.value)
-    _check_filed(state.clues, [(row.key, row.clue) for row in kept])  # type: ignore[arg-type]
+    _check_filed(state.clues, [(access_of_clue(row.key), row.clue) for row in kept])  # type: ignore[arg-type]

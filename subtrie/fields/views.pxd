@@ -21,7 +21,7 @@ cdef extern from *:
     #define FIELDS_CRITERION(c) ((struct __pyx_obj_7subtrie_6fields_8criteria_Criterion *)(c))
     #define FIELDS_MET_BY(c, message) \
         (((struct __pyx_vtabstruct_7subtrie_6fields_8criteria_Criterion *)FIELDS_CRITERION(c)->__pyx_vtab) \
-             ->met_by(FIELDS_CRITERION(c), message))
+             ->met_by(FIELDS_CRITERION(c), message, 0))
     """
     void prefetch "FIELDS_PREFETCH" (PyObject *thing) noexcept
     int FIELDS_MET_BY(PyObject *criterion, PyObject *message) except -1
@@ -39,6 +39,8 @@ cdef struct Search:
     buffer noted        # entries
     buffer nodes        # of a tree of ranges, to be looked at
     uint64_t has        # the bits of its fields and values (needs.py)
+    bint repeated       # whether an entry may be noted several times
+    bint together       # whether values of several fields may belong together, or not
 
 cdef struct Seen:       # an open hash table of addresses, at most half full; 0: none
     uint64_t *places
@@ -51,6 +53,7 @@ cdef struct Seen:       # an open hash table of addresses, at most half full; 0:
 cdef inline void begin(Search *search, dict message) noexcept:
     search.message = <PyObject *>message
     search.has = 0
+    search.repeated = search.together = False
     buffer_start(&search.noted)
     buffer_start(&search.nodes)
 
@@ -58,6 +61,12 @@ cdef inline void begin(Search *search, dict message) noexcept:
 cdef inline void end(Search *search) noexcept:
     buffer_free(&search.noted)
     buffer_free(&search.nodes)
+
+
+cdef inline void start_over(Search *search, dict message) noexcept:
+    search.message = <PyObject *>message
+    search.has = 0
+    search.noted.count = 0
 
 
 cdef inline int note(Search *search, Borrowed entry) except -1:
@@ -152,6 +161,10 @@ cdef inline uint64_t needs_in(Borrowed entry) noexcept:
     return (<Filed>entry).needs
 
 
+cdef inline bint is_repeated(Borrowed entry) noexcept:
+    return (<Filed>entry).is_repeated
+
+
 cdef inline Borrowed rest_of(Borrowed entry) noexcept:
     return <PyObject *>(<Filed>entry).rest
 
@@ -170,6 +183,10 @@ cdef inline Borrowed values_of(Borrowed field) noexcept:
 
 cdef inline Borrowed ranges_of(Borrowed field) noexcept:
     return <PyObject *>(<Field>field).ranges
+
+
+cdef inline Borrowed views_of(Borrowed field) noexcept:
+    return <PyObject *>(<Field>field).views
 
 
 cdef inline Borrowed any_of(Borrowed field) noexcept:

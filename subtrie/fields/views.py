@@ -19,11 +19,13 @@ class Search:
     """A message with its bits (needs.py), the entries noted, and the nodes of a tree of ranges that are to be looked
     at."""
 
-    __slots__ = ("has", "message", "nodes", "noted")
+    __slots__ = ("has", "message", "nodes", "noted", "repeated", "together")
     message: dict[Any, Any]
     has: int
     noted: Buffer
     nodes: Buffer
+    repeated: bool  # whether an entry may be noted several times
+    together: bool  # whether values of several fields may belong together, or not
 
 
 class Seen:
@@ -36,6 +38,13 @@ class Seen:
 def begin(search: Search, message: dict[Any, Any]) -> None:
     """Begin a search for a message."""
     search.message, search.has, search.noted, search.nodes = message, 0, Buffer(), Buffer()
+    search.repeated = search.together = False
+
+
+def start_over(search: Search, message: dict[Any, Any]) -> None:
+    """Begin again, for another message."""
+    search.message, search.has = message, 0
+    search.noted.items.clear()
 
 
 def end(search: Search) -> None:
@@ -111,6 +120,8 @@ def few_at(cell: Any, i: int) -> Any:
 value_of = attrgetter("value")
 needs_in = attrgetter("needs")
 rest_of = attrgetter("rest")
+is_repeated = attrgetter("is_repeated")
+views_of = attrgetter("views")
 fields_of = attrgetter("fields")
 absent_of = attrgetter("absent")
 values_of = attrgetter("values")

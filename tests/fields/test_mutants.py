@@ -162,7 +162,7 @@ FAULTS = [
     ("search", "if not lasts_at(node, i, point):", "if False:"),
     ("search", "if _all_hold(search, rest_of(entry)):", "if True:"),
     ("search", "    keep(search, kept)\n    return 0\n\n\ndef _keep_possible", "    return 0\n\n\ndef _keep_possible"),
-    ("search", "    keep(search, kept)\n    return 0\n\n\ndef _all_hold", "    return 0\n\n\ndef _all_hold"),
+    ("search", "    keep(search, kept)\n    return 0\n\n\ndef _keep_together", "    return 0\n\n\ndef _keep_together"),
     ("search", "bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)", "bit_of_field(name_hash)"),
     ("needs", "bit_of_value(name_hash, mix(hash(criterion.value)))", "bit_of_value(name_hash, name_hash)"),
     ("needs", "        needs |= _bits_of(criterion)", "        needs |= 1"),

@@ -1,0 +1,27 @@
+# C types for combined.py.
+cimport cython
+
+from ctrie._arrays cimport settle
+from subtrie.fields.criteria cimport ANY, Criterion, LEADS
+
+
+cdef class Not(Criterion):
+    cdef readonly Criterion criterion
+
+    cpdef bint holds(self, object value) except -1
+    cdef bint is_found_exactly(self) except -1
+
+
+cdef class AnyOf(Criterion):
+    cdef readonly tuple alternatives
+
+    cpdef bint holds(self, object value) except -1
+    cpdef bint met_by(self, dict message) except -1
+    cdef bint is_found_exactly(self) except -1
+    cpdef tuple leads(self)
+
+
+@cython.locals(criterion=Criterion)
+cdef bint _all_hold(tuple way, object value) except -1
+@cython.locals(criterion=Criterion)
+cdef bint _all_met(tuple way, dict message) except -1

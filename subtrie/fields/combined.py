@@ -1,0 +1,155 @@
+"""Criteria made of criteria: that one does not hold (`Not`), and that one of several does (`AnyOf`)."""
+
+# ruff: noqa: D102, SIM110 - the methods of criteria are those of Criterion, and are explained there; a generator takes
+# longer than a loop
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import settle
+    from subtrie.fields.criteria import ANY, LEADS, Criterion
+
+from ctrie._signatures import LazySignature
+from subtrie.fields.criteria import Absent, NotIn, OneOf
+
+
+class Not(Criterion):
+    """The field is there, and its value does not satisfy `criterion`, which is on the same field.
+
+    Raises ValueError for a criterion on several fields, and for `Absent`, whose opposite is `Present`.
+
+    >>> from subtrie.fields import Prefix
+    >>> Not(Prefix("file", "tmp")).holds("a.png"), Not(Prefix("file", "tmp")).holds("tmp.png")
+    (True, False)
+    """
+
+    __slots__ = ("criterion",)
+    __signature__: Any = LazySignature("criterion")
+    criterion: Any
+
+    def __init__(self, criterion: Criterion) -> None:
+        _check_criterion(criterion)
+        if criterion.name is None or isinstance(criterion, Absent):
+            raise ValueError(f"Not is about the value of one field, not about {criterion!r}")
+        settle(criterion)
+        self.name = criterion.name
+        self.criterion = criterion
+        self.place = ANY
+
+    def holds(self, value: Any) -> bool:
+        return not self.criterion.holds(value)
+
+    def is_found_exactly(self) -> bool:
+        return False
+
+    def arguments(self) -> tuple[Any, ...]:
+        return (self.criterion,)
+
+
+class AnyOf(Criterion):
+    """At least one of `alternatives` holds: each is a criterion, or several of which all are to hold. They may be on
+    one field, whose name is then that of this criterion, or on several; then `name` is None.
+
+    Raises ValueError if there are no alternatives, or one has no criteria.
+
+    >>> from subtrie.fields import Equals, Prefix
+    >>> AnyOf(Equals("state", "open"), Prefix("state", "re")).holds("reopened")
+    True
+    >>> AnyOf(Equals("a", 1), [Equals("b", 1), Equals("c", 1)]).met_by({"b": 1, "c": 1})
+    True
+    """
+
+    __slots__ = ("alternatives",)
+    __signature__: Any = LazySignature("alternatives")
+    alternatives: tuple[tuple[Any, ...], ...]
+
+    def __init__(self, *alternatives: Criterion | Iterable[Criterion]) -> None:
+        ways = [(one,) if isinstance(one, Criterion) else tuple(one) for one in alternatives]
+        if not ways or not all(ways):
+            raise ValueError("AnyOf takes one alternative or more, each of one criterion or more")
+        for criterion in itertools.chain(*ways):
+            _check_criterion(criterion)
+            settle(criterion)
+        names = {criterion.name for criterion in itertools.chain(*ways)}
+        self.name = names.pop() if len(names) == 1 else None
+        self.alternatives = tuple(ways)
+        self.place = LEADS
+
+    def holds(self, value: Any) -> bool:
+        if self.name is None:
+            raise TypeError(f"{self!r} is about several fields; met_by() takes a message")
+        for way in self.alternatives:
+            if _all_hold(way, value):
+                return True
+        return False
+
+    def met_by(self, message: dict[Any, Any]) -> bool:
+        for way in self.alternatives:
+            if _all_met(way, message):
+                return True
+        return False
+
+    def is_found_exactly(self) -> bool:
+        return False
+
+    def leads(self) -> tuple[tuple[Criterion, ...], ...]:
+        """One way: through the first criterion of each alternative."""
+        return (tuple([lead for way in self.alternatives for lead in way[0].leads()[0]]),)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return tuple([way[0] if len(way) == 1 else way for way in self.alternatives])
+
+    def identity(self) -> tuple[Any, ...]:
+        return "AnyOf", frozenset(map(frozenset, self.alternatives))
+
+
+def values_named(criteria: Iterable[Any]) -> int:
+    """Return how many values criteria name in all, those inside of others included."""
+    named = 0
+    for criterion in criteria:
+        if isinstance(criterion, OneOf | NotIn):
+            named += len(criterion.values)
+        elif isinstance(criterion, Not):
+            named += values_named((criterion.criterion,))
+        elif isinstance(criterion, AnyOf):
+            named += values_named(itertools.chain(*criterion.alternatives))
+    return named
+
+
+def ways_to_meet(criteria: Iterable[Any]) -> int:
+    """Return in how many ways a message may meet criteria: one alternative of each `AnyOf` on several fields is one."""
+    ways = 1
+    for criterion in criteria:
+        if isinstance(criterion, AnyOf) and criterion.name is None:
+            ways *= sum(ways_to_meet(way) for way in criterion.alternatives)
+    return ways
+
+
+def _check_criterion(criterion: Any) -> None:
+    if not isinstance(criterion, Criterion):
+        raise TypeError(
+            f"a criterion must be Equals, Present or another of subtrie.fields, not {type(criterion).__name__}"
+        )
+
+
+def _all_hold(way: tuple[Any, ...], value: Any) -> bool:
+    for criterion in way:
+        if not criterion.holds(value):
+            return False
+    return True
+
+
+def _all_met(way: tuple[Any, ...], message: dict[Any, Any]) -> bool:
+    for criterion in way:
+        if not criterion.met_by(message):
+            return False
+    return True

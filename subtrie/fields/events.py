@@ -1,0 +1,153 @@
+"""Events of JSON as flat messages: what is nested becomes fields with dotted names.
+
+    {"shop": {"items": [{"id": 1, "n": 3}, {"id": 2}]}, "tags": ["new", "red"]}
+
+    shop.items.id: 1 or 2        shop.items.n: 3        tags: "new" or "red"
+
+A field that lies in a list has several values, its `Elements`. A criterion holds if one of them fulfils it. What
+belongs to one object has to be met together: no message above has id 2 and n 3. So each value knows its *place*, the
+elements of lists that lead to it. Values belong together if their places agree in every list that both lead through.
+
+This is how event routers look into lists. docs/fields.md has the differences.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+Place: TypeAlias = tuple[tuple[int, int], ...]  # (number of the list, number of its element), from the outermost on
+
+MOST_LISTS = 100  # of lists in lists, those whose elements are kept apart
+MOST_NESTED = 2_000  # no reader of JSON nests deeper
+
+
+class Elements(tuple[Any, ...]):
+    """The values of a field that lies in a list, a tuple of them. `places` says where each stands among the elements of
+    lists, None if that does not matter.
+
+    >>> Elements([1, 2]) == (1, 2)
+    True
+    """
+
+    places: tuple[Place, ...] | None = None
+
+
+def flattened(message: Mapping[str, Any], *, together: bool = True) -> dict[str, Any]:
+    """Return a message of JSON as a flat one, for `match_all` and its kin: the fields of nested objects have dotted
+    names, and a field in a list has all its values, as `Elements`.
+
+    A criterion holds if some value of its field fulfils it. All that a subscription asks of fields in one list must be
+    fulfilled by one element of it, as event routers have it; with `together=False` by any elements. A list or an object
+    without values gives no field, and nor does a value without a hash. O(size of the message). TypeError if the
+    message is not a mapping.
+
+    >>> flattened({"source": "shop", "detail": {"state": "open", "price": 3}})
+    {'source': 'shop', 'detail.state': 'open', 'detail.price': 3}
+    >>> flattened({"items": [{"id": 1}, {"id": 2}], "tags": ["new"], "none": []})
+    {'items.id': (1, 2), 'tags': ('new',)}
+    """
+    if not isinstance(message, Mapping):
+        raise TypeError(f"a message is a mapping of field names to values, not {type(message).__name__}")
+    flat: dict[str, Any] = {}
+    several: dict[str, list[tuple[Any, Place]]] = {}  # the fields in lists, which `flat` has too: it keeps the order
+    lists = 0
+    stack: list[tuple[str, Any, Place, int, bool]]
+    stack = [(name, message[name], (), 1, False) for name in reversed(list(message))]
+    while stack:
+        name, value, place, depth, listed = stack.pop()
+        if isinstance(value, list | Mapping) and depth >= MOST_NESTED:
+            raise ValueError(f"field {name[:40]!r}...: nested more than {MOST_NESTED} deep; does it hold itself?")
+        if isinstance(value, list):
+            lists += 1
+            # A list of one element keeps nothing apart.
+            apart = together and len(value) > 1 and len(place) < MOST_LISTS
+            for i in range(len(value) - 1, -1, -1):
+                one = value[i]
+                inside = (*place, (lists, i)) if apart and isinstance(one, list | Mapping) else place
+                stack.append((name, one, inside, depth + 1, True))
+        elif isinstance(value, Mapping):
+            inner = reversed(list(value))
+            stack += [(f"{name}.{below}", value[below], place, depth + 1, listed) for below in inner]
+        elif not _is_value(value):
+            continue
+        elif listed or name in flat:
+            if name not in several:
+                several[name] = [(flat[name], ())] if name in flat else []
+            several[name].append((value, place))
+            flat[name] = value
+        else:
+            flat[name] = value
+    for name, found in several.items():
+        flat[name] = elements = Elements([value for value, _ in found])
+        if any(place for _, place in found):
+            elements.places = tuple([place for _, place in found])
+    return flat
+
+
+def _is_value(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------ together
+
+
+def hold_together(criteria: Iterable[Any], message: Mapping[Any, Any]) -> bool:
+    """Return whether values that belong together meet criteria, all of which the message meets, each by itself.
+    O(values of the fields) for each way to choose one of the alternatives of every `AnyOf` on several fields."""
+    return any(_fit(_places_for(way, message)) for way in _ways(criteria, message))
+
+
+def _ways(criteria: Iterable[Any], message: Mapping[Any, Any]) -> Iterator[list[Any]]:
+    """Yield what may be met together: with one of the alternatives of each criterion that is on several fields."""
+    choices: list[list[list[Any]]] = []
+    for criterion in criteria:
+        if criterion.name is not None:
+            choices.append([[criterion]])
+        else:
+            met = (way for way in criterion.alternatives if all(one.met_by(message) for one in way))
+            choices.append([chosen for way in met for chosen in _ways(way, message)])
+    return ([one for way in chosen for one in way] for chosen in itertools.product(*choices))
+
+
+def _places_for(criteria: Iterable[Any], message: Mapping[Any, Any]) -> list[list[Place]]:
+    """Return for each criterion the places of the values that fulfil it, unless one of these has no place: it goes with
+    every other value."""
+    asked = []
+    for criterion in criteria:
+        elements = message.get(criterion.name)
+        if type(elements) is Elements and elements.places is not None:
+            pairs = zip(elements, elements.places, strict=True)
+            places = [place for value, place in pairs if criterion.holds(value)]
+            if () not in places:
+                asked.append(places)
+    return asked
+
+
+def _fit(asked: list[list[Place]]) -> bool:
+    """Return whether there is a place for each, so that all of them agree in every list that they share. A criterion
+    whose values are in several lists side by side goes with everything: that takes names with points in them."""
+    by_list: dict[int, list[list[Place]]] = {}
+    for places in asked:
+        lists = {place[0][0] for place in places}
+        if len(lists) == 1:
+            by_list.setdefault(lists.pop(), []).append(places)
+    return all(_fit_in_one(group) for group in by_list.values())
+
+
+def _fit_in_one(group: list[list[Place]]) -> bool:
+    """Return whether one element of a list has a place for each."""
+    if len(group) == 1:
+        return True
+    inside: list[dict[int, list[Place]]] = []
+    for places in group:
+        inside.append({})
+        for place in places:
+            inside[-1].setdefault(place[0][1], []).append(place[1:])
+    common = set(inside[0]).intersection(*inside[1:])
+    return any(_fit([one[element] for one in inside if () not in one[element]]) for element in sorted(common))

@@ -1,0 +1,57 @@
+# C types for texts.py.
+cimport cython
+
+from ctrie._arrays cimport settle
+from subtrie.fields.criteria cimport (
+    ADDRESSES, Criterion, FOLDED, FOLDED_REVERSED, Key, LEADS, PIECES, Prefix, RANGES, REVERSED, VALUES, Within, folded, texts_from
+)
+
+
+
+cdef class EqualsIgnoringCase(Criterion):
+    cdef readonly str text
+    cdef str _folded
+
+    cpdef bint holds(self, object value) except -1
+    cpdef object values_filed(self)
+
+
+cdef class Suffix(Criterion):
+    cdef readonly str suffix
+    cdef readonly bint ignore_case
+    cdef str _end
+    cdef Within _span
+
+    cpdef bint holds(self, object value) except -1
+    cpdef object span(self)
+
+
+cdef class Wildcard(Criterion):
+    cdef readonly str pattern
+    cdef readonly tuple parts
+    cdef tuple _leads
+
+    cpdef bint holds(self, object value) except -1
+    cdef bint is_found_exactly(self) except -1
+    cpdef tuple leads(self)
+
+
+@cython.locals(place=Py_ssize_t, last=Py_ssize_t, end=Py_ssize_t, found=Py_ssize_t, i=Py_ssize_t)
+cdef bint _matches(tuple parts, str text) except -1
+cdef Criterion _settled(Criterion lead)
+
+
+@cython.locals(size=Py_ssize_t, i=Py_ssize_t)
+cpdef set pieces_of(str text)
+
+
+cdef class InNetwork(Criterion):
+    cdef readonly str network
+    cdef Within _span
+
+    cpdef bint holds(self, object value) except -1
+    cpdef object span(self)
+
+
+cpdef object address_of(object value)
+cpdef object viewed(int view, object text)

@@ -1,0 +1,297 @@
+"""Criteria on texts: how they end, what is inside, which case they are in, and the addresses that they are.
+
+The index files these by what is made of a text, its *views*; criteria.py names them. For the end of a text, that is the
+text read backwards: a suffix is a prefix of that. For texts in any case, it is the text in one case. A wildcard pattern
+is filed under how it begins, how it ends, or a short piece of it, since any text that matches has these, too.
+"""
+
+# ruff: noqa: D102 - the methods of criteria are those of Criterion, and are explained there
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+import ipaddress
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._arrays import settle
+    from subtrie.fields.criteria import (
+        ADDRESSES,
+        FOLDED,
+        FOLDED_REVERSED,
+        LEADS,
+        PIECES,
+        RANGES,
+        REVERSED,
+        VALUES,
+        Criterion,
+        Key,
+        Prefix,
+        Within,
+        folded,
+        texts_from,
+    )
+
+from ctrie._signatures import LazySignature
+from subtrie.fields.criteria import _checked_name
+
+LONGEST_PIECE = 3  # characters: enough for most pieces to be rare, and few enough for most patterns to have one
+
+_AFTER_V4 = 1 << 32  # addresses of version 6 come after those of version 4, in one order
+
+
+def _checked_text(name: str, text: Any, what: str) -> str:
+    _checked_name(name)
+    if type(text) is not str:
+        raise TypeError(f"{what} is a str, not {type(text).__name__}")
+    return text
+
+
+class EqualsIgnoringCase(Criterion):
+    """The field has this text, be it in upper or lower case. Each character is folded as Unicode says, as long as that
+    gives one character: "ß" equals "ẞ", and not "ss".
+
+    >>> EqualsIgnoringCase("state", "open").holds("OPEN")
+    True
+    """
+
+    __slots__ = ("_folded", "text")
+    __signature__: Any = LazySignature("name", "text")
+    text: str
+    _folded: str
+
+    def __init__(self, name: str, text: str) -> None:
+        self.text = _checked_text(name, text, "a text")
+        self.name = name
+        self._folded = folded(text)
+        self.place = VALUES
+        self.view = FOLDED
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str) and folded(value) == self._folded
+
+    def values_filed(self) -> Any:
+        return (self._folded,)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.text
+
+
+class Suffix(Criterion):
+    """The field has a text that ends with `suffix`, a str; with `ignore_case=True`, upper and lower case are the same,
+    as in `EqualsIgnoringCase`.
+
+    >>> Suffix("file", ".png").holds("a.png"), Suffix("file", ".png", ignore_case=True).holds("A.PNG")
+    (True, True)
+    """
+
+    __slots__ = ("_end", "_span", "ignore_case", "suffix")
+    __signature__: Any = LazySignature("name", "suffix", ignore_case=False)
+    suffix: str
+    ignore_case: bool
+    _end: str
+    _span: Any
+
+    def __init__(self, name: str, suffix: str, ignore_case: bool = False) -> None:
+        self.suffix = _checked_text(name, suffix, "a suffix")
+        self.name = name
+        self.ignore_case = bool(ignore_case)
+        self._end = folded(suffix) if self.ignore_case else suffix
+        self._span = texts_from(name, self._end[::-1])
+        self.place = RANGES
+        self.view = FOLDED_REVERSED if self.ignore_case else REVERSED
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str) and bool((folded(value) if self.ignore_case else value).endswith(self._end))
+
+    def span(self) -> Within:
+        span: Within = self._span
+        return span
+
+    def arguments(self) -> tuple[Any, ...]:
+        return (self.name, self.suffix, True) if self.ignore_case else (self.name, self.suffix)
+
+
+class Wildcard(Criterion):
+    """The field has a text that matches `pattern`, in which each `*` stands for any characters, or none. A backslash
+    before `*` or another backslash takes its meaning away.
+
+    Raises ValueError for two `*` side by side, and for a backslash before anything else.
+
+    >>> Wildcard("file", "*/img-*.png").holds("a/b/img-7.png"), Wildcard("file", "img-*").holds("a/img-7")
+    (True, False)
+    """
+
+    __slots__ = ("_leads", "parts", "pattern")
+    __signature__: Any = LazySignature("name", "pattern")
+    pattern: str
+    parts: tuple[str, ...]
+    _leads: tuple[tuple[Criterion, ...], ...]
+
+    def __init__(self, name: str, pattern: str) -> None:
+        self.pattern = _checked_text(name, pattern, "a wildcard pattern")
+        self.name = name
+        self.parts = _parts_of(name, pattern)
+        self._leads = tuple([(lead,) for lead in _leads_of(name, self.parts)])
+        self.place = LEADS
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str) and _matches(self.parts, value)
+
+    def is_found_exactly(self) -> bool:
+        return False
+
+    def leads(self) -> tuple[tuple[Criterion, ...], ...]:
+        return self._leads
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.pattern
+
+
+def _parts_of(name: str, pattern: str) -> tuple[str, ...]:
+    """Return the texts around the `*` of a pattern."""
+    parts: list[str] = []
+    part = ""
+    escaped = False
+    before = ""
+    for character in pattern:
+        if escaped:
+            if character not in "*\\":
+                raise ValueError(f"field {name!r}: in {pattern!r}, a backslash stands before {character!r}")
+            part += character
+            escaped = False
+            before = ""
+            continue
+        if character == "*" and before == "*":
+            raise ValueError(f"field {name!r}: {pattern!r} has two * side by side")
+        if character == "*":
+            parts.append(part)
+            part = ""
+        elif character == "\\":
+            escaped = True
+        else:
+            part += character
+        before = character
+    if escaped:
+        raise ValueError(f"field {name!r}: {pattern!r} ends with a backslash")
+    return (*parts, part)
+
+
+def _matches(parts: tuple[str, ...], text: str) -> bool:
+    """Return whether a text has all parts one after the other, the first where it begins and the last where it ends.
+    The earliest place is as good as any for a part in the middle. O(characters of the text x parts) at worst."""
+    if len(parts) == 1:
+        return text == parts[0]
+    if not text.startswith(parts[0]):
+        return False
+    place = len(parts[0])
+    last = len(parts) - 1
+    end = len(text) - len(parts[last])
+    if end < place or not text.endswith(parts[last]):
+        return False
+    for i in range(1, last):
+        found = text.find(parts[i], place, end)
+        if found < 0:
+            return False
+        place = found + len(parts[i])
+    return True
+
+
+def _leads_of(name: str, parts: tuple[str, ...]) -> list[Criterion]:
+    """Return criteria that hold wherever a pattern of these parts does; where it begins and ends, or else pieces."""
+    if len(parts) == 1:
+        return [_settled(Key(name, parts[0]))]
+    leads: list[Criterion] = []
+    if parts[0]:
+        leads.append(_settled(Prefix(name, parts[0])))
+    if parts[len(parts) - 1]:
+        leads.append(_settled(Suffix(name, parts[len(parts) - 1])))
+    longest = max(parts, key=len)
+    if not leads or len(longest) >= LONGEST_PIECE:
+        most = min(len(longest), LONGEST_PIECE)
+        pieces = {longest[i : i + most] for i in range(len(longest) - most + 1)}
+        leads += [_settled(Key(name, piece, PIECES)) for piece in sorted(pieces)]
+    return leads
+
+
+def _settled(lead: Criterion) -> Criterion:
+    settle(lead)
+    return lead
+
+
+def pieces_of(text: str) -> set[str]:
+    """Return all pieces of a text, up to the longest ones that patterns are filed under. O(characters)."""
+    pieces = {""}
+    for size in range(1, LONGEST_PIECE + 1):
+        for i in range(len(text) - size + 1):
+            pieces.add(text[i : i + size])
+    return pieces
+
+
+class InNetwork(Criterion):
+    """The field has a text that is an IP address in `network`, which `10.0.0.0/8` or `2001:db8::/32` write; of version
+    4 or 6 as the network is.
+
+    Raises ValueError for what is no network.
+
+    >>> InNetwork("source", "10.0.0.0/8").holds("10.1.2.3"), InNetwork("source", "10.0.0.0/8").holds("11.1.2.3")
+    (True, False)
+    """
+
+    __slots__ = ("_span", "network")
+    __signature__: Any = LazySignature("name", "network")
+    network: str
+    _span: Any
+
+    def __init__(self, name: str, network: str) -> None:
+        self.network = _checked_text(name, network, "a network")
+        self.name = name
+        try:
+            known = ipaddress.ip_network(network, strict=False)
+        except ValueError as error:
+            raise ValueError(f"field {name!r}: {error}") from None
+        first, last = _number_of(known.network_address), _number_of(known.broadcast_address)
+        self._span = Within(name, first, last)
+        settle(self._span)
+        self.place = RANGES
+        self.view = ADDRESSES
+
+    def holds(self, value: Any) -> bool:
+        address = address_of(value)
+        return address is not None and self._span.holds(address)
+
+    def span(self) -> Within:
+        span: Within = self._span
+        return span
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.name, self.network
+
+
+def address_of(value: Any) -> int | None:
+    """Return the number of an IP address that is written as a text, None if the value is none."""
+    if not isinstance(value, str) or len(value) > 64:
+        return None
+    try:
+        return _number_of(ipaddress.ip_address(value))
+    except ValueError:
+        return None
+
+
+def _number_of(address: Any) -> int:
+    return int(address) if address.version == 4 else _AFTER_V4 + int(address)
+
+
+def viewed(view: int, text: Any) -> Any:
+    """Return what a view makes of a text, None if nothing."""
+    if view == REVERSED:
+        return text[::-1]
+    if view == FOLDED:
+        return folded(str(text))
+    if view == FOLDED_REVERSED:
+        return folded(str(text))[::-1]
+    return address_of(text)

@@ -1,0 +1,144 @@
+"""The table of differences from event routers in docs/fields.md: what it says of this package holds, line by line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subtrie.fields import FieldMatcher, from_pattern
+
+pytestmark = pytest.mark.once
+
+MANUAL = Path(__file__).parents[2] / "docs" / "fields.md"
+
+
+def wants(pattern: Any, event: Any) -> bool:
+    matcher = FieldMatcher()
+    matcher.subscribe(from_pattern(pattern if isinstance(pattern, str) else json.dumps(pattern)), "ann")
+    return matcher.match_all(json.loads(event) if isinstance(event, str) else event) == ("ann",)
+
+
+def is_refused(pattern: Any) -> bool:
+    with pytest.raises(ValueError, match="field"):
+        from_pattern(pattern if isinstance(pattern, str) else json.dumps(pattern))
+    return True
+
+
+def deep_lists() -> None:
+    inner: Any = [{"b": 1, "c": 2}, {"b": 2, "c": 1}]
+    for _ in range(99):
+        inner = [inner, []]
+    pattern = {"a": {"b": [1], "c": [1]}}
+    assert not wants(pattern, {"a": inner})
+    assert wants(pattern, {"a": [inner, []]})
+
+
+def deep_nesting() -> None:
+    event: Any = 1
+    for _ in range(1999):
+        event = {"a": event}
+    assert not wants({"b": [1]}, {"a": event})
+    with pytest.raises(ValueError, match="nested more than 2000 deep"):
+        wants({"b": [1]}, {"a": {"a": event}})
+
+
+def check_case() -> None:
+    assert wants({"a": [{"equals-ignore-case": "stra\xdfe"}]}, {"a": "STRA\u1e9eE"})
+    assert not wants({"a": [{"equals-ignore-case": "stra\xdfe"}]}, {"a": "STRASSE"})
+
+
+def check_numbers() -> None:
+    assert wants('{"a": [{"numeric": [">", 9007199254740992]}]}', '{"a": 9007199254740993}')
+    assert wants('{"a": [{"numeric": ["=", 9007199254740993]}]}', '{"a": 9007199254740993}')
+    assert not wants('{"a": [9007199254740993]}', '{"a": 9007199254740992}')
+    assert wants('{"a": [{"numeric": [">", -6000000000000, "<", 0.0000000001]}]}', '{"a": 0.00000000001}')
+
+
+def all_of(*claims: Callable[[], bool]) -> Callable[[], None]:
+    def check() -> None:
+        for claim in claims:
+            assert claim()
+
+    return check
+
+
+LINES: dict[str, Callable[[], None]] = {
+    "regular expressions": all_of(lambda: is_refused({"a": [{"regexp": "a+"}]})),
+    "true": all_of(lambda: wants({"a": [1]}, '{"a": true}'), lambda: wants({"a": [False]}, '{"a": 0}')),
+    "numbers": check_numbers,
+    "numbers as values": all_of(*[lambda n=n: wants({"a": [300]}, f'{{"a": {n}}}') for n in ("300", "300.0", "3.0e2")]),
+    "no values": all_of(lambda: not wants({"a": []}, {"a": 1}), lambda: not wants({"a": []}, {})),
+    "nothing to exclude": all_of(lambda: is_refused({"a": [{"anything-but": []}]})),
+    "values of several kinds to exclude": all_of(
+        lambda: wants({"a": [{"anything-but": ["a", 1]}]}, {"a": 2}),
+        lambda: not wants({"a": [{"anything-but": ["a", 1]}]}, {"a": 1}),
+    ),
+    "`anything-but` of other values": all_of(
+        *[
+            lambda kind=kind: wants({"a": [{"anything-but": {kind: "5"}}]}, {"a": 5})
+            for kind in ("prefix", "suffix", "wildcard", "equals-ignore-case")
+        ]
+    ),
+    "`exists` beside other tests": all_of(
+        lambda: wants({"a": [{"exists": False}, "b"]}, {}),
+        lambda: wants({"a": [{"exists": False}, "b"]}, {"a": "b"}),
+        lambda: not wants({"a": [{"exists": False}, "b"]}, {"a": "c"}),
+    ),
+    "`exists` of an object": all_of(lambda: not wants({"a": [{"exists": True}]}, {"a": {"b": 1}})),
+    "an empty list": all_of(
+        lambda: not wants({"a": [{"exists": True}]}, {"a": []}), lambda: wants({"a": [{"exists": False}]}, {"a": []})
+    ),
+    "several tests on one field": all_of(
+        lambda: wants({"a": ["b", {"prefix": "c"}, {"anything-but": {"suffix": "d"}}]}, {"a": "cd"}),
+        lambda: not wants({"a": ["b", {"prefix": "c"}, {"anything-but": {"suffix": "d"}}]}, {"a": "bd"}),
+    ),
+    "`$or`": all_of(
+        lambda: wants({"a": {"$or": [{"b": [1]}, {"c": {"$or": [{"d": [1]}]}}]}}, {"a": {"c": {"d": 1}}}),
+        lambda: not wants({"a": {"$or": [{"b": [1]}, {"c": {"$or": [{"d": [1]}]}}]}}, {"a": {"c": {"e": 1}}}),
+    ),
+    "a field inside `$or` and beside it": all_of(
+        lambda: wants({"a": [{"prefix": "b"}], "$or": [{"a": [{"suffix": "c"}]}, {"d": [1]}]}, {"a": "bc"}),
+        lambda: not wants({"a": [{"prefix": "b"}], "$or": [{"a": [{"suffix": "c"}]}, {"d": [1]}]}, {"a": "cc"}),
+    ),
+    "a field that is named twice": all_of(lambda: is_refused('{"a": ["b"], "a": ["b"]}')),
+    "names with points": all_of(
+        lambda: wants({"a.b": [1]}, {"a": {"b": 1}}), lambda: wants({"a": {"b": [1]}}, {"a.b": 1})
+    ),
+    "case": check_case,
+    "two `*` side by side": all_of(
+        lambda: is_refused({"a": [{"wildcard": "a**"}]}), lambda: is_refused({"a": [{"shellstyle": "**"}]})
+    ),
+    "`cidr`": all_of(
+        lambda: wants({"a": [{"cidr": "10.0.0.0/8"}]}, {"a": "10.1.2.3"}),
+        lambda: wants({"a": [{"cidr": "2001:db8::/32"}]}, {"a": "2001:db8::1"}),
+        lambda: wants({"a": [{"cidr": "10.0.0.1"}]}, {"a": "10.0.0.1"}),
+    ),
+    "`suffix`, `exactly`": all_of(
+        lambda: wants({"a": [{"suffix": "c"}]}, {"a": "bc"}), lambda: wants({"a": [{"exactly": "c"}]}, {"a": "c"})
+    ),
+    "`shellstyle`": all_of(
+        lambda: wants({"a": [{"shellstyle": "b\\*"}]}, {"a": "b\\c"}),
+        lambda: wants({"a": [{"wildcard": "b\\*"}]}, {"a": "b*"}),
+    ),
+    "lists of lists": all_of(
+        lambda: not wants({"a": {"b": [1], "c": [1]}}, {"a": [[{"b": 1}], [{"c": 1}]]}),
+        lambda: wants({"a": {"b": [1], "c": [1]}}, {"a": [[{"b": 1, "c": 1}], [{"c": 1}]]}),
+    ),
+    "lists deeper than 100": deep_lists,
+    "nested more than 2,000 deep": deep_nesting,
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_the_table(line: str) -> None:
+    LINES[line]()
+
+
+def test_the_table_has_these_lines() -> None:
+    table = MANUAL.read_text().partition("These are all differences")[2].partition("\n\n`")[0]
+    assert re.findall(r"^\| ([^|]+?) +\|", table, re.MULTILINE) == list(LINES)
