@@ -44,8 +44,8 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     :raises ValueError: a column is missing or has another type; a null; a subscription that occurs twice; a row of
         another dialect, or in a group that its filter does not name
 
-    O(n). It takes memory for the trie and, besides the data, for 65,536 rows. Python's cycle collector pauses
-    meanwhile, in all threads.
+    O(n). It takes memory for the trie and, meanwhile, for all filters and some 100 bytes a row besides the data.
+    Python's cycle collector pauses meanwhile, in all threads.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"filter": ["a.*", "b"], "subscriber": ["alice", "bob"]})
@@ -147,7 +147,8 @@ class Building:
     def add(self, batch: pa.RecordBatch) -> None:
         """Add rows.
 
-        :raises ValueError: see `from_arrow`; a TopicError is one
+        :raises ValueError: a column is missing or has another type, a null, another dialect, or a group that is not
+            the filter's
         """
         for start in range(0, len(batch), BATCH_ROWS):
             self._add(batch.slice(start, BATCH_ROWS))
@@ -163,7 +164,10 @@ class Building:
         self._bulk.add(filters, expanded(known, rows), options)
 
     def finished(self) -> SubscriptionTrie:
-        """The trie."""
+        """The trie.
+
+        :raises ValueError: any other fault that `from_arrow` names; a TopicError is one
+        """
         trie: SubscriptionTrie = self._bulk.finished()
         return trie
 

@@ -75,7 +75,8 @@ def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
     :raises ValueError: the file is damaged, has another version, or holds no subscriptions; the error names the row
     :raises TopicError: the dialect refuses a filter in the file
 
-    O(n) time; memory for the trie and one batch of rows. Python's cycle collector pauses meanwhile, in all threads.
+    O(n) time; memory for the trie, and meanwhile for all filters and some 100 bytes a row. Python's cycle collector
+    pauses meanwhile, in all threads.
     """
     place = place_of(path)
     with _naming(place), staying_objects():
@@ -99,11 +100,13 @@ def _loaded(file: Any, dialect: Dialect | None) -> SubscriptionTrie:
     for batch in _batches(file):
         building.add(batch)
         digest.note(batch)
-    if building.rows != metadata.rows:
-        raise ValueError(f"{building.rows} subscriptions, where {metadata.rows} were written")
+    rows = building.rows
+    trie = building.finished()  # its errors, which name rows, come first
+    if rows != metadata.rows:
+        raise ValueError(f"{rows} subscriptions, where {metadata.rows} were written")
     if digest.text(text) != digest_text:
         raise ValueError("other subscriptions than were written")
-    return building.finished()
+    return trie
 
 
 def _metadata(file: Any) -> tuple[bytes, bytes]:

@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from subtrie._trie.bulk import Bulk, RowError, new_bulk
 from subtrie._trie.queries import buffers
 from subtrie._trie.queries.buffers import (
     INTEGER_TEXTS,
@@ -33,7 +32,9 @@ from subtrie._trie.queries.buffers import (
     TextColumn,
 )
 from subtrie._trie.queries.growing import strings
+from subtrie._trie.trie import SubscriptionTrie as _SubscriptionTrie
 from subtrie.dialects import Dialect
+from subtrie.errors import RowError
 
 if TYPE_CHECKING:
     from subtrie import SubscriptionTrie
@@ -146,6 +147,41 @@ class OptionColumn:
         return self._options.taken()
 
 
+class Bulk:
+    """Rows of which a trie will be made."""
+
+    def __init__(self, dialect: Dialect, exact: bool) -> None:
+        self._trie = _SubscriptionTrie(dialect, exact=exact)
+        self._filters: list[str] = []
+        self._subscribers: list[Any] = []
+        self._options: list[dict[str, Any] | None] = []
+
+    @property
+    def rows(self) -> int:
+        """How many rows were added."""
+        return len(self._filters)
+
+    def add(self, filters: list[str], subscribers: list[Any], options: list[dict[str, Any] | None]) -> None:
+        """Add subscriptions: their filters, as they were subscribed, their subscribers, and their options (None: no
+        options; a dict is kept, and several subscriptions may share one). O(rows)."""
+        self._filters += filters
+        self._subscribers += subscribers
+        self._options += options
+
+    def finished(self) -> SubscriptionTrie[Any]:
+        """Make the trie and return it; the rows are gone.
+
+        Raises TopicError, with the row in its reason, for a text that is not a filter, and RowError for any other
+        fault. O(rows x words), and O(log rows) for each word.
+        """
+        filters, subscribers, options = self._filters, self._subscribers, self._options
+        self._filters, self._subscribers, self._options = [], [], []
+        trie: Any = self._trie
+        trie._load(filters, subscribers, options)
+        loaded: SubscriptionTrie[Any] = trie
+        return loaded
+
+
 def build(dialect: Dialect, *, exact: bool = False) -> Bulk:
     """Begin to build a trie from rows. No other thread sees the trie before it is finished.
 
@@ -154,7 +190,7 @@ def build(dialect: Dialect, *, exact: bool = False) -> Bulk:
     >>> bulk.rows, sorted(bulk.finished().match("a/x"))
     (2, [1])
     """
-    return new_bulk(dialect, exact)
+    return Bulk(dialect, exact)
 
 
 class Changed(NamedTuple):

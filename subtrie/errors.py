@@ -1,4 +1,4 @@
-"""The error of a bad topic or filter: what is wrong, and where."""
+"""The errors of bad texts and rows: what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -41,3 +41,15 @@ class TopicError(ValueError):
         before = "..." if start else ""
         after = "..." if stop < len(self.text) else ""
         return f"{before}{self.text[start:stop]!r}{after}"
+
+
+class RowError(ValueError):
+    """A row that is not a subscription, or the same subscription as another row; `row` counts from 0."""
+
+    def __init__(self, row: int, reason: str) -> None:
+        super().__init__(row, reason)
+        self.row = row
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {self.reason}"

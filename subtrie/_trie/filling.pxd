@@ -11,11 +11,12 @@ from ctrie._bulk cimport Ordered, SORT_AHEAD, cnode_of, hash_at, pairs_drop, pai
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
 from ctrie._signals cimport EVERY, check_signals
-from subtrie._trie.branch cimport Branch, blank_branch, filled_branch, lone_branch
-from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, word_hash, words_in_filter
+from subtrie._trie.branch cimport Branch, Chain, blank_branch, filled_branch, lone_branch
+from subtrie._trie.groups cimport members_of, with_members
+from subtrie._trie.match.plan cimport Matchable, Plan, word_hash, words_in_filter
 from subtrie._trie.match.walk cimport MOST_WORDS
-from subtrie._trie.packed_key cimport set_characters, set_key
-from subtrie._trie.keyed cimport find_keyed, with_keyed
+from subtrie._trie.keyed cimport Keyed, find_keyed, with_keyed
+from subtrie._trie.packed_key cimport characters, packed_characters, set_characters, set_key, text_of
 from subtrie._trie.subscribers cimport Entry, new_entry, subscriber_hash
 from subtrie._trie.words cimport word
 
@@ -28,9 +29,11 @@ cdef extern from *:
         uint32_t start, end;        /* in the text */
     } filling_word;
     typedef struct {
-        PyObject *text;             /* borrowed: `_given` and `_kept` hold all these objects */
+        PyObject *text;             /* borrowed: the lists of the filling hold all these objects */
         PyObject *subscriber;
         PyObject *options;          /* NULL: none */
+        PyObject *group;            /* NULL: none */
+        Py_ssize_t number;
         uint64_t owner_hash;
         Py_ssize_t size;
         filling_word words[];
@@ -67,6 +70,8 @@ cdef extern from *:
         PyObject *text
         PyObject *subscriber
         PyObject *options
+        PyObject *group
+        Py_ssize_t number
         uint64_t owner_hash
         Py_ssize_t size
         filling_word words[1]
@@ -85,9 +90,17 @@ cdef extern from *:
 ctypedef filling_row *FilterRow
 
 
+cdef int NOT_EMPTY, FILLED, OVERTAKEN
+
+
 cdef class Filling:
     cdef Matchable _trie
-    cdef list _given
+    cdef object _place
+    cdef list _filters
+    cdef list _subscribers
+    cdef list _options
+    cdef bint _strict
+    cdef bint _takes
     cdef list _kept
     cdef Ordered _ordered       # rows, and later branches, in the places of pairs
     cdef Ordered _room
@@ -96,28 +109,38 @@ cdef class Filling:
     cdef Py_ssize_t _left
     cdef uint64_t _share_hash   # the hash of the word that begins a shared subscription; 0: there is no such word
     cdef Gen _gen
-    cdef readonly Py_ssize_t repeated
+    cdef Py_ssize_t count
+    cdef list left
+    cdef bint refused
 
-    @cython.locals(number=Py_ssize_t, one=object, options=dict)
-    cdef bint read(self) except -1
-    @cython.locals(words=tuple, hashes=tuple, plan=Plan, text=str, row=FilterRow, place=Py_ssize_t, start=Py_ssize_t, end=Py_ssize_t)
-    cdef int _cut_by_dialect(self, Py_ssize_t number, str filter) except -1
-    @cython.locals(ordered=Ordered, made=list, place=Py_ssize_t, stop=Py_ssize_t, hash=uint64_t, branch=Branch)
+    @cython.locals(number=Py_ssize_t)
+    cdef int read(self) except -1
+    cdef int _read_row(self, Py_ssize_t number) except -1
+    @cython.locals(
+        words=tuple, hashes=tuple, text=str, separator=str, row=FilterRow, place=Py_ssize_t, start=Py_ssize_t, end=Py_ssize_t
+    )
+    cdef int _cut_by_dialect(self, Py_ssize_t number, object filter, object queue) except -1
     cdef INode level(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth)
-    @cython.locals(is_long=bint, branch=Branch, entry=Entry)
+    @cython.locals(ordered=Ordered, made=list, place=Py_ssize_t, stop=Py_ssize_t, branch=Branch)
+    cdef INode _inode(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth, int lev)
+    cdef object new_below(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth, int lev)
+    @cython.locals(hash=uint64_t)
+    cdef Py_ssize_t end_of_word(self, Py_ssize_t start, Py_ssize_t end) noexcept
+    cdef Branch _of_one_word(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth)
+    @cython.locals(is_long=bint, branch=Branch)
     cdef Branch _alone(self, FilterRow row, Py_ssize_t depth)
     @cython.locals(
         ordered=Ordered, first=FilterRow, row=FilterRow, end=Py_ssize_t, number=Py_ssize_t, longer=Py_ssize_t, below=INode, branch=Branch
     )
     cdef Branch _branch(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth)
-    @cython.locals(present=Entry)
-    cdef object _joined(self, object audience, Entry entry)
+    @cython.locals(entry=Entry, present=Entry)
+    cdef object joined(self, object audience, FilterRow row)
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
 
 cdef inline int make_room(Filling filling) except -1:
-    cdef Py_ssize_t count = PyList_GET_SIZE(filling._given)
+    cdef Py_ssize_t count = PyList_GET_SIZE(filling._filters)
     cdef str share = filling._trie._plan.share
     filling._ordered = pairs_new(count)
     filling._room = pairs_new(count)
@@ -156,8 +179,10 @@ cdef inline FilterRow new_row(Filling filling, Py_ssize_t number, str text, Py_s
     row = <FilterRow>filling._free
     filling._free += bytes_
     filling._left -= bytes_
+    row.number = number
     row.text = <PyObject *>text
     row.size = size
+    row.group = NULL
     filling._ordered[number].pair = <PyObject *>row
     return row
 
@@ -165,8 +190,11 @@ cdef inline FilterRow new_row(Filling filling, Py_ssize_t number, str text, Py_s
 cdef inline bint cut(Filling filling, Py_ssize_t number, str filter) except -1:
     cdef word words[MOST_WORDS]
     cdef const char *data = FILLING_DATA(filter)
-    cdef Py_ssize_t i, size = words_in_filter(filling._trie._plan, filter, words)
+    cdef Py_ssize_t i, size
     cdef FilterRow row
+    if filling._trie._plan.exact:
+        return False
+    size = words_in_filter(filling._trie._plan, filter, words)
     if size <= 0 or (filling._share_hash != 0 and words[0].hash == filling._share_hash):
         return False
     row = new_row(filling, number, filter, size)
@@ -179,6 +207,14 @@ cdef inline void put_word(FilterRow row, Py_ssize_t number, uint64_t hash, Py_ss
     row.words[number].hash = hash
     row.words[number].start = <uint32_t>start
     row.words[number].end = <uint32_t>end
+
+
+cdef inline void put_group(FilterRow row, object group) noexcept:
+    row.group = <PyObject *>group
+
+
+cdef inline object group_of(FilterRow row):
+    return None if row.group == NULL else <object>row.group
 
 
 cdef inline int put_subscriber(FilterRow row, object subscriber, dict options) except -1:
@@ -247,12 +283,41 @@ cdef inline int put_key(Branch branch, FilterRow row, Py_ssize_t depth, Py_ssize
     return set_key(branch, text[start:stop])
 
 
+cdef inline str text_of_row(FilterRow row):
+    return <str>row.text
+
+
+cdef inline bint is_compared_in_place(Branch branch, FilterRow row) noexcept:
+    return FILLING_ASCII(<object>row.text) and packed_characters(text_of(<PyObject *>branch)).kind == 1
+
+
+cdef inline Py_ssize_t shared_in_place(Branch branch, FilterRow row, Py_ssize_t depth, str separator) noexcept:
+    cdef characters key = packed_characters(text_of(<PyObject *>branch))
+    cdef Py_ssize_t start = row.words[depth].start, end = depth, length, gap = len(separator)
+    cdef const char *data = FILLING_DATA(<object>row.text) + start
+    while end < row.size:
+        length = <Py_ssize_t>row.words[end].end - start
+        if length > key.length or memcmp(data, key.data, length) != 0:
+            break
+        if length == key.length:
+            return end + 1
+        if not isinstance(branch, Chain) or length + gap > key.length:
+            break
+        if memcmp(key.data + length, FILLING_DATA(separator), gap) != 0:
+            break
+        end += 1
+    return -end if end > depth else 0
+
+
 # --------------------------------------------------------------------------------------------------------------- texts
 
-@cython.locals(root=Root, old=INode, main=MainNode, cn=CNode, filling=Filling, filled=INode)
-cpdef Py_ssize_t fill(Matchable trie, list given) except -2
-cdef bint _is_plain(object dialect, object options) except -1
+@cython.locals(root=Root, old=INode, main=MainNode, cn=CNode, filled=INode, count=Py_ssize_t)
+cdef int fill(Filling filling) except -1
+@cython.locals(key=str, text=str, part=str, start=Py_ssize_t, end=Py_ssize_t)
+cdef Py_ssize_t shared_until(Branch branch, FilterRow row, Py_ssize_t depth, str separator) except -1000000
 cdef Entry _entry_of(FilterRow row)
 cdef Py_ssize_t _agree_until(FilterRow row, FilterRow other, Py_ssize_t start, Py_ssize_t end) noexcept
 @cython.locals(filling=Filling)
-cdef Filling new_filling(Matchable trie, list given)
+cdef Filling new_filling(
+    Matchable trie, object place, list filters, list subscribers, list options, bint strict, bint takes
+)

@@ -1,6 +1,7 @@
-"""Fills an empty trie with many subscriptions: makes its nodes from below, each once, and publishes them by one RDCSS.
+"""Many filters at once: their words are cut and hashed, and sorted into the order of a trie; levels are made of them
+from below, each node once.
 
-    row        a filter, split into words, and its subscriber
+    row        a filter, split into words, its subscriber, and its group, if any
     ordered    the rows, in the order in which a trie has their words
 
 The rows are sorted by their first words. Rows with the same first word are then adjacent, and become one branch. Below
@@ -8,8 +9,10 @@ it they are sorted by their next words, and so on. A row that is alone becomes a
 branch takes all words that its filters have in common, as far as no filter ends in between. So the levels are the same
 as after subscribing one by one (I6, branch.py).
 
-Words are compared by their hashes. If two different words have the same hash, which nobody can provoke, all rows are
-subscribed one by one instead. Compiled rows and their words are not Python objects (filling.pxd).
+An empty trie gets all levels by one RDCSS (`fill`). What a trie that has filters gets is in merging.py.
+
+Words are compared by their hashes. If two different words have the same hash, which nobody can provoke, `_OneByOne` is
+raised. Compiled rows and their words are not Python objects (filling.pxd).
 """
 
 from __future__ import annotations
@@ -19,25 +22,27 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
+from collections.abc import Callable
 from typing import Any
 
-from ctrie._bulk import pause_collector, resume_collector
-from subtrie.errors import TopicError
+from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
     from ctrie._bulk import cnode_of, hash_at, in_order
     from ctrie._cnode import CNode, Gen
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
     from ctrie._signals import EVERY, check_signals
-    from subtrie._trie.branch import Branch, blank_branch, filled_branch, lone_branch
+    from subtrie._trie.branch import Branch, Chain, blank_branch, filled_branch, lone_branch
+    from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, with_keyed
-    from subtrie._trie.match.plan import Matchable, filter_path
+    from subtrie._trie.match.plan import Matchable
     from subtrie._trie.packed_key import set_key
     from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
 
+
 if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C structures
 
-    class Word:
+    class CutWord:
         """The place of a word in its filter, and its hash."""
 
         __slots__ = ("end", "hash", "start")
@@ -45,21 +50,24 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         def __init__(self, hash: int, start: int, end: int) -> None:
             self.hash, self.start, self.end = hash, start, end
 
-    class Row:
-        """`text` holds the words. `hash` belongs to the word by which the row was last sorted."""
+    class CutFilter:
+        """`number` tells which of the given ones it is, `text` holds the words. `hash` belongs to the word by which the
+        row was last sorted."""
 
-        __slots__ = ("hash", "options", "owner_hash", "size", "subscriber", "text", "words")
+        __slots__ = ("group", "hash", "number", "options", "owner_hash", "size", "subscriber", "text", "words")
+        number: int
         text: str
-        words: list[Word]
+        words: list[CutWord]
         size: int
         subscriber: Any
         owner_hash: int
         options: dict[str, Any] | None
+        group: str | None
         hash: int
 
     def make_room(filling: Filling) -> None:
         """Make room for all given rows."""
-        filling._ordered = [None] * len(filling._given)
+        filling._ordered = [None] * len(filling._filters)
 
     def let_go(filling: Filling) -> None:
         """For the compiled twin, which has to free memory."""
@@ -68,26 +76,34 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         """Make row `number` if its words can be found without the dialect; return whether they can."""
         return False
 
-    def new_row(filling: Filling, number: int, text: str, size: int) -> Row:
+    def new_row(filling: Filling, number: int, text: str, size: int) -> CutFilter:
         """Make row `number`, with room for `size` words."""
-        row = Row()
-        row.text, row.size, row.words = text, size, []
+        row = CutFilter()
+        row.number, row.text, row.size, row.words, row.group = number, text, size, [], None
         filling._ordered[number] = row
         return row
 
-    def put_word(row: Row, number: int, hash: int, start: int, end: int) -> None:
+    def put_word(row: CutFilter, number: int, hash: int, start: int, end: int) -> None:
         """Set the hash and the place of one word of a new row."""
-        row.words.append(Word(hash, start, end))
+        row.words.append(CutWord(hash, start, end))
 
-    def put_subscriber(row: Row, subscriber: Any, options: dict[str, Any] | None) -> None:
-        """Set the subscriber and its options. `_given` and `_kept` keep these objects alive."""
+    def put_group(row: CutFilter, group: str) -> None:
+        """Set the group. `_kept` keeps it alive."""
+        row.group = group
+
+    def group_of(row: CutFilter) -> str | None:
+        """Return the group, or None."""
+        return row.group
+
+    def put_subscriber(row: CutFilter, subscriber: Any, options: dict[str, Any] | None) -> None:
+        """Set the subscriber and its options. The lists of the filling keep these objects alive."""
         row.subscriber, row.owner_hash, row.options = subscriber, subscriber_hash(subscriber), options
 
-    def subscriber_of(row: Row) -> Any:
+    def subscriber_of(row: CutFilter) -> Any:
         """Return the subscriber."""
         return row.subscriber
 
-    def options_of(row: Row) -> dict[str, Any] | None:
+    def options_of(row: CutFilter) -> dict[str, Any] | None:
         """Return the options of a subscription."""
         return row.options
 
@@ -98,11 +114,11 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
             row.hash = row.words[depth].hash
         filling._ordered[start:end] = in_order(rows)
 
-    def row_at(ordered: list[Any], number: int) -> Row:
+    def row_at(ordered: list[Any], number: int) -> CutFilter:
         """Return the row at a place."""
         return ordered[number]  # type: ignore[no-any-return]
 
-    def put_row(ordered: list[Any], number: int, row: Row) -> None:
+    def put_row(ordered: list[Any], number: int, row: CutFilter) -> None:
         """Put a row at a place."""
         ordered[number] = row
 
@@ -113,135 +129,180 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
     def drop_branches_at(ordered: list[Any], start: int, end: int) -> None:
         """Free the branches that nothing has taken. Only the compiled twin has such memory."""
 
-    def agree(row: Row, other: Row, size: int) -> bool:
+    def agree(row: CutFilter, other: CutFilter, size: int) -> bool:
         """Return whether the first words of two rows are equal. Their hashes are."""
         return row.text[: row.words[size - 1].end] == other.text[: other.words[size - 1].end]
 
-    def put_key(branch: Branch, row: Row, depth: int, end: int) -> None:
+    def put_key(branch: Branch, row: CutFilter, depth: int, end: int) -> None:
         """Give a new branch the words number `depth` to `end` of a row."""
         set_key(branch, row.text[row.words[depth].start : row.words[end - 1].end])
 
+    def text_of_row(row: CutFilter) -> str:
+        """Return the text with a row's words."""
+        return row.text
 
-def fill(trie: Matchable, given: list[Any]) -> int:
-    """Subscribe all of `given`, each (filter, subscriber) or (filter, subscriber, options), if the trie is empty.
+    def is_compared_in_place(branch: Branch, row: CutFilter) -> bool:
+        """Return whether `shared_in_place` can tell. The compiled body can if both texts are ASCII."""
+        return False
 
-    Return how many subscriptions that makes. Return -1 if nothing was done: the trie is not empty, or some of `given`
-    must be subscribed one by one, because it is faulty or in a group. The linearization point is the commit of the
-    RDCSS. Lock-free: it does not try again.
+    def shared_in_place(branch: Branch, row: CutFilter, depth: int, separator: str) -> int:
+        """Return what `shared_until` does."""
+        raise AssertionError
+
+
+NOT_EMPTY = 0
+FILLED = 1
+OVERTAKEN = 2  # the rows are used up, but in vain
+
+
+def fill(filling: Filling) -> int:
+    """Put all rows into the trie if it is empty. If it is not (NOT_EMPTY), the rows are as they were.
+
+    The linearization point is the commit of the RDCSS. Lock-free: it does not try again.
     """
-    root = trie._root
+    root = filling._trie._root
     old = rdcss_read_root(root)
     main = gcas_read(root, old)
     cn: CNode = main  # type: ignore[assignment]  # the first level of a trie is never tombed
-    if cn.bitmap != 0 or not given:
-        return -1
-    filling = new_filling(trie, given)
-    paused = pause_collector()
-    try:
-        make_room(filling)
-        if not filling.read():
-            return -1
-        filled = filling.level(0, len(given), 0)
-        # Success: the trie, which was empty until then, has all of them. Failure: another thread has subscribed or has
-        # taken a snapshot meanwhile.
-        return len(given) - filling.repeated if rdcss_root(root, old, main, filled) else -1
-    except _OneByOne:
-        return -1
-    finally:
-        let_go(filling)
-        resume_collector(paused)
+    count = len(filling._filters)
+    if cn.bitmap != 0 or count == 0:
+        return NOT_EMPTY
+    filling._gen = Gen()
+    filled = filling.level(0, count, 0)
+    # Success: the trie, which was empty until then, has all of them. Failure: another thread has subscribed or has
+    # taken a snapshot meanwhile.
+    if rdcss_root(root, old, main, filled):
+        return FILLED
+    filling.count = 0
+    return OVERTAKEN
 
 
-class _OneByOne(Exception):
-    """Some row must be subscribed by itself."""
+class OneByOne(Exception):
+    """Different words have the same hash."""
 
 
 class Filling:
-    """Levels that are being made. `repeated` counts the subscriptions that occurred before."""
+    """Rows, and levels that are being made of them. `count` is the number of subscriptions that were not there."""
 
-    __slots__ = ("_gen", "_given", "_kept", "_ordered", "_trie", "repeated")
+    __slots__ = (
+        "_filters", "_gen", "_kept", "_options", "_ordered", "_place", "_strict", "_subscribers", "_takes", "_trie",
+        "count", "left", "refused",
+    )  # fmt: skip
     _trie: Matchable
-    _given: list[Any]
+    _place: Callable[[Any, Any], Any]  # the trie's: of a filter and a queue group
+    _filters: list[Any]
+    _subscribers: list[Any]
+    _options: list[Any]  # a dict or None for each
+    _strict: bool  # whether a repeated subscription is a RowError, and others name their row
+    _takes: bool  # whether the subscriptions end (merging.py)
     _kept: list[Any]  # other objects that rows lead to
     _ordered: Any
     _gen: Gen
-    repeated: int
+    count: int
+    left: list[int]  # the numbers of the rows that remain to be done one by one, in their order for each filter
+    refused: bool  # of the last rows
 
-    def read(self) -> bool:
-        """Make the rows; return False if one must be subscribed by itself."""
-        dialect = self._trie._plan.dialect
-        for number in range(len(self._given)):
-            if number % EVERY == 0:
-                check_signals()
-            one = self._given[number]
-            if type(one) is not tuple or not 2 <= len(one) <= 3 or type(one[0]) is not str:
-                return False
-            options: Any = None
-            if len(one) == 3 and one[2] != {}:
-                if not _is_plain(dialect, one[2]):
-                    return False
-                dialect.check_options(one[2])
-                options = dict(one[2])
-                self._kept.append(options)
-            if not cut(self, number, one[0]):
-                self._cut_by_dialect(number, one[0])
-            put_subscriber(row_at(self._ordered, number), one[1], options)
-        return True
-
-    def _cut_by_dialect(self, number: int, filter: str) -> None:
-        """Do as `cut`, with the words that the dialect finds."""
+    def read(self) -> None:
+        """Make the rows. Raises what the dialect raises about filters and options, and TypeError for a subscriber that
+        has no hash. Nothing has changed then."""
+        make_room(self)
+        number = 0
         try:
-            words, hashes = filter_path(self._trie, filter)
-        except TopicError:
-            raise _OneByOne from None
-        plan = self._trie._plan
-        if plan.share is not None and words[0] == plan.share:
-            raise _OneByOne
-        text = plan.separator.join(words)
+            for number in range(len(self._filters)):
+                if number % EVERY == 0:
+                    check_signals()
+                self._read_row(number)
+        except TopicError as error:
+            if not self._strict:
+                raise
+            raise TopicError(error.text, error.position, f"row {number}: {error.reason}") from None
+        except (TypeError, ValueError) as error:
+            if not self._strict:
+                raise
+            raise RowError(number, str(error)) from error
+
+    def _read_row(self, number: int) -> None:
+        dialect = self._trie._plan.dialect
+        filter = self._filters[number]
+        own = self._options[number]
+        queue = None if own is None or not dialect.queue_groups else own.get("queue")
+        if queue is not None or type(filter) is not str or not cut(self, number, filter):
+            self._cut_by_dialect(number, filter, queue)
+        if own is not None and (number == 0 or own is not self._options[number - 1]):
+            dialect.check_options(own)
+        put_subscriber(row_at(self._ordered, number), self._subscribers[number], own)
+
+    def _cut_by_dialect(self, number: int, filter: str, queue: str | None) -> None:
+        """Do as `cut`, with the words that the dialect finds, and the group."""
+        _, words, hashes, group = self._place(filter, queue)
+        separator = self._trie._plan.separator
+        text = separator.join(words)
         self._kept.append(text)
         row = new_row(self, number, text, len(words))
+        if group is not None:
+            self._kept.append(group)
+            put_group(row, group)
         start = 0
         for place in range(len(words)):
             end = start + len(words[place])
             put_word(row, place, hashes[place], start, end)
-            start = end + len(plan.separator)
+            start = end + len(separator)
 
     def level(self, start: int, end: int, depth: int) -> INode:
         """Return the level for the words number `depth` of rows number `start` to `end`."""
+        order(self, start, end, depth)
+        return self._inode(start, end, depth, 0)
+
+    def _inode(self, start: int, end: int, depth: int, lev: int) -> INode:
+        """Return the I-node for rows whose words number `depth` differ, but agree in the hash bits below `lev`."""
         ordered = self._ordered
         made: list[Any] = []
         place = start
-        order(self, start, end, depth)
         while start < end:
             if len(made) % EVERY == 0:
                 check_signals()
-            hash = hash_at(ordered, start)
-            stop = start + 1
-            while stop < end and hash_at(ordered, stop) == hash:
-                stop += 1
-            branch = (
-                self._alone(row_at(ordered, start), depth) if stop == start + 1 else self._branch(start, stop, depth)
-            )
-            made.append(branch)
+            stop = self.end_of_word(start, end)
+            made.append(self._of_one_word(start, stop, depth))
             start = stop
         stop = place
         for branch in made:
             put_branch(ordered, stop, branch)
             stop += 1
         try:
-            return new_inode(cnode_of(ordered, place, stop, 0, self._gen, None, False), self._gen)
+            return new_inode(cnode_of(ordered, place, stop, lev, self._gen, None, False), self._gen)
         finally:
             drop_branches_at(ordered, place, stop)  # an error leaves some
+
+    def new_below(self, start: int, end: int, depth: int, lev: int) -> Any:
+        """Return what a C-node gets for these rows at depth `lev`: a branch, or the I-node of several."""
+        if self.end_of_word(start, end) == end:
+            return self._of_one_word(start, end, depth)
+        return self._inode(start, end, depth, lev)
+
+    def end_of_word(self, start: int, end: int) -> int:
+        """Return the place after the rows that have the same word as the one at `start`."""
+        hash = hash_at(self._ordered, start)
+        start += 1
+        while start < end and hash_at(self._ordered, start) == hash:
+            start += 1
+        return start
+
+    def _of_one_word(self, start: int, stop: int, depth: int) -> Branch:
+        if stop == start + 1:
+            return self._alone(row_at(self._ordered, start), depth)
+        return self._branch(start, stop, depth)
 
     def _alone(self, row: Any, depth: int) -> Branch:
         """Return the branch of a row that is alone from its word number `depth` on."""
         is_long = row.size > depth + 1
-        if options_of(row) is None and row.owner_hash != 0:
+        group = group_of(row)
+        if group is None and options_of(row) is None and row.owner_hash != 0:
             branch = lone_branch(is_long, row.words[depth].hash, subscriber_of(row), row.owner_hash)
         else:
-            entry = _entry_of(row)
-            branch = filled_branch(blank_branch(is_long, entry, None), row.words[depth].hash, entry, None)
+            audience = with_members(None, group, _entry_of(row))
+            branch = filled_branch(blank_branch(is_long, audience, None), row.words[depth].hash, audience, None)
         put_key(branch, row, depth, row.size)
+        self.count += 1
         return branch
 
     def _branch(self, start: int, stop: int, depth: int) -> Branch:
@@ -256,12 +317,12 @@ class Filling:
         for number in range(start, stop):
             row = row_at(ordered, number)
             if not agree(first, row, end):
-                raise _OneByOne
+                raise OneByOne
             if row.size > end:
                 put_row(ordered, longer, row)
                 longer += 1
             else:
-                audience = self._joined(audience, _entry_of(row))
+                audience = self.joined(audience, row)
         below: INode | None = None
         if longer > start:
             below = self.level(start, longer, end)
@@ -269,24 +330,40 @@ class Filling:
         put_key(branch, first, depth, end)
         return branch
 
-    def _joined(self, audience: Any, entry: Entry) -> Any:
-        if audience is None:
-            return entry
-        present = find_keyed(audience, entry.key, entry.hash)
+    def joined(self, audience: Any, row: Any) -> Any:
+        """Return the subscribers of a filter with that of a row."""
+        group = group_of(row)
+        entry = _entry_of(row)
+        members = members_of(audience, group)
+        present: Any = find_keyed(members, entry.key, entry.hash)
         if present is None:
-            return with_keyed(audience, entry, None)
-        self.repeated += 1
-        if present.options is None and entry.options is None:
+            self.count += 1
+        elif self._strict:
+            raise RowError(row.number, f"subscriber {entry.key!r} is on {self._filters[row.number]!r} already")
+        elif present.options is None and entry.options is None:
             return audience
-        # As in a dict, the first object stays.
-        return with_keyed(audience, new_entry(present.key, entry.hash, entry.options), present)
+        else:  # as in a dict, the first object stays
+            entry = new_entry(present.key, entry.hash, entry.options)
+        return with_members(audience, group, with_keyed(members, entry, present))
 
 
-def _is_plain(dialect: Any, options: Any) -> bool:
-    """Return whether these are valid options of a subscription that is in no group."""
-    if type(options) is not dict or any([type(name) is not str for name in options]):  # noqa: C419 (a cdef function)
-        return False
-    return not dialect.queue_groups or "queue" not in options
+def shared_until(branch: Branch, row: Any, depth: int, separator: str) -> int:
+    """Return the number of the word after those that a row has, from number `depth` on, in common with a branch; 0 if
+    it has none. The number is negative if the branch has more words."""
+    if is_compared_in_place(branch, row):
+        return shared_in_place(branch, row, depth, separator)
+    key = branch.key
+    text = text_of_row(row)
+    start = row.words[depth].start
+    end = depth
+    while end < row.size:
+        part = text[start : row.words[end].end]
+        if part == key:
+            return end + 1
+        if not isinstance(branch, Chain) or not key.startswith(part + separator):
+            break
+        end += 1
+    return -end if end > depth else 0
 
 
 def _entry_of(row: Any) -> Entry:
@@ -301,11 +378,24 @@ def _agree_until(row: Any, other: Any, start: int, end: int) -> int:
     return start
 
 
-def new_filling(trie: Matchable, given: list[Any]) -> Filling:
+def new_filling(
+    trie: Matchable,
+    place: Callable[[Any, Any], Any],
+    filters: list[Any],
+    subscribers: list[Any],
+    options: list[Any],
+    strict: bool,
+    takes: bool,
+) -> Filling:
     filling: Filling = Filling.__new__(Filling)
     filling._trie = trie
-    filling._given = given
+    filling._place = place
+    filling._filters = filters
+    filling._subscribers = subscribers
+    filling._options = options
+    filling._strict = strict
+    filling._takes = takes
     filling._kept = []
-    filling._gen = Gen()
-    filling.repeated = 0
+    filling.count = 0
+    filling.left = []
     return filling

@@ -16,10 +16,10 @@ from types import GenericAlias
 from typing import Any, TypeAlias
 
 from subtrie.dialects import AMQP, Dialect
-from subtrie.errors import TopicError
+from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
-    from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, is_empty, rdcss_read_root
+    from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
     from subtrie._trie.branch import (
         Branch,
         Chain,
@@ -49,13 +49,13 @@ from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature
 from ctrie._slot import AtomicReference
 from subtrie._trie.exact_layout import exact_path, plain_words
-from subtrie._trie.filling import fill
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
 from subtrie._trie.match.reading import path_of, words_of
+from subtrie._trie.merging import change_rows
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
@@ -224,10 +224,11 @@ class SubscriptionTrie(Matchable):
         """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many are new.
 
         All filters and subscribers are checked first. A bad one raises TopicError or TypeError, as in `subscribe`, and
-        a tuple of another size raises ValueError; then nothing is subscribed. After that they are subscribed one by one
-        in the given order, each by an atomic change of its own, so other threads may see the first without the last.
-        But if the trie is empty and has no `index`, `cache`, `on_interest`, `weak` or `exact`, and no groups are given,
-        all of them appear at one instant, and the cycle collector pauses meanwhile. O(n) times `subscribe`; lock-free.
+        a tuple of another size raises ValueError; then nothing is subscribed. If the trie is empty and has no `index`,
+        `cache`, `on_interest` or `weak`, all of them appear at one instant. Otherwise each is an atomic change, alone
+        or together with others, in any order, so other threads may see one without another. Of a subscription given
+        several times, the last options count. The cycle collector pauses meanwhile, unless the trie has an `index`,
+        `on_interest` or `weak`. O(n) times `subscribe`; lock-free.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe_many([("a.*", 1), ("b", 2, {"qos": 1}), ("a.*", 1)])
@@ -236,11 +237,8 @@ class SubscriptionTrie(Matchable):
         0
         """
         self._writable()
-        if self._is_plain() and is_empty(self._root):
-            subscriptions = list(subscriptions)
-            filled = fill(self, subscriptions)
-            if filled >= 0:
-                return filled
+        if self._is_plain():
+            return self._change_many(*_columns_of(subscriptions), False, False)
         added = 0
         checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
         entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
@@ -251,7 +249,7 @@ class SubscriptionTrie(Matchable):
     def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Unsubscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many there were.
 
-        Checks and cost are as in `subscribe_many`; each is an atomic change of its own. Options do not matter, except
+        Checks, changes and cost are as in `subscribe_many` into a trie that is not empty. Options do not matter, except
         the `queue` of a dialect with queue groups.
 
         >>> t = SubscriptionTrie()
@@ -259,6 +257,8 @@ class SubscriptionTrie(Matchable):
         (True, 1)
         """
         self._writable()
+        if self._is_plain():
+            return self._change_many(*_columns_of(subscriptions), False, True)
         taken = 0
         for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
             taken += self._take(place, subscriber, hash)
@@ -727,8 +727,32 @@ class SubscriptionTrie(Matchable):
 
     def _is_plain(self) -> bool:
         """Return whether a change needs nothing besides the change itself."""
-        nothing_else = self._index is None and self._cache is None and self._notices is None and self._home is None
-        return nothing_else and not self._plan.exact
+        return self._index is None and self._notices is None and self._home is None
+
+    def _change_many(
+        self, filters: list[Any], subscribers: list[Any], options: list[Any], strict: bool, takes: bool
+    ) -> int:
+        """Subscribe or, if it `takes`, unsubscribe many, in a trie that is plain. With `strict`, errors name the row,
+        and a subscription that is there already is one."""
+        changed, left = change_rows(
+            self, lambda filter, queue: self._place(filter, queue), filters, subscribers, options, strict, takes
+        )
+        for number in left:
+            own = options[number]
+            place = self._place(filters[number], own.get("queue") if own and self.dialect.queue_groups else None)
+            subscriber = subscribers[number]
+            hash = subscriber_hash(subscriber)
+            if takes:
+                changed += self._take(place, subscriber, hash)
+            elif self._put(place, new_entry(subscriber, hash, own)):
+                changed += 1
+            elif strict:
+                raise RowError(number, f"subscriber {subscriber!r} is on {filters[number]!r} already")
+        return changed
+
+    def _load(self, filters: list[Any], subscribers: list[Any], options: list[Any]) -> None:
+        """Subscribe rows that are each new (`Bulk` in subtrie/columns.py)."""
+        self._change_many(filters, subscribers, options, True, False)
 
     def _checked(self, subscription: tuple[Any, ...] | Subscription) -> tuple[Place, Any, int, dict[str, Any] | None]:
         """Return place, subscriber, hash and options of one given subscription."""
@@ -966,6 +990,19 @@ def _filing_key(place: Place) -> tuple[str, str | None]:
     """Return filter and queue group as plain strings, since no methods of users may compare keys of the index."""
     filter, queue = place[0]
     return str.__str__(filter), None if queue is None else str.__str__(queue)
+
+
+def _columns_of(subscriptions: Iterable[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the filters, the subscribers and the options (None: none) of given subscriptions."""
+    filters: list[Any] = []
+    subscribers: list[Any] = []
+    options: list[Any] = []
+    for one in subscriptions:
+        given = one if type(one) is tuple and len(one) == 2 else _fields(one)
+        filters.append(given[0])
+        subscribers.append(given[1])
+        options.append(dict(given[2]) or None if len(given) == 3 else None)
+    return filters, subscribers, options
 
 
 def _fields(subscription: Any) -> tuple[Any, ...]:

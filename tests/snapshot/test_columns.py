@@ -405,10 +405,7 @@ class TestFromArrow:
         with pytest.raises(TypeError, match=r"the data must be an Arrow table, .* not list"):
             snapshot.from_arrow([("a", "s")], AMQP)
 
-    def test_in_no_order_at_all_goes_on_one_by_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from subtrie._trie import bulk
-
-        monkeypatch.setattr(bulk, "MOST_WAITING", 10)
+    def test_in_no_order_at_all(self) -> None:
         rows: list[Row] = [(f"{number % 7}.{number % 11}.{number}", f"s{number % 13}", {}) for number in range(1000)]
         building = plain.build(AMQP)
         building.add([row[0] for row in rows], [row[1] for row in rows], [None] * len(rows))

@@ -1,0 +1,261 @@
+"""Many subscriptions into a trie that has some, or out of it: each C-node is copied once for all rows below it.
+
+The sorted rows (filling.py) go down the trie together. At each I-node those that need a new branch in its C-node, or
+end at one of its branches, or split it, or end a subscription there, make one copy of the C-node, which one GCAS puts
+in place. The others go on, at the I-nodes and at the levels below.
+
+An I-node of an older generation is copied on the way, as by any writer. So every I-node that a GCAS here changes is of
+the root's generation, which the rows began with. If the GCAS fails, or if the change is not one of these (a tomb, a
+level that gets empty or is rolled up), the rows are left, and are done one by one afterwards.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Callable
+from typing import Any
+
+from ctrie._bulk import pause_collector, resume_collector
+
+if not cython.compiled:
+    from ctrie._arrays import W, flag_at, popcount
+    from ctrie._bulk import hash_at
+    from ctrie._cnode import CNode, branch_at, new_cnode, with_branch, with_other_branch, without_branch
+    from ctrie._nodes import INode, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
+    from ctrie._signals import check_signals
+    from subtrie._trie.branch import Branch, changed_branch, new_branch, subscribers_of, words_in
+    from subtrie._trie.filling import (
+        NOT_EMPTY,
+        OVERTAKEN,
+        Filling,
+        fill,
+        group_of,
+        let_go,
+        new_filling,
+        order,
+        put_row,
+        row_at,
+        shared_until,
+        subscriber_of,
+    )
+    from subtrie._trie.groups import members_of, with_members
+    from subtrie._trie.keyed import find_keyed, without_keyed
+    from subtrie._trie.match.plan import Matchable
+
+from subtrie._trie.filling import OneByOne
+
+
+def change_rows(
+    trie: Matchable,
+    place: Callable[[Any, Any], Any],
+    filters: list[Any],
+    subscribers: list[Any],
+    options: list[Any],
+    strict: bool = False,
+    takes: bool = False,
+) -> tuple[int, list[int]]:
+    """Subscribe all rows or, if `takes`, unsubscribe them; return how many were not there, or were, and the numbers of
+    the rows that remain to be done one by one.
+
+    All rows are checked first; an error of `Filling.read` changes nothing. If the trie is empty, and remembers no
+    answers, all of them appear at one instant. The cycle collector pauses meanwhile.
+    """
+    filling = new_filling(trie, place, filters, subscribers, options, strict, takes)
+    count = len(filters)
+    paused = pause_collector()
+    try:
+        filling.read()
+        outcome = NOT_EMPTY if takes or trie._cache is not None else _filled(filling)
+        if outcome == OVERTAKEN:
+            filling.left.extend(range(count))
+        elif outcome == NOT_EMPTY and count > 0:
+            top = rdcss_read_root(trie._root)
+            filling._gen = top.gen
+            order(filling, 0, count, 0)
+            _merge(filling, top, 0, 0, count, 0)
+        return filling.count, list(dict.fromkeys(filling.left))
+    finally:
+        let_go(filling)
+        resume_collector(paused)
+
+
+def _filled(f: Filling) -> int:
+    try:
+        return fill(f)
+    except OneByOne:
+        f.count = 0
+        return OVERTAKEN
+
+
+def _merge(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int) -> None:
+    """Change what is below an I-node at depth `lev` of a level for rows number `start` to `end`, which are sorted by
+    their words number `depth`."""
+    check_signals()
+    root = f._trie._root
+    main = gcas_read(root, inode)
+    if not isinstance(main, CNode):
+        f.left.extend(_numbers(f, start, end))
+        return
+    old: CNode = main
+    cn = old
+    count = f.count
+    begun: list[int] = []  # the numbers of the rows that have changed `cn`
+    later: list[Any] = []  # the rows that go on
+    while start < end:
+        flag = flag_at(hash_at(f._ordered, start), lev)
+        stop = start + 1
+        while stop < end and flag_at(hash_at(f._ordered, stop), lev) == flag:
+            stop += 1
+        cn = _with_rows(f, cn, lev, start, stop, depth, begun, later)
+        start = stop
+    # Success: the changes of these rows take effect, at the read of the root. Failure: another thread has changed the
+    # I-node, or has taken a snapshot; no other thread has seen `cn`.
+    if cn is not old and not gcas(root, inode, old, cn):
+        f.count = count
+        for _, _, first, last, _ in later:
+            begun.extend(_numbers(f, first, last))
+        f.left.extend(begun)
+        return
+    for below, below_lev, first, last, below_depth in later:
+        _merge(f, below, below_lev, first, last, below_depth)
+
+
+def _with_rows(
+    f: Filling, cn: CNode, lev: int, start: int, stop: int, depth: int, begun: list[int], later: list[Any]
+) -> CNode:
+    """Return a C-node with the changes of rows for one of its branches, as far as they can be made there."""
+    flag = flag_at(hash_at(f._ordered, start), lev)
+    pos = popcount(cn.bitmap & (flag - 1))
+    if not cn.bitmap & flag and f._takes:
+        return cn
+    if cn.bitmap & flag and isinstance(branch_at(cn, pos), INode):
+        inode: INode = branch_at(cn, pos)
+        below = _present(f, inode)
+        later.append((below, lev + W, start, stop, depth))
+        return cn if below is inode else with_other_branch(cn, pos, below)
+    numbers = _numbers(f, start, stop)
+    count = f.count
+    f.refused = False
+    changed: Any = None
+    try:
+        if cn.bitmap & flag:
+            branch: Branch = branch_at(cn, pos)
+            changed = _beside(f, branch, lev + W, start, stop, depth, later, popcount(cn.bitmap) > 2)
+            if changed is branch and not f.refused:
+                return cn
+        else:
+            changed = f.new_below(start, stop, depth, lev + W)
+    except OneByOne:
+        f.refused = True
+    if f.refused:
+        f.count = count
+        f.left.extend(numbers)
+        return cn
+    begun.extend(numbers)
+    if not cn.bitmap & flag:
+        return with_branch(cn, flag, pos, changed)
+    return without_branch(cn, flag, pos) if changed is None else with_other_branch(cn, pos, changed)
+
+
+def _beside(
+    f: Filling, branch: Branch, lev: int, start: int, stop: int, depth: int, later: list[Any], may_go: bool
+) -> Any:
+    """Return what takes the place of a branch: itself, another branch, the I-node of several, or None if `may_go`,
+    since others remain. It may be that the rows belong to it. `f.refused`: that takes more than a change of the C-node.
+    """
+    if f.end_of_word(start, stop) < stop:
+        f.refused = True
+        return branch
+    if hash_at(f._ordered, start) != branch.hash:
+        if f._takes:
+            return branch  # none of the rows is there
+        added: Branch = f.new_below(start, stop, depth, lev)
+        return new_inode(two_snodes(branch, added, lev, f._gen), f._gen)
+    whole = True
+    end = 0
+    for place in range(start, stop):
+        shared = shared_until(branch, row_at(f._ordered, place), depth, f._trie._plan.separator)
+        if shared == 0 or (f._takes and place > start and shared != end):
+            f.refused = True
+            return branch
+        whole = whole and shared > 0
+        end = shared if place == start else min(abs(end), abs(shared))
+    if whole:
+        return _with_rows_of(f, branch, start, stop, end, later, may_go)
+    if f._takes:
+        return branch
+    return _parted(f, branch, start, stop, depth, abs(end))
+
+
+def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: int) -> Branch | None:
+    """Return a chain split before the words number `end` of the rows, with the rows."""
+    plan = f._trie._plan
+    words = words_in(chain, plan.separator)
+    rest = words[end - depth :]
+    lower = new_branch(rest, plan.separator, plan.hash_in_filter(rest[0]), subscribers_of(chain), chain.next)
+    level = new_inode(new_cnode(flag_at(lower.hash, 0), (lower,)), f._gen)
+    upper = new_branch(words[: end - depth], plan.separator, chain.hash, None, level)
+    own: list[Any] = []
+    changed = _with_rows_of(f, upper, start, stop, end, own, False)
+    for _, _, first, last, _ in own:  # in the level, which no other thread has yet
+        known = len(f.left)
+        _merge(f, level, 0, first, last, end)
+        f.refused = len(f.left) - known == last - first  # the level would have a single branch
+    return changed
+
+
+def _with_rows_of(
+    f: Filling, branch: Branch, start: int, stop: int, end: int, later: list[Any], may_go: bool
+) -> Branch | None:
+    """Return what takes the place of a branch for rows that have all its words, which end before their words number
+    `end`; None if there is nothing left, and `may_go`."""
+    ordered = f._ordered
+    audience = subscribers_of(branch)
+    left = audience
+    longer = start
+    for place in range(start, stop):
+        row = row_at(ordered, place)
+        if row.size > end:
+            put_row(ordered, longer, row)
+            longer += 1
+        else:
+            left = _without(f, left, row) if f._takes else f.joined(left, row)
+    below = branch.next
+    if left is None and audience is not None and (below is not None or not may_go):
+        f.refused = True
+        return branch
+    if longer > start:
+        if below is not None:
+            below = _present(f, below)
+            order(f, start, longer, end)
+            later.append((below, 0, start, longer, end))
+        elif not f._takes:
+            below = f.level(start, longer, end)
+    if left is audience and below is branch.next:
+        return branch
+    return None if left is None and below is None else changed_branch(branch, left, below)
+
+
+def _without(f: Filling, audience: Any, row: Any) -> Any:
+    """Return the subscribers of a filter without that of a row."""
+    group = group_of(row)
+    members = members_of(audience, group)
+    present: Any = find_keyed(members, subscriber_of(row), row.owner_hash)
+    if present is None:
+        return audience
+    f.count += 1
+    return with_members(audience, group, without_keyed(members, present))
+
+
+def _present(f: Filling, inode: INode) -> INode:
+    """Return an I-node, or a copy of it if it is of an older generation."""
+    return inode if inode.gen is f._gen else renewed(f._trie._root, inode, f._gen)
+
+
+def _numbers(f: Filling, start: int, end: int) -> list[int]:
+    """Return the numbers of rows."""
+    return [row_at(f._ordered, place).number for place in range(start, end)]
