@@ -128,7 +128,8 @@ stress: $(STRESSED)/built .venv/built build/explored/built
 	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
 	.venv/bin/python -m stress explore --bounded
 	.venv/bin/python -m pytest -m cluster tests/snapshot/test_cluster.py tests/whole/test_examples.py
-	STRESS_PUBLISHING=1 .venv/bin/python -m pytest --timeout 600 tests/snapshot/test_published_crashes.py
+	STRESS_PUBLISHING=1 .venv/bin/python -m pytest --timeout 3600 tests/snapshot/test_published_crashes.py \
+		tests/snapshot/test_published_soak.py
 	$(EXPLORING) -m stress explore --compiled
 	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
 	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/stress/test_compiled.py

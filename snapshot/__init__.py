@@ -22,6 +22,7 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `from_spark`        a trie built from the rows of a Spark ``DataFrame``
 `Publisher`         publishes instants of a trie in a directory, and the changes between them
 `versions`          the versions that a directory holds
+`check_storable`    whether a subscription could be published, before it is made
 `restore`           a trie rebuilt as it was when a version was published
 `take_over`         a published trie restored and continued, whoever published it before
 `follow`            a live copy of a published trie, in another process
@@ -47,6 +48,7 @@ from snapshot.published import (
     NotPublishedError,
     OutdatedError,
     Publisher,
+    Refused,
     Version,
     follow,
     restore,
@@ -57,6 +59,7 @@ from snapshot.questions import busiest_filters, dead_filters, growth, overlaps, 
 from snapshot.spark import diff_to_spark, to_spark
 from snapshot.sparks import UnsupportedError
 from snapshot.sql import register
+from snapshot.storing import check_storable
 from snapshot.streaming import match_stream
 
 __all__ = [
@@ -67,10 +70,12 @@ __all__ = [
     "NotPublishedError",
     "OutdatedError",
     "Publisher",
+    "Refused",
     "UnsupportedError",
     "Version",
     "WorkersError",
     "busiest_filters",
+    "check_storable",
     "dead_filters",
     "diff_to_arrow",
     "diff_to_spark",

@@ -13,6 +13,7 @@ from snapshot.collection import staying_objects
 from snapshot.columns import BATCH_ROWS
 from snapshot.option_maps import OptionReader
 from snapshot.sparks import table_from
+from snapshot.storing import subscriber_of
 from snapshot.text_columns import as_text, distinct_in, expanded, strings_in, text_column
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.columns import RowError, build
@@ -109,10 +110,12 @@ class Meaning(NamedTuple):
 
     :param integer_subscribers: whether the subscribers are integers (else strings)
     :param json_options: names of the options whose texts are JSON (all others are strings)
+    :param tags: whether there may be tagged texts (`snapshot.storing`)
     """
 
     integer_subscribers: bool = False
     json_options: frozenset[str] = frozenset()
+    tags: bool = False
 
 
 def _meaning_of_texts(dialect: Dialect) -> Meaning:
@@ -136,7 +139,7 @@ class Building:
     ) -> None:
         self._dialect = dialect
         self._meaning = meaning or _meaning_of_texts(dialect)
-        self._option_reader = OptionReader(self._meaning.json_options, own=own)
+        self._option_reader = OptionReader(self._meaning.json_options, own=own, tags=self._meaning.tags)
         self._bulk = build(dialect, exact=exact)
 
     @property
@@ -160,8 +163,20 @@ class Building:
         options = self._options(batch, first)
         self._check_dialect(batch, first)
         self._check_groups(batch, filters, options, first)
-        known: list[Any] = _integers(subscribers, rows, first) if self._meaning.integer_subscribers else subscribers
+        plain = not (self._meaning.integer_subscribers or self._meaning.tags)
+        known: list[Any] = subscribers if plain else self._subscribers(subscribers, rows, first)
         self._bulk.add(filters, expanded(known, rows), options)
+
+    def _subscribers(self, texts: list[str], rows: list[int], first: int) -> list[Any]:
+        """The subscribers of the distinct texts of a column; ``rows`` holds the number of each row's text."""
+        integers, tags = self._meaning.integer_subscribers, self._meaning.tags
+        found: list[Any] = []
+        for number, text in enumerate(texts):
+            try:
+                found.append(subscriber_of(text, integers=integers, tags=tags))
+            except ValueError as error:
+                raise RowError(first + rows.index(number), str(error)) from error
+        return found
 
     def finished(self) -> SubscriptionTrie:
         """The trie.
@@ -205,16 +220,3 @@ class Building:
                 named = self._dialect.unshare(tuple(filters[row].split(self._dialect.separator)))[0]
             if named != group:
                 raise RowError(first + row, f"it is in the group {group!r}, and its filter or options name {named!r}")
-
-
-def _integers(texts: list[str], rows: list[int], first: int) -> list[int]:
-    """The distinct texts of a column as integers; ``rows`` holds the number of each row's text."""
-    try:
-        return list(map(int, texts))
-    except ValueError:
-        for number, text in enumerate(texts):
-            try:
-                int(text)
-            except ValueError as error:
-                raise RowError(first + rows.index(number), str(error)) from error
-        raise

@@ -7,12 +7,16 @@ from typing import Any, NamedTuple
 
 from snapshot.cut import Cut
 from snapshot.dialect_fields import dialect_of, fields_of
-from snapshot.texts import SubscriberKeys, option_value, rebuilds
-from subtrie import Dialect, Subscription
+from snapshot.storing import Kinds, Storing, options_of, subscriber_of
+from snapshot.texts import SubscriberKeys
+from subtrie import Dialect
 from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
 
 FORMAT = 3
-"""The version of this metadata and of the columns. Files of any other version are refused."""
+"""The version of this metadata and of the columns, for files without tagged texts."""
+
+TAGGED_FORMAT = 4
+"""The version for files with tagged texts (`snapshot.storing`). Files of any other version are refused."""
 
 OptionTexts = list[tuple[str, str | None]]
 """The options of a row as Arrow holds them: names and their texts. In a damaged file a name may occur twice."""
@@ -25,18 +29,20 @@ class FileMetadata(NamedTuple):
     :param integer_subscribers: whether the subscribers were integers (otherwise they were strings)
     :param json_options: names of the options whose texts are JSON (all others are strings)
     :param rows: the number of rows, each of a different subscription
+    :param tags: whether there may be tagged texts (`snapshot.storing`)
     """
 
     dialect: Dialect
     integer_subscribers: bool
     json_options: frozenset[str]
     rows: int
+    tags: bool = False
 
     def to_json(self) -> str:
         """The metadata as text."""
         return json.dumps(
             {
-                "format": FORMAT,
+                "format": TAGGED_FORMAT if self.tags else FORMAT,
                 "dialect": fields_of(self.dialect),
                 "integer_subscribers": self.integer_subscribers,
                 "json_options": sorted(self.json_options),
@@ -53,11 +59,11 @@ class FileMetadata(NamedTuple):
         try:
             return cls._from_fields(json.loads(text))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"no metadata of format {FORMAT}: {error!r}") from error
+            raise ValueError(f"no metadata of format {FORMAT} or {TAGGED_FORMAT}: {error!r}") from error
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> FileMetadata:
-        if fields["format"] != FORMAT:
+        if fields["format"] not in (FORMAT, TAGGED_FORMAT):
             raise ValueError(f"format {fields['format']!r}")
         json_options = _typed("json_options", fields["json_options"], list)
         return cls(
@@ -65,21 +71,21 @@ class FileMetadata(NamedTuple):
             _typed("integer_subscribers", fields["integer_subscribers"], bool),
             frozenset(_typed("json_options", name, str) for name in json_options),
             _typed("rows", fields["rows"], int),
+            fields["format"] == TAGGED_FORMAT,
         )
 
     def subscription(
         self, filter: str | None, subscriber: str | None, options: OptionTexts | None
-    ) -> tuple[str, str | int, dict[str, Any]]:
+    ) -> tuple[str, Any, dict[str, Any]]:
         """The subscription of a row, as `SubscriptionTrie.subscribe_many` takes it.
 
         :raises ValueError: the row is damaged
         """
         if filter is None or subscriber is None or options is None:
             raise ValueError(f"a null in the row {(filter, subscriber, options)}")
-        values = {name: option_value(name, text, self.json_options) for name, text in options}
-        if len(values) < len(options):
-            raise ValueError(f"an option twice in the row {(filter, subscriber, options)}")
-        return filter, int(subscriber) if self.integer_subscribers else subscriber, values
+        names, texts = [name for name, _ in options], [text for _, text in options]
+        values = options_of(names, texts, self.json_options, tags=self.tags)
+        return filter, subscriber_of(subscriber, integers=self.integer_subscribers, tags=self.tags), values
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:
@@ -88,47 +94,10 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
-class Recorder:
-    """Finds the metadata of a set, from its subscriptions one after another.
-
-    An option that is a string in one subscription and something else in another is refused: their texts could not be
-    told apart. So are such subscribers, unless they are ``keyed``: then only their keys are kept.
-    """
-
-    def __init__(self, dialect: Dialect, *, keyed: bool) -> None:
-        self._dialect = dialect
-        self._keyed = keyed
-        self._subscribers = _Values("the subscriber", "; give a key= function that turns a subscriber into a string")
-        self._options: dict[str, _Values] = {}
-        self._rows = 0
-
-    def note(self, held: Subscription) -> None:
-        """Add one subscription.
-
-        :raises TypeError: it could not be rebuilt, or not together with an earlier one
-        """
-        self._rows += 1
-        if not self._keyed:
-            self._subscribers.note(held.subscriber, held)
-        for name, value in held.options.items():
-            if value is not None:
-                self._values(name).note(value, held)
-
-    def metadata(self) -> FileMetadata:
-        """The metadata of all subscriptions noted."""
-        json_options = frozenset(name for name, values in self._options.items() if not values.are_strings)
-        return FileMetadata(self._dialect, self._subscribers.are_strings is False, json_options, self._rows)
-
-    def _values(self, name: str) -> _Values:
-        if name not in self._options:
-            self._options[name] = _Values(f"option {name!r}")
-        return self._options[name]
-
-
 def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
     """The metadata of an export, after its last row.
 
-    :raises TypeError: as `Recorder.note`
+    :raises TypeError: a subscription could not be rebuilt, or not together with another one
     """
     kinds = {name: kinds & ~INTEGER_TEXTS for name, kinds in keys.option_kinds.items()}
     subscribers = STRINGS if keys.is_given else keys.kinds & ~INTEGER_TEXTS
@@ -136,29 +105,14 @@ def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
     if subscribers in plain and all(kind in plain for kind in kinds.values()):
         json_options = frozenset(name for name, kind in kinds.items() if kind == INTEGERS)
         return FileMetadata(cut.trie.dialect, subscribers == INTEGERS, json_options, rows)
-    recorder = Recorder(cut.trie.dialect, keyed=keys.is_given)
+    storing = Storing(Kinds(), tags=False)
     for held in cut.trie.subscriptions():
-        recorder.note(held)
-    return recorder.metadata()._replace(rows=rows)
+        if not keys.is_given:
+            storing.subscriber(held.subscriber)
+        storing.options(held.options)
+    return metadata_from(cut, storing.kinds(), rows, tags=False)
 
 
-class _Values:
-    """The values seen under one name: either all are strings, or none is."""
-
-    def __init__(self, name: str, cure: str = "") -> None:
-        self._name = name
-        self._cure = cure
-        self._first: Subscription | None = None
-        self.are_strings: bool | None = None
-
-    def note(self, value: object, held: Subscription) -> None:
-        is_string = isinstance(value, str)
-        if self._first is None:
-            self._first, self.are_strings = held, is_string
-        if is_string is not self.are_strings:
-            raise TypeError(
-                f"{self._name} is a string in one subscription and not in another, and could not be rebuilt: "
-                f"{self._first!r}, {held!r}{self._cure}"
-            )
-        if not is_string and not rebuilds(value):
-            raise TypeError(f"{self._name} could not be rebuilt, since JSON cannot express it: {held!r}{self._cure}")
+def metadata_from(cut: Cut, kinds: Kinds, rows: int, *, tags: bool) -> FileMetadata:
+    """The metadata of a file whose columns have these types."""
+    return FileMetadata(cut.trie.dialect, kinds.integers is True, kinds.json_options, rows, tags)

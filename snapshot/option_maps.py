@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
+from snapshot.storing import options_of
 from snapshot.text_columns import as_text, first_null, integers_in, strings_in
-from snapshot.texts import option_value
 from subtrie.columns import RowError
 
 if TYPE_CHECKING:
@@ -31,11 +31,13 @@ class OptionReader:
 
     :param json_options: names of the options whose texts are JSON; all other values are strings
     :param own: whether the rows come from an export, in which options are never null
+    :param tags: whether there may be tagged texts (`snapshot.storing`)
     """
 
-    def __init__(self, json_options: frozenset[str], *, own: bool = False) -> None:
+    def __init__(self, json_options: frozenset[str], *, own: bool = False, tags: bool = False) -> None:
         self._json_options = json_options
         self._own = own
+        self._tags = tags
         self._shared: dict[tuple[str | None, ...], Options] = {}  # by names and texts
 
     def read(self, column: pa.Array, first: int) -> list[Options | None]:
@@ -65,13 +67,9 @@ class OptionReader:
         held = self._shared.get(key)
         if held is None:
             try:
-                held = {
-                    name: option_value(name, text, self._json_options) for name, text in zip(names, texts, strict=True)
-                }
+                held = options_of(names, texts, self._json_options, tags=self._tags)
             except ValueError as error:
                 raise RowError(first + row, str(error)) from error
-            if len(held) < len(names):
-                raise RowError(first + row, f"an option occurs twice among {names}")
             if len(self._shared) < MOST_SHARED:
                 self._shared[key] = held
         return held

@@ -8,20 +8,25 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.build import USED, Building, Meaning, from_arrow
 from snapshot.collection import staying_objects
-from snapshot.columns import BATCH_ROWS, schema, set_batches
-from snapshot.cut import cut_of
+from snapshot.columns import BATCH_ROWS, encode, in_batches, schema, set_batches
+from snapshot.cut import Cut, cut_of
 from snapshot.digest import Digest
-from snapshot.file_metadata import FileMetadata, metadata_of
+from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
 from snapshot.paths import Path, Place, parquet_files, place_of, replaced_whole
+from snapshot.storing import Kinds, Storing
+from snapshot.tagged import MARK
 from snapshot.texts import Key, SubscriberKeys
-from subtrie import Dialect, SubscriptionTrie, TopicError
+from subtrie import Dialect, Subscription, SubscriptionTrie, TopicError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 METADATA_KEY = b"ctrie.subscriptions"
 DIGEST_KEY = b"ctrie.digest"
@@ -40,26 +45,93 @@ def write(source: SubscriptionTrie, path: Path, *, key: Key | None = None) -> No
     :raises ImportError: pyarrow is not installed
     :raises IsADirectoryError: the path is a folder
     :raises OSError: the file cannot be written
-    :raises TypeError: ``source`` is not a subscription trie, or a subscriber or an option could not be rebuilt from
-        its text
+    :raises TypeError: ``source`` is not a subscription trie, or a subscriber or an option has no form from which it
+        could be rebuilt (see `snapshot.storing`)
     :raises ValueError: two subscribers have the same key, or neither pyarrow nor fsspec knows the file system
 
     O(n) time. It takes memory for one batch of 65,536 rows and, with a ``key``, for one entry for each distinct
     subscriber. The linearization point is that of `to_arrow`.
     """
+    cut = cut_of(source)
+    try:
+        write_plain(cut, path, key)
+    except (TypeError, ValueError):  # TypeError or ValueError of a value; or an error that comes again
+        given = None if key is None else SubscriberKeys(key).of
+        write_stored(cut, path, lambda storing: _stored(cut, storing, given))
+
+
+def write_plain(cut: Cut, path: Path, key: Key | None) -> None:
+    """Write all subscriptions without making Python objects of their texts.
+
+    :raises TypeError: the type of a column does not express a value, which a tagged text might
+    :raises ValueError: the same; or two subscribers have the same key
+    """
+    keys = SubscriberKeys(key)
+    with _written(path) as out:
+        for batch in set_batches(cut, keys):
+            if _has_marks(batch):
+                raise ValueError(f"a subscriber or the name of an option begins with {MARK!r}")
+            out.add(batch)
+        out.finish(metadata_of(cut, keys, out.rows))
+
+
+def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Subscription]]) -> None:
+    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type."""
+    storing = Storing(Kinds(), tags=True)
+    with _written(path) as out:
+        for some in in_batches(rows(storing)):
+            for batch in encode(some, cut, SubscriberKeys()):
+                out.add(batch)
+        out.finish(metadata_from(cut, storing.kinds(), out.rows, tags=True))
+
+
+def _stored(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Subscription]:
+    for some in in_batches(cut.trie.subscriptions()):
+        storing.decide(some)
+        for held in some:
+            try:
+                subscriber = held.subscriber if key is None else key(held.subscriber)
+                yield Subscription(held.filter, storing.subscriber(subscriber), storing.options(held.options))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{error}, in {held!r}") from error
+
+
+class _Written:
+    """A file that is being written."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self._digest = Digest()
+        self.rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Write rows."""
+        self.rows += len(batch)
+        self._digest.note(batch)
+        self._writer.write_batch(batch)
+
+    def finish(self, metadata: FileMetadata) -> None:
+        """Write the metadata, after the last row."""
+        text = metadata.to_json().encode()
+        self._writer.add_key_value_metadata({METADATA_KEY: text, DIGEST_KEY: self._digest.text(text)})
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[_Written]:
+    """Write a file, which appears at the end if there was no error."""
     pq = extra("pyarrow.parquet")
-    cut, keys, digest = cut_of(source), SubscriberKeys(key), Digest()
-    rows = 0
     with (
         replaced_whole(place_of(path)) as stream,
         pq.ParquetWriter(stream, schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
-        for batch in set_batches(cut, keys):
-            rows += len(batch)
-            digest.note(batch)
-            writer.write_batch(batch)
-        metadata = metadata_of(cut, keys, rows).to_json().encode()
-        writer.add_key_value_metadata({METADATA_KEY: metadata, DIGEST_KEY: digest.text(metadata)})
+        yield _Written(writer)
+
+
+def _has_marks(batch: pa.RecordBatch) -> bool:
+    """Whether a text would be taken for a tagged one."""
+    pc = extra("pyarrow.compute")
+    texts = (batch.column("subscriber"), batch.column("options").keys)
+    return any(pc.any(pc.starts_with(each, MARK)).as_py() for each in texts)
 
 
 def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
@@ -95,7 +167,7 @@ def _loaded(file: Any, dialect: Dialect | None) -> SubscriptionTrie:
     metadata, digest = FileMetadata.from_json(text), Digest()
     if dialect is not None and dialect != metadata.dialect:
         raise ValueError(f"its dialect is {metadata.dialect.name}, not the {dialect.name} that was given")
-    meaning = Meaning(metadata.integer_subscribers, metadata.json_options)
+    meaning = Meaning(metadata.integer_subscribers, metadata.json_options, metadata.tags)
     building = Building(metadata.dialect, meaning, own=True)
     for batch in _batches(file):
         building.add(batch)

@@ -11,6 +11,7 @@ from snapshot.published.follower import Follower, follow
 from snapshot.published.manifest import DataFile, Version
 from snapshot.published.publisher import Publisher, take_over
 from snapshot.published.restoring import restore
+from snapshot.published.sieve import Refused
 
 __all__ = [
     "DamagedError",
@@ -23,6 +24,7 @@ __all__ = [
     "OutdatedError",
     "Parts",
     "Publisher",
+    "Refused",
     "Version",
     "follow",
     "open_directory",

@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from snapshot.columns import in_batches
 from snapshot.cut import Cut
-from snapshot.parquet import write
+from snapshot.parquet import write_plain, write_stored
 from snapshot.published.directory import Directory
 from snapshot.published.feed import Written, write_feed
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_name
 from snapshot.published.restoring import lost, rebuild
+from snapshot.published.sieve import Place, Refused, Sieve
 from snapshot.published.store import Store
-from snapshot.published.textual import Texts, texts_in
+from snapshot.published.textual import agree, fields_of, kinds_in, kinds_of
+from snapshot.storing import Kinds, Storing
 from subtrie import SubscriptionTrie
 from subtrie.columns import Changed, changed
 
@@ -51,10 +53,12 @@ class Composition(NamedTuple):
 
     :param fields: the fields of its manifest; None if nothing has changed
     :param trial: the changes of the subscribers' keys; None if there is no key function
+    :param refused: the subscriptions that it lacks, since they cannot be stored
     """
 
     fields: dict[str, Any] | None
     trial: Trial | None
+    refused: dict[Place, Refused]
 
 
 class Composer:
@@ -63,24 +67,29 @@ class Composer:
     :param directory: the published directory, for reading
     :param store: the same, for writing
     :param epoch: the epoch of the publisher
+    :param strict: whether a subscription that cannot be stored is an error
     """
 
-    def __init__(self, directory: Directory, store: Store, epoch: int) -> None:
+    def __init__(self, directory: Directory, store: Store, epoch: int, *, strict: bool) -> None:
         self._directory = directory
         self._store = store
         self._epoch = epoch
+        self._strict = strict
 
-    def compose(self, cut: Cut, number: int, last: Published | None, ledger: Ledger | None) -> Composition:
+    def compose(
+        self, cut: Cut, number: int, last: Published | None, ledger: Ledger | None, refused: Mapping[Place, Refused]
+    ) -> Composition:
         """Write the files of version `number`. If this fails, no files are left.
 
-        :raises TypeError: a subscription could not be rebuilt
-        :raises ValueError: two subscribers have the same key
+        :param refused: the subscriptions that the last version lacks
+        :raises TypeError: strict, and a subscription could not be rebuilt
+        :raises ValueError: strict, and two subscribers have the same key
         """
         written: list[DataFile] = []
         try:
             if last is None:
                 return self._first(cut, number, ledger, written)
-            return self._next(cut, number, last, ledger, written)
+            return self._next(cut, number, last, self._sieve(cut, last, ledger, refused), written)
         except BaseException:
             self.discard(written)
             raise
@@ -92,67 +101,83 @@ class Composer:
                 self._store.remove(file.path)
 
     def _first(self, cut: Cut, number: int, ledger: Ledger | None, written: list[DataFile]) -> Composition:
-        trial = None if ledger is None else ledger.trial(all_added(cut.trie))
-        full, texts = self._full(cut, number, trial, ledger, written)
-        counts = {"subscriptions": full.rows, "changes": full.rows}
-        return Composition(
-            {"kind": "full", "full": full, "feed": None, **counts, **texts.fields(), "base": number}, trial
-        )
+        sieve = Sieve(lambda: all_added(cut.trie), {}, cut.trie.dialect.queue_groups, strict=self._strict)
+        if ledger is not None:
+            sieve.with_keys(ledger)
+        full, kinds = self._full(cut, number, sieve, ledger, written)
+        counts = {"subscriptions": full.rows, "changes": full.rows, "refused": len(sieve.refused)}
+        fields = {"kind": "full", "full": full, "feed": None, **counts, **fields_of(kinds), "base": number}
+        return Composition(fields, sieve.trial, sieve.refused)
 
     def _next(
-        self, cut: Cut, number: int, last: Published, ledger: Ledger | None, written: list[DataFile]
+        self, cut: Cut, number: int, last: Published, sieved: tuple[Sieve, Ledger | None], written: list[DataFile]
     ) -> Composition:
-        changes, trial = self._changes(cut, last, ledger)
-        if next(changes(), None) is None and not _outweighs(last.manifests, 0, last.version.subscriptions):
-            return Composition(None, trial)
-        feed, content = self._feed(cut, number, changes(), written)
-        texts = content.texts.after(last.version)
-        fields: dict[str, Any] = {
-            "kind": "changes",
-            "full": None,
+        sieve, ledger = sieved
+        storing = Storing(kinds_of(last.version), tags=not self._strict)
+        full: DataFile | None = None
+        try:
+            changes = sieve.stored(storing)
+            if next(changes, None) is None and not _outweighs(last.manifests, 0, last.version.subscriptions):
+                return Composition(None, sieve.trial, sieve.refused)
+            feed, content = self._feed(cut, number, sieve.stored(storing), written)
+            kinds = storing.kinds()
+        except TypeError:
+            if not self._strict:
+                raise
+            full, kinds = self._full(cut, number, sieve, ledger, written)  # perhaps an option has got another type
+            feed, content = self._feed(cut, number, sieve.stored(Storing(kinds, tags=False)), written)
+        subscriptions = last.version.subscriptions + content.growth
+        if full is None and _outweighs(last.manifests + 1, last.rows + content.changes, subscriptions):
+            full, kinds = self._full(cut, number, sieve, ledger, written)
+            if not agree(kinds, storing.kinds()):
+                self.discard([written.pop(written.index(feed))])
+                feed, content = self._feed(cut, number, sieve.stored(Storing(kinds, tags=True)), written)
+        fields = {
+            "kind": "changes" if full is None else "full",
+            "full": full,
             "feed": feed,
-            "subscriptions": last.version.subscriptions + content.growth,
+            "subscriptions": subscriptions,
             "changes": content.changes,
-            "base": last.version.base,
+            "refused": len(sieve.refused),
+            "base": last.version.base if full is None else number,
+            **fields_of(kinds),
         }
-        if texts is None or _outweighs(last.manifests + 1, last.rows + content.changes, fields["subscriptions"]):
-            full, texts = self._full(cut, number, trial, ledger, written)
-            fields.update(kind="full", full=full, base=number)
-        return Composition({**fields, **texts.fields()}, trial)
+        return Composition(fields, sieve.trial, sieve.refused)
 
     # ------------------------------------------------------------------------------------------------- what has changed
 
-    def _changes(
-        self, cut: Cut, last: Published, ledger: Ledger | None
-    ) -> tuple[Callable[[], Iterator[Changed]], Trial | None]:
-        """The changes since the last version, with keys, and the changes of the keys. Deletes come first if an insert
-        may have the same subscription."""
-        instant = last.instant
+    def _sieve(
+        self, cut: Cut, last: Published, ledger: Ledger | None, refused: Mapping[Place, Refused]
+    ) -> tuple[Sieve, Ledger | None]:
+        """The changes since the last version, and the keys."""
+        instant, queues = last.instant, cut.trie.dialect.queue_groups
         if instant is None:
-            return self._changes_from_another(cut, last.version, ledger)
-        if ledger is None:
-            return lambda: changed(cut.trie, instant), None
-        trial = ledger.trial(changed(cut.trie, instant))
-        return lambda: trial.keyed(_deletes_first(lambda: changed(cut.trie, instant)), ledger), trial
+            sieve = Sieve(lambda: all_added(cut.trie), {}, queues, strict=self._strict)
+            if ledger is not None:
+                sieve.with_keys(ledger)
+            self._compare_with_another(cut, last.version, sieve, ledger)
+            return sieve, ledger
+        sieve = Sieve(lambda: changed(cut.trie, instant), refused, queues, strict=self._strict)
+        if ledger is not None:
+            sieve.with_keys(ledger)
+        return sieve, ledger
 
-    def _changes_from_another(
-        self, cut: Cut, version: Version, ledger: Ledger | None
-    ) -> tuple[Callable[[], Iterator[Changed]], Trial | None]:
-        """The same if another process published the last version, so that there are only its files. O(n)."""
+    def _compare_with_another(self, cut: Cut, version: Version, sieve: Sieve, ledger: Ledger | None) -> None:
+        """Find the changes if another process published the last version, so that there are only its files. O(n)."""
         try:
             older = rebuild(self._directory, version)
         except FileNotFoundError as missing:
             raise lost(version, missing, self._directory) from missing
-        trial = None if ledger is None else ledger.trial(all_added(cut.trie))
-        if ledger is None or trial is None:
+        if ledger is None:
             with contextlib.suppress(ValueError):  # the trie was made with exact=True
                 cut.trie.diff(older)
-                return lambda: changed(cut.trie, older), None
-        held = cut.trie.subscriptions() if ledger is None or trial is None else trial.keyed_all(cut.trie, ledger)
+                sieve.from_trie(lambda: changed(cut.trie, older))
+                return
         plain = SubscriptionTrie(cut.trie.dialect)
-        for some in in_batches(held):
+        owners: dict[str, Hashable] = {}
+        for some in in_batches(sieve.keyed(cut.trie, owners)):
             plain.subscribe_many(some)
-        return lambda: changed(plain, older), trial
+        sieve.from_trie(lambda: changed(plain, older), None if ledger is None else owners)
 
     # ---------------------------------------------------------------------------------------------------------- files
 
@@ -167,21 +192,29 @@ class Composer:
         return file, found[0]
 
     def _full(
-        self, cut: Cut, number: int, trial: Trial | None, ledger: Ledger | None, written: list[DataFile]
-    ) -> tuple[DataFile, Texts]:
-        found: list[tuple[int, Texts]] = []
+        self, cut: Cut, number: int, sieve: Sieve, ledger: Ledger | None, written: list[DataFile]
+    ) -> tuple[DataFile, Kinds]:
+        found: list[tuple[int, Kinds]] = []
+        trial = sieve.trial
         key = None if ledger is None or trial is None else functools.partial(ledger.of, trial)
 
         def make(path: str) -> None:
-            write(cut.trie, path, key=key)
-            found.append(texts_in(path))
+            try:
+                write_plain(cut, path, key)
+            except (OSError, MemoryError):
+                raise
+            except Exception:  # of a value or a key function; row by row, those that raise one are set aside
+                if self._strict:
+                    raise
+                write_stored(cut, path, functools.partial(sieve.rows, cut.trie))
+            found.append(kinds_in(path))
 
         name = self._name(FULL, number)
         size, digest = self._store.produce(name, make)
-        rows, texts = found[0]
+        rows, kinds = found[0]
         file = DataFile(name, rows, size, digest)
         written.append(file)
-        return file, texts
+        return file, kinds
 
     def _name(self, folder: str, number: int) -> str:
         return data_name(folder, number, self._epoch, uuid.uuid4().hex[:8])
@@ -190,11 +223,6 @@ class Composer:
 def all_added(trie: SubscriptionTrie) -> Iterator[Changed]:
     """All subscriptions, as changes from an empty trie."""
     return (Changed(held.filter, None, held.subscriber, None, held.options) for held in trie.subscriptions())
-
-
-def _deletes_first(changes: Callable[[], Iterator[Changed]]) -> Iterator[Changed]:
-    yield from (change for change in changes() if change.after is None)
-    yield from (change for change in changes() if change.after is not None)
 
 
 def _outweighs(manifests: int, rows: int, subscriptions: int) -> bool:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
 from snapshot.cut import Cut
-from snapshot.file_metadata import FileMetadata, Recorder
+from snapshot.file_metadata import FileMetadata
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, DataFile, Version
-from snapshot.published.textual import Texts
+from snapshot.tagged import MARK
 from snapshot.texts import SubscriberKeys
-from subtrie import Dialect, Subscription, SubscriptionTrie
+from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
 
 if TYPE_CHECKING:
@@ -35,13 +35,11 @@ class Written(NamedTuple):
     :param rows: the rows of the file
     :param changes: the changes; an update counts once
     :param growth: inserts minus deletes
-    :param texts: what the texts of inserts and updates stand for
     """
 
     rows: int
     changes: int
     growth: int
-    texts: Texts
 
 
 def feed_schema() -> pa.Schema:
@@ -58,10 +56,10 @@ def feed_schema() -> pa.Schema:
 def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) -> Written:
     """Write changes into a Parquet file in their order, with one batch in memory at a time.
 
-    :raises TypeError: a subscription could not be rebuilt from its texts
+    :param changes: changes of texts, as a `snapshot.published.sieve` makes them
     """
     pq = extra("pyarrow.parquet")
-    tally = _Tally(cut.trie.dialect)
+    tally = _Tally()
     with pq.ParquetWriter(path, feed_schema(), compression="zstd", write_page_checksum=True) as writer:
         for rows in in_batches(_rows(changes, tally)):
             kinds = [kind for kind, _ in rows]
@@ -88,7 +86,6 @@ def _rows(changes: Iterable[Changed], tally: _Tally) -> Iterator[tuple[str, Subs
             yield DELETE, Subscription(filter, subscriber, before or {})
             continue
         held = Subscription(filter, subscriber, after)
-        tally.note(held)
         if before is None:
             tally.inserts += 1
             yield INSERT, held
@@ -99,28 +96,14 @@ def _rows(changes: Iterable[Changed], tally: _Tally) -> Iterator[tuple[str, Subs
 
 
 class _Tally:
-    """Counts the changes, and finds what their texts stand for."""
+    """Counts the changes."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._recorder = Recorder(dialect, keyed=False)
+    def __init__(self) -> None:
         self.inserts = self.updates = self.deletes = 0
-        self._names: set[str] = set()
-        self._integers: bool | None = None
-
-    def note(self, held: Subscription) -> None:
-        self._recorder.note(held)
-        self._integers = isinstance(held.subscriber, int)
-        self._names.update(name for name, value in held.options.items() if value is not None)
 
     def written(self) -> Written:
-        json_options = self._recorder.metadata().json_options
         changes = self.inserts + self.updates + self.deletes
-        return Written(
-            changes + self.updates,
-            changes,
-            self.inserts - self.deletes,
-            Texts(self._integers, json_options, frozenset(self._names - json_options)),
-        )
+        return Written(changes + self.updates, changes, self.inserts - self.deletes)
 
 
 # -------------------------------------------------------------------------------------------------------- and back
@@ -134,7 +117,9 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
     """
     file = version.feed
     assert file is not None
-    metadata = FileMetadata(version.dialect, bool(version.integers), frozenset(version.json_options), file.rows)
+    metadata = FileMetadata(
+        version.dialect, bool(version.integers), frozenset(version.json_options), file.rows, tags=version.format > 1
+    )
     content = read_whole(directory, file)
     try:
         for batch in extra("pyarrow.parquet").ParquetFile(io.BytesIO(content)).iter_batches(BATCH_ROWS, columns=_USED):
@@ -163,11 +148,13 @@ def _place(
     metadata: FileMetadata, filter: str, subscriber: str, options: list[tuple[str, str | None]]
 ) -> tuple[Any, ...]:
     """What finds a deleted subscription. Its other options are ignored, since their types may have been different."""
-    filter, owner, _ = metadata.subscription(filter, subscriber, [])
-    queue: Mapping[str, Any] = {}
-    if metadata.dialect.queue_groups:
-        queue = {name: text for name, text in options if name == "queue" and text is not None}
-    return filter, owner, queue
+    queue: list[tuple[str, str | None]] = [
+        (name, text) for name, text in options if name in _QUEUE and text is not None
+    ]
+    return metadata.subscription(filter, subscriber, queue if metadata.dialect.queue_groups else [])
+
+
+_QUEUE = ("queue", f"{MARK}queue")
 
 
 def read_whole(directory: Directory, file: DataFile) -> bytes:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 
 from snapshot.texts import Key, SubscriberKeys
-from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
 
 
@@ -25,9 +24,10 @@ class Ledger:
         self._owners: dict[str, Hashable] = {}
         self._counts: Counter[Hashable] = Counter()
 
-    def trial(self, changes: Iterable[Changed]) -> Trial:
+    def trial(self, changes: Iterable[Changed], *, strict: bool = True) -> Trial:
         """The keys after some changes, which may come in any order.
 
+        :param strict: whether a subscriber that cannot have its key is an error; if not, the trial lacks it
         :raises TypeError: `key` did not return a string
         :raises ValueError: two subscribers have the same key, or a key cannot be encoded as UTF-8
         """
@@ -37,25 +37,43 @@ class Ledger:
                 moved[change.subscriber] += 1
             elif change.after is None:
                 moved[change.subscriber] -= 1
-        return Trial(moved, self._new_keys(moved))
-
-    def _new_keys(self, moved: Counter[Hashable]) -> dict[Hashable, str]:
-        """The keys of new subscribers. Each differs from the others, and from the keys of subscribers that remain."""
+        trial = Trial(moved)
         given = SubscriberKeys(self.key)
-        new = {subscriber: given.of(subscriber) for subscriber in moved if subscriber not in self._keys}
-        for subscriber, key in new.items():
-            owner = self._owners.get(key)
-            if key in self._owners and self._counts[owner] + moved[owner] > 0:
-                raise ValueError(
-                    f"subscribers {owner!r} and {subscriber!r} both have the key {key!r}; "
-                    "give a key= function that tells them apart. Nothing was published"
-                )
-        return new
+        for subscriber in [each for each in moved if each not in self._keys]:
+            try:
+                trial.new_keys[subscriber] = self._new_key(given, subscriber, moved)
+            except MemoryError:
+                raise
+            except Exception as error:
+                if strict:
+                    raise
+                trial.lacking[subscriber] = error
+                del moved[subscriber]
+        return trial
+
+    def _new_key(self, given: SubscriberKeys, subscriber: Hashable, moved: Counter[Hashable]) -> str:
+        """The key of a new subscriber. It differs from the others, and from the keys of subscribers that remain."""
+        key = given.of(subscriber)
+        owner = self._owners.get(key)
+        if key in self._owners and self._counts[owner] + moved[owner] > 0:
+            raise ValueError(
+                f"subscribers {owner!r} and {subscriber!r} both have the key {key!r}; "
+                "give a key= function that tells them apart"
+            )
+        return key
+
+    def lacks(self, subscriber: Hashable) -> bool:
+        """Whether a subscriber has no key yet."""
+        return subscriber not in self._keys
 
     def of(self, trial: Trial, subscriber: Hashable) -> str:
-        """The key of a subscriber of the last version or of the trial."""
+        """The key of a subscriber of the last version or of the trial. It raises the error for which it has none."""
         known = self._keys.get(subscriber)
-        return trial.new_keys[subscriber] if known is None else known
+        if known is not None:
+            return known
+        if subscriber in trial.lacking:
+            raise trial.lacking[subscriber]
+        return trial.new_keys[subscriber]
 
     def book(self, trial: Trial) -> None:
         """Apply a trial whose version has been committed."""
@@ -65,25 +83,18 @@ class Ledger:
                 if not self._counts[subscriber]:
                     del self._counts[subscriber], self._owners[self._keys.pop(subscriber)]
         for subscriber, key in trial.new_keys.items():
-            self._keys[subscriber], self._owners[key] = key, subscriber
+            if trial.moved[subscriber] > 0:
+                self._keys[subscriber], self._owners[key] = key, subscriber
         for subscriber, number in trial.moved.items():
             if number > 0:
                 self._counts[subscriber] += number
 
 
 class Trial:
-    """The effect of changes on a ledger: how many subscriptions each subscriber gains or loses, and the new keys."""
+    """The effect of changes on a ledger: how many subscriptions each subscriber gains or loses, the new keys, and the
+    errors of subscribers that cannot have theirs."""
 
-    def __init__(self, moved: Counter[Hashable], new_keys: dict[Hashable, str]) -> None:
+    def __init__(self, moved: Counter[Hashable]) -> None:
         self.moved = moved
-        self.new_keys = new_keys
-
-    def keyed(self, changes: Iterable[Changed], ledger: Ledger) -> Iterator[Changed]:
-        """The changes with keys instead of subscribers."""
-        for change in changes:
-            yield change._replace(subscriber=ledger.of(self, change.subscriber))
-
-    def keyed_all(self, trie: SubscriptionTrie, ledger: Ledger) -> Iterator[Subscription]:
-        """All subscriptions with keys instead of subscribers."""
-        for held in trie.subscriptions():
-            yield Subscription(held.filter, ledger.of(self, held.subscriber), held.options)
+        self.new_keys: dict[Hashable, str] = {}
+        self.lacking: dict[Hashable, Exception] = {}

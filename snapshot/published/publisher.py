@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import datetime
 import itertools
@@ -10,6 +11,7 @@ import math
 import os
 import threading
 import time
+import weakref
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -23,6 +25,7 @@ from snapshot.published.origin import note_origin, origin_of
 from snapshot.published.restoring import rebuild, restored, verify
 from snapshot.published.retention import Keep
 from snapshot.published.seconds import seconds_of
+from snapshot.published.sieve import Refused
 from snapshot.published.store import Store, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
@@ -38,6 +41,21 @@ AFTER_FAILURE: Final = 1.0
 """The shortest time before publishing is tried again, in seconds."""
 
 _log = logging.getLogger("snapshot.published")
+
+
+_publishing: weakref.WeakSet[Publisher] = weakref.WeakSet()
+"""The publishers that publish by themselves and are not closed."""
+
+
+@atexit.register
+def _close_all() -> None:
+    """Publish the last changes when the interpreter ends."""
+    for publisher in list(_publishing):
+        if publisher._process == os.getpid():
+            try:
+                publisher.close()
+            except Exception:  # noqa: BLE001 (the others have to be closed, too)
+                _log.exception("the last changes could not be published")
 
 
 class Taken(NamedTuple):
@@ -68,16 +86,22 @@ class Publisher:
     :param trie: the trie, but not one with ``weak=True``; or a snapshot
     :param where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect,
         which the next version then follows
-    :param key: turns a subscriber into a string; needed unless all subscribers are strings or all are integers.
-        `restore` returns these strings as subscribers. It is called once for each subscriber while that subscriber has
-        subscriptions
+    :param key: turns a subscriber into a string; needed for subscribers that are no values, such as connections (values
+        are what `snapshot.tagged` lists: strings, integers, tuples of them, and so on). `restore` returns these strings
+        as subscribers. It is called once for each subscriber while that subscriber has subscriptions
     :param every: publish automatically when this time has passed since the last time and something has changed:
-        seconds, or a ``timedelta``
+        seconds, or a ``timedelta``. If the process is killed, or the power fails, the changes of this time are lost,
+        and those made while the last version was being written. A change is on the disk at the latest this time and
+        the time that two versions take after it was made, or later if publishing fails
     :param changes: publish automatically when so many subscriptions differ from the last version. A subscription that
         was added and removed again does not count. A background thread counts them, 20 times a second, or less often if
         that would take more than 5 % of a core
     :param keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
         version is removed as soon as no kept version is rebuilt from it
+    :param strict: whether `publish` raises an error if a subscription cannot be stored, or two subscribers have the
+        same key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
+        `refused`, and everything else is published. Also, values of several types in one column are an error then,
+        which otherwise get tagged texts (`snapshot.storing`)
     :raises FileNotFoundError: or another OSError: the directory cannot be made or written to
     :raises OutdatedError: the trie comes from a version that is not the newest any more
     :raises DamagedError: a file of the last version is damaged or missing, or has an unknown format
@@ -85,9 +109,11 @@ class Publisher:
     :raises TypeError: ``trie`` is not a subscription trie, or another argument is of the wrong kind
     :raises ValueError: the directory has other files, or subscriptions of another dialect
 
-    With ``every`` or ``changes``, the first version is published at once, and the last one by `close`. A failure to
-    publish is logged (logger ``snapshot.published``), and it is tried again; `close` raises if it cannot publish the
-    last version.
+    With ``every`` or ``changes``, the first version is published at once, and the last one by `close`: at the end of a
+    ``with`` block, also after an exception or ``sys.exit``, and otherwise when the interpreter ends. SIGTERM ends a
+    process without any of this, unless it has a handler: ``signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))``. A
+    failure to publish is logged (logger ``snapshot.published``), and it is tried again; `close` raises if it cannot
+    publish the last version.
 
     Several threads may use a publisher. Publishers of several processes exclude one another by the directory alone. A
     child of ``fork`` must open its own.
@@ -114,6 +140,7 @@ class Publisher:
         every: float | datetime.timedelta | None = None,
         changes: int | None = None,
         keep: Keep = None,
+        strict: bool = False,
         _taken: Taken | None = None,
     ) -> None:
         _begin(trie, every, changes, keep)
@@ -126,11 +153,12 @@ class Publisher:
         store = store_of(where)
         if _taken is None:
             _taken = Taken(_claimed(trie, store), None)
-        self._writer = Writer(trie, store, _taken.claimed, key, keep, _taken.instant)
+        self._writer = Writer(trie, store, _taken.claimed, key, keep, _taken.instant, strict=strict)
         self._thread: threading.Thread | None = None
         if self._every is not None or self._changes is not None:
             self._thread = threading.Thread(target=self._publish_by_itself, name="snapshot.Publisher", daemon=True)
             self._thread.start()
+            _publishing.add(self)
 
     def publish(self) -> int:
         """Publish the content of the trie at one instant during the call; return the number of the version.
@@ -139,10 +167,10 @@ class Publisher:
 
         :raises FencedError: another publisher has taken over
         :raises OSError: a file cannot be written, for instance because the disk is full; `publish` may be called again
-        :raises TypeError: a subscription could not be rebuilt: JSON cannot express an option, an option is a string in
-            one subscription and something else in another, or a subscriber is neither string nor integer and there is
-            no ``key``
-        :raises ValueError: two subscribers have the same key; or the publisher is closed
+        :raises TypeError: ``strict``, and a subscription could not be rebuilt: JSON cannot express an option, an option
+            is a string in one subscription and something else in another, or a subscriber is neither string nor integer
+            and there is no ``key``
+        :raises ValueError: ``strict``, and two subscribers have the same key; or the publisher is closed
         :raises DamagedError: a file of the last version, which another publisher wrote, is damaged or missing
         :raises HistoryError: the directory was replaced by an older copy of itself
 
@@ -158,6 +186,17 @@ class Publisher:
                 raise ValueError("this Publisher is closed; open another one")
             return self._writer.publish().version
 
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """The subscriptions that the last version lacks, since they cannot be stored, and why. They are published as
+        soon as they can be: when they have other options, or when another subscriber has left the key."""
+        return tuple(self._writer.refused.values())
+
+    @property
+    def version(self) -> int | None:
+        """The number of the newest version, as far as this publisher knows; None if there is none."""
+        return self._writer.version
+
     def close(self) -> None:
         """Stop publishing. With ``every`` or ``changes``, the changes since the last version are published first.
 
@@ -167,6 +206,7 @@ class Publisher:
         Closing it again does nothing.
         """
         self._stop.set()
+        _publishing.discard(self)
         if self._thread is not None:
             self._thread.join()
             if not self._is_closed:
@@ -226,6 +266,7 @@ def take_over(
     every: float | datetime.timedelta | None = None,
     changes: int | None = None,
     keep: Keep = None,
+    strict: bool = False,
 ) -> tuple[SubscriptionTrie, Publisher]:
     """Continue a published directory where it is: claim it, restore its newest version, and open a publisher for that.
 
@@ -270,7 +311,14 @@ def take_over(
     taken = claimed(directory, store, trie.dialect, lambda newest: None)
     trie = _caught_up(trie, version, taken, directory)
     publisher = Publisher(
-        trie, where, key=key, every=every, changes=changes, keep=keep, _taken=Taken(taken, trie.snapshot())
+        trie,
+        where,
+        key=key,
+        every=every,
+        changes=changes,
+        keep=keep,
+        strict=strict,
+        _taken=Taken(taken, trie.snapshot()),
     )
     return trie, publisher
 

@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -239,13 +239,7 @@ class LocalStore:
         """Make a file and all produced files durable, in parallel: flushing takes longer than writing."""
         produced = list(self._to_sync)
         folders = {each.rpartition("/")[0] for each in produced}
-        if produced and self._threads is None:
-            self._threads = ThreadPoolExecutor(4, thread_name_prefix="snapshot.flush")
-        others = (
-            []
-            if self._threads is None
-            else [self._threads.submit(_sync, self._path / each) for each in (*produced, *folders)]
-        )
+        others = [self._submitted(each) for each in (*produced, *folders)]
         try:
             _sync(self._path / name)
         finally:
@@ -253,6 +247,18 @@ class LocalStore:
         for other in others:
             other.result()
         self._to_sync.clear()
+
+    def _submitted(self, name: str) -> Future[None]:
+        """Make a file or a folder durable in another thread, or in this one if the interpreter ends and starts none."""
+        try:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(4, thread_name_prefix="snapshot.flush")
+            return self._threads.submit(_sync, self._path / name)
+        except RuntimeError:
+            _sync(self._path / name)
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
 
 
 def files_of(where: str | os.PathLike[str]) -> Files:

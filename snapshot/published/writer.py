@@ -22,7 +22,8 @@ import contextlib
 import dataclasses
 import errno
 import logging
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from snapshot.cut import Cut, cut_of
 from snapshot.published.claim import TICK, Claimed, process
@@ -42,9 +43,13 @@ from snapshot.published.manifest import (
 )
 from snapshot.published.origin import note_origin
 from snapshot.published.retention import Keep, Retention
+from snapshot.published.sieve import Place, Refused
 from snapshot.published.store import Store
 from snapshot.texts import Key
 from subtrie import SubscriptionTrie
+
+MOST_LOGGED: Final = 10
+"""How many subscriptions of one version are logged when they are set aside."""
 
 _log = logging.getLogger("snapshot.published")
 
@@ -56,6 +61,7 @@ class _Attempt(NamedTuple):
     text: bytes
     published: Published
     trial: Trial | None
+    refused: Mapping[Place, Refused]
 
 
 class Writer:
@@ -73,13 +79,16 @@ class Writer:
         key: Key | None,
         keep: Keep,
         instant: SubscriptionTrie | None = None,
+        *,
+        strict: bool = False,
     ) -> None:
         self._trie = trie
         self._store = store
         self._directory = Directory(store)
         self._claim, self._desk = claimed.claim, claimed.desk
         self._retention = Retention(keep, claimed.present, self._claim.oldest, removes=claimed.alone)
-        self._composer = Composer(self._directory, store, self._claim.epoch)
+        self._composer = Composer(self._directory, store, self._claim.epoch, strict=strict)
+        self.refused: Mapping[Place, Refused] = {}
         self._key = key
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
@@ -90,6 +99,11 @@ class Writer:
     def instant(self) -> SubscriptionTrie | None:
         """The instant published last; None until this writer has published one."""
         return None if self._published is None else self._published.instant
+
+    @property
+    def version(self) -> int | None:
+        """The number of the newest version; None if there is none."""
+        return None if self._published is None else self._published.version.version
 
     def publish(self) -> Version:
         """Publish the trie's present content, unless nothing has changed; return the version with that content.
@@ -119,10 +133,10 @@ class Writer:
     def _composed(self, cut: Cut) -> _Attempt | None:
         """Write the files of the next version; None if nothing has changed."""
         last, number = self._published, self._previous.version + 1
-        fields, trial = self._composer.compose(cut, number, last, self._restored_ledger())
+        fields, trial, refused = self._composer.compose(cut, number, last, self._restored_ledger(), self.refused)
         if fields is None:
             assert last is not None
-            self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial))
+            self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial, refused))
             return None
         oldest = self._retention.oldest_with(number, cut.taken_at)
         version = dataclasses.replace(
@@ -140,7 +154,7 @@ class Writer:
         text, version = sealed(version)
         full = version.full is not None
         manifests, changes = (0, 0) if full or last is None else (last.manifests + 1, last.rows + version.changes)
-        return _Attempt(version, text, Published(version, cut.trie, manifests, changes), trial)
+        return _Attempt(version, text, Published(version, cut.trie, manifests, changes), trial, refused)
 
     def _commit(self, attempt: _Attempt) -> None:
         self._attempt = attempt
@@ -180,7 +194,7 @@ class Writer:
         following = self._at(self._previous.version + 1)
         if following is not None and following.follows(self._previous):
             raise self._fenced(following)
-        mine = self._directory.get(self._previous.version)
+        mine = self._mine()
         if following is not None or mine is None or mine.digest != self._previous.digest:
             raise self._gone()
 
@@ -193,8 +207,21 @@ class Writer:
                 return None
             raise
 
+    def _mine(self) -> Version | None:
+        """The last manifest that this writer wrote. If it is damaged, it is written again, since its text is known."""
+        number = self._previous.version
+        try:
+            return self._directory.get(number)
+        except DamagedError:
+            if not self._clear(number):
+                raise
+        text, version = sealed(self._previous)
+        scratch = scratch_name(self._desk, dataclasses.replace(version, **process()))
+        self._store.create(manifest_name(number), text, scratch)
+        return version
+
     def _clear(self, number: int) -> bool:
-        """Move away what has the name of the next manifest and is none. Return False if it may be of a successor.
+        """Move away what has the name of a manifest and is none. Return False if it may be of a successor.
 
         A successor clears older desks after its claim, and keeps its own until it closes. While there is no desk but
         this writer's, there has been none.
@@ -208,7 +235,7 @@ class Writer:
         name = manifest_name(number)
         if not self._store.set_aside(name):
             return False
-        _log.warning("%s was no manifest, and was renamed, since its number is needed", self._store.locate(name))
+        _log.warning("%s was damaged, or no manifest, and was renamed", self._store.locate(name))
         return True
 
     def _has_desk(self) -> bool:
@@ -251,9 +278,25 @@ class Writer:
         self._published = attempt.published
         self._previous = attempt.version
         note_origin(self._trie, attempt.published.version)
+        self._report(attempt.refused)
         if ledger is not None and attempt.trial is not None:
             ledger.book(attempt.trial)
         self._ledger = ledger
+
+    def _report(self, refused: Mapping[Place, Refused]) -> None:
+        """Log the subscriptions that were set aside in this version."""
+        new = [one for place, one in refused.items() if place not in self.refused]
+        self.refused = refused
+        for one in new[:MOST_LOGGED]:
+            _log.warning(
+                "%s: a subscription was set aside, since it cannot be stored: filter %.200r, subscriber %.200s: %.300s",
+                self._store.place,
+                one.filter,
+                _shown(one.subscriber),
+                one.reason,
+            )
+        if len(new) > MOST_LOGGED:
+            _log.warning("%s: %d more were set aside: see Publisher.refused", self._store.place, len(new) - MOST_LOGGED)
 
     def _restored_ledger(self) -> Ledger | None:
         """The keys of what is published. They are made anew if an interrupt came while they were booked."""
@@ -264,6 +307,13 @@ class Writer:
                 ledger.book(ledger.trial(all_added(instant)))
             self._ledger = ledger
         return self._ledger
+
+
+def _shown(subscriber: object) -> str:
+    try:
+        return repr(subscriber)
+    except Exception:  # noqa: BLE001 (it must not stop the others)
+        return f"of type {type(subscriber).__name__}"
 
 
 def _last(claimed: Claimed, instant: SubscriptionTrie | None) -> Published | None:

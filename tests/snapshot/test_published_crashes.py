@@ -133,7 +133,14 @@ def wait_for_more(notes: Path, size: int) -> None:
 class Faults:
     """Makes one of a publisher's calls to the system fail: before it has any effect, or after it has succeeded."""
 
-    CALLS = ((os, "link"), (os, "fsync"), (os, "pwrite"), (os, "open"), (composer, "write"), (composer, "write_feed"))
+    CALLS = (
+        (os, "link"),
+        (os, "fsync"),
+        (os, "pwrite"),
+        (os, "open"),
+        (composer, "write_plain"),
+        (composer, "write_feed"),
+    )
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0

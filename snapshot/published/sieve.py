@@ -1,0 +1,190 @@
+"""Which changes of a version can be stored. A subscription that cannot be is set aside; the others are published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from snapshot.published.ledger import Ledger, Trial
+from snapshot.storing import Storing
+from snapshot.tagged import has_surrogates
+from subtrie import Subscription, SubscriptionTrie
+from subtrie.columns import Changed
+
+Place = tuple[str, str | None, Hashable]
+"""What names a subscription: its filter, its queue group, its subscriber."""
+
+
+class Refused(NamedTuple):
+    """A subscription that is not published.
+
+    :param filter: its filter
+    :param subscriber: its subscriber
+    :param options: its options
+    :param reason: why it cannot be stored
+    """
+
+    filter: str
+    subscriber: Hashable
+    options: Mapping[str, Any]
+    reason: str
+
+
+class Sieve:
+    """The changes of one version, without those that cannot be stored.
+
+    :param raw: the changes of the trie since the last version; called for each pass
+    :param before: the subscriptions that the last version lacks
+    :param strict: whether one that cannot be stored is an error instead
+    """
+
+    def __init__(
+        self, raw: Callable[[], Iterator[Changed]], before: Mapping[Place, Refused], queues: bool, *, strict: bool
+    ) -> None:
+        self._raw = raw
+        self._before = before
+        self._queues = queues
+        self._ledger: Ledger | None = None
+        self._owners: Mapping[str, Hashable] | None = None
+        self.trial: Trial | None = None
+        self._uncounted: set[Place] = set()
+        self.strict = strict
+        self.refused = dict(before)
+
+    def with_keys(self, ledger: Ledger) -> None:
+        """Give subscribers their keys.
+
+        :raises ValueError: strict, and two subscribers have the same key
+        """
+        self._ledger = ledger
+        self.trial = ledger.trial(self._effective(), strict=self.strict)
+
+    def from_trie(self, raw: Callable[[], Iterator[Changed]], owners: Mapping[str, Hashable] | None = None) -> None:
+        """Take other changes.
+
+        :param owners: the subscribers, if those of the changes are keys already
+        """
+        self._raw, self._owners = raw, owners
+
+    def keyed(self, trie: SubscriptionTrie, owners: dict[str, Hashable]) -> Iterator[Subscription]:
+        """All subscriptions, with keys instead of subscribers if there are keys.
+
+        :param owners: gets the subscriber of each key
+        """
+        if self._ledger is None or self.trial is None:
+            yield from trie.subscriptions()
+            return
+        for held in trie.subscriptions():
+            queue = held.options.get("queue") if self._queues else None
+            try:
+                key = self._ledger.of(self.trial, held.subscriber)
+            except MemoryError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever the key function raised)
+                self._refuse((held.filter, queue, held.subscriber), held.options, error)
+                continue
+            owners[key] = held.subscriber
+            yield Subscription(held.filter, key, held.options)
+
+    def _refuse(self, place: Place, options: Mapping[str, Any], error: Exception) -> None:
+        """Set a subscription aside. Its subscriber does not get the key for it."""
+        if self.trial is not None and place not in self._uncounted and place[2] not in self.trial.lacking:
+            self._uncounted.add(place)
+            self.trial.moved[place[2]] -= 1
+        self.refused[place] = Refused(place[0], place[2], options, f"{type(error).__name__}: {error}")
+
+    def stored(self, storing: Storing) -> Iterator[Changed]:
+        """The changes, with the texts that are stored instead of subscribers and options. Deletes come first if an
+        insert may have the same subscription.
+
+        :raises TypeError: strict, and a subscription cannot be rebuilt
+        """
+        if self._ledger is None or self._owners is not None:
+            yield from self._sifted(self._effective(), storing)
+            return
+        yield from self._sifted((change for change in self._effective() if change.after is None), storing)
+        yield from self._sifted((change for change in self._effective() if change.after is not None), storing)
+
+    def rows(self, trie: SubscriptionTrie, storing: Storing) -> Iterator[Subscription]:
+        """All subscriptions of a trie that can be stored, as texts."""
+        undecided = True
+        for held in trie.subscriptions():
+            if undecided:
+                storing.decide([held])
+                undecided = False
+            queue = held.options.get("queue") if self._queues else None
+            place = (held.filter, queue, held.subscriber)
+            if place in self.refused:
+                continue
+            row = self._row(storing, place, held.subscriber, held.options)
+            if row is not None:
+                yield row
+
+    def _effective(self) -> Iterator[Changed]:
+        """The changes from what was published: of subscriptions that were set aside, nothing was. Those that could not
+        have their key come again, since another subscriber may have left it."""
+        again = {place: one for place, one in self._before.items() if self._is_of_key(place)}
+        for change in self._raw():
+            place = self._place(change)
+            again.pop(place, None)
+            if place not in self._before:
+                yield change
+            elif change.after is None:
+                self.refused.pop(place, None)
+            else:
+                yield change._replace(before=None)
+        for (filter, group, subscriber), one in again.items():
+            yield Changed(filter, group, subscriber, None, one.options)
+
+    def _is_of_key(self, place: Place) -> bool:
+        return self._ledger is not None and self._ledger.lacks(place[2])
+
+    def _place(self, change: Changed) -> Place:
+        subscriber = change.subscriber
+        if self._owners is not None:
+            subscriber = self._owners.get(subscriber, subscriber)
+        return change.filter, change.group if self._queues else None, subscriber
+
+    def _sifted(self, changes: Iterator[Changed], storing: Storing) -> Iterator[Changed]:
+        for change in changes:
+            place, row = self._place(change), None
+            if change.after is None:
+                self.refused.pop(place, None)
+            else:
+                row = self._row(storing, place, change.subscriber, change.after)
+            if row is not None:
+                self.refused.pop(place, None)
+            elif change.before is None:
+                continue
+            text = self._text(storing, change.subscriber) if row is None else row.subscriber
+            before = None if change.before is None else _as_before(storing, change.before)
+            yield Changed(change.filter, change.group, text, before, None if row is None else row.options)
+
+    def _row(
+        self, storing: Storing, place: Place, subscriber: Hashable, options: Mapping[str, Any]
+    ) -> Subscription | None:
+        """The row of a subscription; None if it cannot be stored."""
+        try:
+            if has_surrogates(place[0]):
+                raise ValueError("the filter cannot be encoded as UTF-8")
+            return Subscription(place[0], self._text(storing, subscriber), storing.options(options))
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a value or a key function does must not stop the others
+            if self.strict:
+                raise
+            self._refuse(place, options, error)
+            return None
+
+    def _text(self, storing: Storing, subscriber: Hashable) -> str:
+        if self._ledger is not None and self.trial is not None and self._owners is None:
+            subscriber = self._ledger.of(self.trial, subscriber)
+        return storing.subscriber(subscriber)
+
+
+def _as_before(storing: Storing, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options that a subscription had. They only serve other programs, so a value may have changed its type."""
+    try:
+        return storing.options(options)
+    except (TypeError, ValueError):
+        return {name: value for name, value in options.items() if isinstance(value, str) and not has_surrogates(value)}

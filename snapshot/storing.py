@@ -1,0 +1,230 @@
+"""How subscriptions are stored: the texts of a row, from which exactly the subscription is rebuilt.
+
+A column has a type. The subscribers of a file are strings, or all are integers; the texts of one option are strings, or
+all are JSON. A value of another type also has a readable text there, so that any program can read the column, and a
+tagged text beside it (`snapshot.tagged`), from which it is rebuilt:
+
+* an option ``n`` of another type: the tagged text is a second option, ``~n``
+* an option whose name begins with ``~``, or cannot be encoded as UTF-8: only the second option, which is named ``~~``
+  and the name as JSON
+* a subscriber of another type, or one that begins with ``~``: its text is ``~`` and its tagged text
+
+So no two subscribers have the same text, and each row says by itself what it means.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from snapshot.tagged import MARK, has_surrogates, tagged, untagged
+from snapshot.texts import option_value, rebuilds
+from subtrie import Subscription
+
+
+class Kinds(NamedTuple):
+    """The types of columns.
+
+    :param integers: whether subscribers are integers (else strings); None if there are none
+    :param json_options: names of the options whose texts are JSON
+    :param string_options: names of the options whose texts are strings
+    """
+
+    integers: bool | None = None
+    json_options: frozenset[str] = frozenset()
+    string_options: frozenset[str] = frozenset()
+
+
+class Storing:
+    """Turns subscriptions into rows of texts. A column gets its type from the first value that it holds.
+
+    :param kinds: the types that columns have already
+    :param tags: whether values of other types are stored with a tagged text. If not, they are refused
+    """
+
+    def __init__(self, kinds: Kinds, *, tags: bool) -> None:
+        self.integers = kinds.integers
+        self._is_json = dict.fromkeys(kinds.json_options, True) | dict.fromkeys(kinds.string_options, False)
+        self._tags = tags
+
+    def kinds(self) -> Kinds:
+        """The types that columns have by now."""
+        json_options = frozenset(name for name, is_json in self._is_json.items() if is_json)
+        return Kinds(self.integers, json_options, frozenset(self._is_json.keys() - json_options))
+
+    def decide(self, held: Iterable[Subscription]) -> None:
+        """Choose the types of columns that have none: strings, if some of these values are."""
+        for each in held:
+            if self.integers is not False and isinstance(each.subscriber, str | int):
+                self.integers = not isinstance(each.subscriber, str) and not isinstance(each.subscriber, bool)
+            for name, value in each.options.items():
+                if isinstance(value, str) or (name not in self._is_json and value is not None and rebuilds(value)):
+                    self._is_json[name] = not isinstance(value, str)
+
+    def subscriber(self, subscriber: Any) -> str:
+        """The text of a subscriber.
+
+        :raises TypeError: it has none
+        """
+        is_string = isinstance(subscriber, str)
+        if is_string and self.integers is not True and self._is_plain(str.__str__(subscriber)):
+            self.integers = False
+            return str.__str__(subscriber)
+        is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
+        if is_integer and self.integers is not False and abs(subscriber) < 2**63:
+            self.integers = True
+            return int.__repr__(subscriber)
+        if not self._tags:
+            raise TypeError(self._refusal(subscriber))
+        try:
+            return MARK + tagged(_exact(subscriber))
+        except TypeError as error:
+            raise TypeError(f"the subscriber cannot be stored: {error}{_CURE}") from None
+
+    def _refusal(self, subscriber: Hashable) -> str:
+        if isinstance(subscriber, str | int) and self.integers is not None:
+            ours, others = ("integers", "strings") if self.integers else ("strings", "integers")
+            return f"there are subscribers that are {ours}, and {subscriber!r}: {others} could not be told apart{_CURE}"
+        return f"the subscriber could not be rebuilt, since JSON cannot express it: {subscriber!r}{_CURE}"
+
+    def options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options with values that have the texts to be stored: strings, or what JSON gives back.
+
+        :raises TypeError: one of them has no form
+        """
+        if all(self._fits(name, value) for name, value in options.items()):
+            return dict(options)
+        stored: dict[str, Any] = {}
+        for name, value in options.items():
+            if self._fits(name, value):
+                stored[name] = value
+            elif not self._tags:
+                raise TypeError(self._option_refusal(name, value))
+            elif name.startswith(MARK) or has_surrogates(name):
+                stored[f"{MARK}{MARK}{json.dumps(name)}"] = _tagged_option(name, value)
+            else:
+                stored[MARK + name] = _tagged_option(name, value)
+                stored[name] = _readable(value)
+        return stored
+
+    def _fits(self, name: str, value: Any) -> bool:
+        """Whether the column's own text gives the value back."""
+        if self._tags and (name.startswith(MARK) or has_surrogates(name)):
+            return False
+        if value is None:
+            return True
+        is_string = isinstance(value, str)
+        if self._is_json.get(name, not is_string) is is_string:
+            return False
+        if has_surrogates(value) if is_string else not rebuilds(value):
+            return False
+        self._is_json[name] = not is_string
+        return True
+
+    def _option_refusal(self, name: str, value: Any) -> str:
+        if self._is_json.get(name, not isinstance(value, str)) is isinstance(value, str):
+            return f"option {name!r} is a string in one subscription and not in another, and could not be rebuilt"
+        if isinstance(value, str):
+            return f"option {name!r} cannot be encoded as UTF-8: {value!r}"
+        return f"option {name!r} could not be rebuilt, since JSON cannot express it: {value!r}"
+
+    def _is_plain(self, text: str) -> bool:
+        return not has_surrogates(text) and not (self._tags and text.startswith(MARK))
+
+
+_CURE = "; give a key= function that turns a subscriber into a string"
+
+
+def _tagged_option(name: str, value: Any) -> str:
+    try:
+        return tagged(value)
+    except TypeError as error:
+        raise TypeError(f"option {name!r} cannot be stored: {error}") from None
+
+
+def _exact(subscriber: Hashable) -> Any:
+    """The subscriber without a subclass of strings and integers, which the plain text does not keep either."""
+    if isinstance(subscriber, str):
+        return str.__str__(subscriber)
+    if isinstance(subscriber, int) and not isinstance(subscriber, bool):
+        return int(subscriber)
+    return subscriber
+
+
+def _readable(value: Any) -> str:
+    """A text for people and other programs; that beside it is the faithful one."""
+    if not isinstance(value, str):
+        try:
+            value = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            try:
+                value = str(value)
+            except ValueError:  # an integer of thousands of digits
+                value = hex(value)
+    return str(value).encode("utf-8", "replace").decode()
+
+
+# ------------------------------------------------------------------------------------------------------- and back
+
+
+def subscriber_of(text: str, *, integers: bool, tags: bool) -> Any:
+    """The subscriber of a text.
+
+    :param tags: whether the row may have tagged texts
+    :raises ValueError: it is none
+    """
+    if tags and text.startswith(MARK):
+        return untagged(text[1:])
+    return int(text) if integers else text
+
+
+def options_of(
+    names: Iterable[str], texts: Iterable[str | None], json_options: frozenset[str], *, tags: bool
+) -> dict[str, Any]:
+    """The options of a row.
+
+    :param tags: whether the row may have tagged texts
+    :raises ValueError: a text is not what it should be
+    """
+    names = list(names)
+    pairs = dict(zip(names, texts, strict=True))
+    if len(pairs) < len(names):
+        raise ValueError(f"an option occurs twice among {names}")
+    if not tags or not any(name.startswith(MARK) for name in pairs):
+        return {name: option_value(name, text, json_options) for name, text in pairs.items()}
+    values: dict[str, Any] = {}
+    for name, text in pairs.items():
+        if not name.startswith(MARK):
+            if MARK + name not in pairs:
+                values[name] = option_value(name, text, json_options)
+            continue
+        if text is None:
+            raise ValueError(f"option {name!r} has no tagged text")
+        own = json.loads(name[2:]) if name.startswith(MARK + MARK) else name[1:]
+        if not isinstance(own, str):
+            raise ValueError(f"option {name!r} names none")
+        values[own] = untagged(text)
+    return values
+
+
+def check_storable(
+    subscriber: Hashable, options: Mapping[str, Any], *, key: Callable[[Any], str] | None = None
+) -> None:
+    """Check that a subscription could be published and restored, before it is made.
+
+    :param key: the function that turns a subscriber into a string, if the publisher has one
+    :raises TypeError: the subscriber or an option has no form that can be stored; the message names the type
+    :raises ValueError: a value contains itself, or is nested too deeply
+
+    O(size of the values).
+
+    >>> check_storable("alice", {"qos": 1, "will": b"bye"})
+    >>> check_storable("alice", {"socket": object()})
+    Traceback (most recent call last):
+        ...
+    TypeError: option 'socket' cannot be stored: object has no form as text
+    """
+    storing = Storing(Kinds(), tags=True)
+    storing.subscriber(subscriber if key is None else key(subscriber))
+    storing.options(options)

@@ -1,0 +1,157 @@
+"""Values as texts that tell their types: the faithful form of what the typed text of a row cannot express.
+
+A tagged text is JSON. What JSON has no form for is an object with one name: ``{"~tuple": [1, 2]}``.
+
+============================ =========================================================================================
+value                        tagged text
+============================ =========================================================================================
+None, True, 5, 0.5, "x"      ``null``, ``true``, ``5``, ``0.5``, ``"x"``
+list, dict with texts        ``[1, "x"]``, ``{"a": 1}``
+other dict                   ``{"~dict": [[1, "x"]]}``
+tuple, set, frozenset        ``{"~tuple": [1, 2]}``, ``{"~set": [1, 2]}``, ``{"~frozenset": [1, 2]}``
+bytes                        ``{"~bytes": "00ff"}``, in hexadecimal digits
+NaN, infinities              ``{"~float": "nan"}``
+integers beyond 64 bits      ``{"~int": "0x10000000000000000"}``
+a text with lone surrogates  ``{"~text": "eda080"}``, its bytes as ``surrogatepass`` makes them
+Decimal, UUID                ``{"~decimal": "1.50"}``, ``{"~uuid": "..."}``
+datetime, date               ``{"~datetime": "2026-11-24T12:00:00+00:00"}``, ``{"~date": "2026-11-24"}``
+============================ =========================================================================================
+
+Reading one makes these values and nothing else.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
+
+MARK: Final = "~"
+
+
+def tagged(value: object) -> str:
+    """The tagged text of a value.
+
+    :raises TypeError: a type has no form
+    :raises ValueError: it contains itself, or is nested too deeply
+
+    >>> tagged((1, b"x")), untagged(tagged((1, b"x")))
+    ('{"~tuple": [1, {"~bytes": "78"}]}', (1, b'x'))
+    """
+    try:
+        return json.dumps(_form(value))
+    except RecursionError as error:
+        raise ValueError("it contains itself, or is nested too deeply") from error
+
+
+def untagged(text: str) -> Any:
+    """The value of a tagged text.
+
+    :raises ValueError: it is none
+    """
+    try:
+        return _value(json.loads(text))
+    except (TypeError, KeyError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"{text!r} is no tagged text: {error}") from error
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether a text cannot be encoded as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _form(value: object) -> object:
+    """What JSON expresses of a value. The type must be exact: a subclass would come back as its base."""
+    form = _FORMS.get(type(value))
+    if form is None:
+        raise TypeError(f"{type(value).__name__} has no form as text")
+    return form(value)
+
+
+def _value(form: Any) -> Any:
+    if isinstance(form, list):
+        return [_value(each) for each in form]
+    if not isinstance(form, dict):
+        return form
+    if len(form) == 1:
+        ((name, content),) = form.items()
+        if name in _VALUES:
+            return _VALUES[name](content)
+        if name.startswith(MARK):
+            raise ValueError(f"unknown form {name!r}")
+    return {name: _value(each) for name, each in form.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _text(value: str) -> Any:
+    return {"~text": value.encode("utf-8", "surrogatepass").hex()} if has_surrogates(value) else value
+
+
+def _integer(value: int) -> Any:
+    return value if -(2**63) <= value < 2**64 else {"~int": hex(value)}
+
+
+def _float(value: float) -> Any:
+    return value if math.isfinite(value) else {"~float": repr(value)}
+
+
+def _sorted(values: Any) -> list[Any]:
+    """In one order for equal sets, since the text of a subscriber names it."""
+    return sorted((_form(each) for each in values), key=json.dumps)
+
+
+def _dict(value: dict[Any, Any]) -> Any:
+    if all(type(name) is str and not name.startswith(MARK) and not has_surrogates(name) for name in value):
+        return {name: _form(each) for name, each in value.items()}
+    return {"~dict": [[_form(name), _form(each)] for name, each in value.items()]}
+
+
+def _datetime(value: datetime.datetime) -> Any:
+    if value.fold or type(value.tzinfo) not in (type(None), datetime.timezone):
+        raise TypeError("a datetime has a form only without a zone, or with a fixed offset (datetime.timezone)")
+    return {"~datetime": value.isoformat()}
+
+
+_FORMS: Final[dict[type, Callable[[Any], Any]]] = {
+    type(None): _same,
+    bool: _same,
+    str: _text,
+    int: _integer,
+    float: _float,
+    list: lambda value: [_form(each) for each in value],
+    dict: _dict,
+    tuple: lambda value: {"~tuple": [_form(each) for each in value]},
+    set: lambda value: {"~set": _sorted(value)},
+    frozenset: lambda value: {"~frozenset": _sorted(value)},
+    bytes: lambda value: {"~bytes": value.hex()},
+    Decimal: lambda value: {"~decimal": str(value)},
+    uuid.UUID: lambda value: {"~uuid": str(value)},
+    datetime.datetime: _datetime,
+    datetime.date: lambda value: {"~date": value.isoformat()},
+}
+
+_VALUES: Final[dict[str, Callable[[Any], Any]]] = {
+    "~text": lambda content: bytes.fromhex(content).decode("utf-8", "surrogatepass"),
+    "~int": lambda content: int(content, 16),
+    "~float": float,
+    "~dict": lambda content: {_value(name): _value(each) for name, each in content},
+    "~tuple": lambda content: tuple(map(_value, content)),
+    "~set": lambda content: set(map(_value, content)),
+    "~frozenset": lambda content: frozenset(map(_value, content)),
+    "~bytes": bytes.fromhex,
+    "~decimal": Decimal,
+    "~uuid": uuid.UUID,
+    "~datetime": datetime.datetime.fromisoformat,
+    "~date": datetime.date.fromisoformat,
+}
