@@ -19,6 +19,7 @@ from subtrie import SubscriptionTrie
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+from docs.shown_code import page_with_code
 from tests.snippets import run_page, snippets
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,14 @@ def has_snippets(page: Path) -> bool:
 @pytest.mark.parametrize("page", [page for page in PAGES if has_snippets(page)], ids=named)
 def test_snippets_run_and_show_what_the_page_shows(page: Path) -> None:
     assert run_page(page)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_code_of_examples_is_as_the_examples_have_it(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "{literalinclude}" not in text
+    assert page_with_code(text) == text, "run `python -m docs.shown_code`"
 
 
 def test_a_session_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
@@ -124,14 +133,12 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 @pytest.mark.once
 def test_files_that_pages_name_are_there() -> None:
-    """The files of the packages, examples and tests that a page names, and those that it includes."""
+    """The files of the packages, examples and tests that a page names."""
     missing = []
     for page in [*PAGES, *TEXTS]:
         text = page.read_text(encoding="utf-8")
         named_files = re.findall(r"`((?:examples|tests|ctrie|subtrie|snapshot|stress)/[\w/]+\.(?:py|pyx|h|pxd))`", text)
         missing += [(page.name, file) for file in named_files if not (ROOT / file).exists()]
-        included = re.findall(r"^```\{literalinclude\} (.*)$", text, re.MULTILINE)
-        missing += [(page.name, file) for file in included if not (page.parent / file).exists()]
     assert not missing
 
 
