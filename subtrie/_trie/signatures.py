@@ -23,7 +23,13 @@ def subscription_trie(
     """The signature of `SubscriptionTrie`."""
 
 
-def topic_store(dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+def topic_store(
+    dialect: Dialect = AMQP,
+    topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+    *,
+    max_age: float | None = None,
+    max_topics: int | None = None,
+) -> None:
     """The signature of `TopicStore`."""
 
 

@@ -21,6 +21,7 @@ cdef class Put(Subscribe):
 
 @cython.no_gc
 cdef class Take(Unsubscribe):
+    cdef object expected
     cdef object kept
 
     cdef SNode create(self)
@@ -31,6 +32,6 @@ cdef class Take(Unsubscribe):
 @cython.locals(edit=Put)
 cpdef object put_topic(Matchable store, tuple words, tuple hashes, object held, bint only_new)
 @cython.locals(edit=Take)
-cpdef object take_topic(Matchable store, tuple words, tuple hashes)
+cpdef object take_topic(Matchable store, tuple words, tuple hashes, object expected=*)
 @cython.locals(plan=Borrowed)
 cdef int _begin(FilterEdit edit, Matchable store, tuple words, tuple hashes) except -1

@@ -1,6 +1,7 @@
 """The edits of a topic store: one value for each topic.
 
-A topic is a filter without wildcards. The pair of its text and its value takes the place of a filter's only subscriber.
+A topic is a filter without wildcards. Its entry takes the place of a filter's only subscriber: the tuple of its text,
+its value and the time when it was stored, called a pair here, since the walk looks at the first two only.
 So the descent, the splitting of chains and the tombs are those of `branch.py`. The only difference is that a new pair
 always replaces the old one.
 """
@@ -49,9 +50,10 @@ class Put(Subscribe):
 
 
 class Take(Unsubscribe):
-    """Remove the pair of a topic. Afterwards, `kept` is the pair that was there before, or None."""
+    """Remove the pair of a topic, if it is `expected` or that is None. Then `kept` is the removed one, or None."""
 
-    __slots__ = ("kept",)
+    __slots__ = ("expected", "kept")
+    expected: Any
     kept: Any
 
     def create(self) -> SNode | None:
@@ -64,6 +66,8 @@ class Take(Unsubscribe):
         branch: Branch = sn  # type: ignore[assignment]
         if self.parts or self.depth + self.taken < len(self.words) or not is_wanted(branch):
             return sn
+        if self.expected is not None and branch.value is not self.expected:
+            return sn
         self.kept = branch.value
         if branch.next is None:
             return None
@@ -72,8 +76,8 @@ class Take(Unsubscribe):
 
 
 def put_topic(
-    store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], held: tuple[str, Any], only_new: bool
-) -> tuple[str, Any] | None:
+    store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], held: tuple[str, Any, float], only_new: bool
+) -> tuple[str, Any, float] | None:
     """Store `held`, the pair of a topic and its value; return the pair that was there before. With `only_new`, a
     present pair stays. Linearizes at the commit of one compare-and-set, or as `get` if nothing changes. Lock-free."""
     edit: Put = Put.__new__(Put)
@@ -84,10 +88,14 @@ def put_topic(
     return edit.kept  # type: ignore[no-any-return]
 
 
-def take_topic(store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> tuple[str, Any] | None:
-    """Remove the pair of a topic, and return it. Linearizes as `put_topic`. Lock-free."""
+def take_topic(
+    store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], expected: tuple[str, Any, float] | None = None
+) -> tuple[str, Any, float] | None:
+    """Remove the pair of a topic, if it is `expected` or that is None, and return it. Linearizes as `put_topic`.
+    Lock-free."""
     edit: Take = Take.__new__(Take)
     _begin(edit, store, words, hashes)
+    edit.expected = expected
     edit_filter(store, edit)
     return edit.kept  # type: ignore[no-any-return]
 

@@ -21,14 +21,21 @@ cdef TopicRules _UNMADE_RULES
 
 cdef class TopicStore(Matchable):
     cdef readonly object dialect
+    cdef readonly object max_age
+    cdef readonly object max_topics
+    cdef object _as_of
+    cdef object _room
     cdef TopicRules _rules
     cdef Plan _asked_by
     cdef object __weakref__
 
     cdef object _begin(self, object dialect, Root root)
     cdef object _writable(self)
-    @cython.locals(words=tuple, hashes=tuple, branch=Branch)
     cdef object _held(self, object topic)
+    cdef bint _is_there(self, object entry) except -1
+    cdef object _make_room(self)
+    @cython.locals(words=tuple, hashes=tuple, branch=Branch)
+    cdef object _found(self, object topic)
     cdef tuple _path(self, object topic)
     @cython.locals(other=TopicStore)
     cdef TopicStore _with_root(self, Root root)
@@ -39,3 +46,5 @@ cdef inline Borrowed rules_of(TopicStore store) noexcept:
 
 
 cdef Root _frozen(TopicStore store)
+@cython.locals(frozen=TopicStore)
+cpdef object _restored(object kind, object dialect, object entries, bint readonly, object limits)

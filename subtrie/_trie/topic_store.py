@@ -9,7 +9,8 @@ except ModuleNotFoundError:
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
+from time import time
 from types import GenericAlias
 from typing import Any
 
@@ -28,14 +29,20 @@ if not cython.compiled:
 else:
     from subtrie._trie.match.plan import word_hash
 
+from ctrie import AtomicReference
 from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature, NoDefault
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.match.topic_rules import topic_rules
-from subtrie._trie.queries.listing import branch_at, value_changes, walk
+from subtrie._trie.queries.listing import branch_at, entry_changes, value_changes, walk
 from subtrie._trie.signatures import topic_store
 
 _ABSENT: Any = NoDefault()
+
+_TOPIC, _VALUE, _PAIR = itemgetter(0), itemgetter(1), itemgetter(0, 1)  # of an entry: topic, value, time
+
+_FEWEST = 1000
+"""How many topics are added, at least, before a writer looks for those that are too old."""
 
 
 if not cython.compiled:  # borrowed; the compiled one (topic_store.pxd) counts no reference
@@ -52,6 +59,11 @@ class TopicStore(Matchable):
     It is a `MutableMapping`. Each operation is linearizable and lock-free. An operation on all topics, or on all that a
     filter matches, sees one instant. Afterwards, writers copy each node once, at their first change of it.
 
+    Each value has the time when it was stored (`stored_at`, `entries`). What is older than `max_age` seconds is not
+    there any more, for any question. When there are more than `max_topics`, those stored longest ago are removed, an
+    eighth of `max_topics` at once. Writers do this, when they have added as many topics as could make it necessary, and
+    then remove what is too old, too; so both cost a writer O(1) on average. `expire` does it at once.
+
     Source: the Ctrie of `SubscriptionTrie`, with topics instead of filters.
 
     >>> store = TopicStore()
@@ -61,32 +73,49 @@ class TopicStore(Matchable):
     [('eur.stock.db', 11.5), ('usd.stock.ge', 98)]
     """
 
-    __slots__ = ("__weakref__", "_asked_by", "_rules", "dialect")
+    __slots__ = ("__weakref__", "_as_of", "_asked_by", "_room", "_rules", "dialect", "max_age", "max_topics")
     __class_getitem__: Any = classmethod(GenericAlias)
     __signature__: Any = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
     dialect: Dialect
     _rules: TopicRules  # how its topics are split; `_plan` is the plan that these have
     _asked_by: Plan  # the plan of the dialect's filters
+    max_age: float | None
+    max_topics: int | None
+    _as_of: float | None  # of a snapshot: when it was taken
+    _room: AtomicReference[int] | None  # how many topics may be added before something must be removed
 
     if cython.compiled:
 
         def __cinit__(self, *_: object, **__: object) -> None:
             self._root, self._plan, self._asked_by = _UNMADE, _UNMADE_PLAN, _UNMADE_PLAN
             self.dialect, self._rules = AMQP, _UNMADE_RULES
+            self.max_age = self.max_topics = self._as_of = self._room = None
     else:
 
         def __new__(cls, *_: object, **__: object) -> TopicStore:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self._home = _UNMADE, _UNMADE_PLAN, None, None
             self.dialect, self._rules, self._asked_by = AMQP, _UNMADE_RULES, _UNMADE_PLAN
+            self.max_age = self.max_topics = self._as_of = self._room = None
             return self
 
-    def __init__(self, dialect: Dialect = AMQP, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        dialect: Dialect = AMQP,
+        topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+        *,
+        max_age: float | None = None,
+        max_topics: int | None = None,
+    ) -> None:
         if not isinstance(dialect, Dialect):
             raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
         if self._root is not _UNMADE:
             raise TypeError("a TopicStore is initialised once; make another one")
+        _check_limits(max_age, max_topics)
+        self.max_age, self.max_topics = max_age, max_topics
+        if max_age is not None or max_topics is not None:
+            self._room = AtomicReference(_FEWEST if max_topics is None else max_topics)
         self._begin(dialect, empty_root())
         self.update(topics)
 
@@ -105,9 +134,23 @@ class TopicStore(Matchable):
         TopicError for a text that is not a topic, TypeError on a read-only snapshot. O(words). Linearizes at the commit
         of one compare-and-set.
         """
+        self.put(topic, value, time())
+
+    def put(self, topic: str, value: Any, stored_at: float) -> None:
+        """Store `value` for `topic` as at another time, to restore it with its age: `stored_at` is in seconds, as
+        `time.time()` gives them. The rest is as in `store[topic] = value`.
+
+        >>> store = TopicStore(max_age=3600)
+        >>> store.put("a", 1, time() - 1800)
+        >>> store.put("b", 1, time() - 5400)
+        >>> list(store)
+        ['a']
+        """
         self._writable()
         words, hashes = self._path(topic)
-        put_topic(self, words, hashes, (str.__str__(topic), value), False)
+        found = put_topic(self, words, hashes, (str.__str__(topic), value, stored_at), False)
+        if found is None and self._room is not None:
+            self._make_room()
 
     def setdefault(self, topic: str, default: Any = None) -> Any:
         """Return the value of `topic`; if there is none, store `default` and return that. Errors, cost and
@@ -119,8 +162,15 @@ class TopicStore(Matchable):
         """
         self._writable()
         words, hashes = self._path(topic)
-        found = put_topic(self, words, hashes, (str.__str__(topic), default), True)
-        return default if found is None else found[1]
+        now = time()
+        # Progress: a round that does not return found a value that had expired, and removed it.
+        while (found := put_topic(self, words, hashes, (str.__str__(topic), default, now), True)) is not None:
+            if self._is_there(found):
+                return found[1]
+            take_topic(self, words, hashes, found)
+        if self._room is not None:
+            self._make_room()
+        return default
 
     @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
     def pop(self, topic: str, default: Any = _ABSENT) -> Any:
@@ -134,7 +184,7 @@ class TopicStore(Matchable):
         self._writable()
         words, hashes = self._path(topic)
         found = take_topic(self, words, hashes)
-        if found is None:
+        if found is None or not self._is_there(found):
             if default is _ABSENT:
                 raise KeyError(topic)
             return default
@@ -153,10 +203,10 @@ class TopicStore(Matchable):
         self._writable()
         # Progress: a round that does not return found that another thread had removed the same topic.
         while True:
-            some = next(walk(freeze_root(self._root)), None)
+            some = next(self._there(), None)
             if some is None:
                 raise KeyError("popitem(): the store is empty")
-            topic = some[0].value[0]
+            topic = some[0]
             found = self.pop(topic, _ABSENT_PAIR)
             if found is not _ABSENT_PAIR:
                 return topic, found
@@ -175,9 +225,41 @@ class TopicStore(Matchable):
         if not pairs:
             return
         self._writable()
-        checked = [(self._path(topic), (str.__str__(topic), value)) for topic, value in pairs]
+        now = time()
+        checked = [(self._path(topic), (str.__str__(topic), value, now)) for topic, value in pairs]
         for (words, hashes), held in checked:
-            put_topic(self, words, hashes, held, False)
+            if put_topic(self, words, hashes, held, False) is None and self._room is not None:
+                self._make_room()
+
+    def expire(self) -> int:
+        """Remove what is older than `max_age`, and the oldest topics beyond `max_topics`; return how many. O(n).
+
+        What another thread stores meanwhile stays. Lock-free.
+
+        >>> store = TopicStore(topics={"a": 1, "b": 2}, max_age=60)
+        >>> store.put("b", 2, time() - 61)
+        >>> store.expire()
+        1
+        """
+        self._writable()
+        room: Any = self._room
+        counted = None if room is None else room.load()
+        held = [branch.value for branch, _ in walk(freeze_root(self._root))]
+        there = [each for each in held if self._is_there(each)]
+        gone = [each for each in held if not self._is_there(each)] if len(there) < len(held) else []
+        most = self.max_topics
+        if most is not None and len(there) > most:
+            there.sort(key=itemgetter(2))
+            excess = len(there) - (most - most // 8)
+            gone += there[:excess]
+            there = there[excess:]
+        removed = 0
+        for each in gone:
+            words, hashes = self._path(each[0])
+            removed += take_topic(self, words, hashes, each) is not None
+        if room is not None:  # unless another thread has counted meanwhile, which then looks again
+            room.compare_and_set(counted, max(len(there), _FEWEST) if most is None else most - len(there))
+        return removed
 
     def clear(self) -> None:
         """Remove everything, at one instant. O(1), lock-free."""
@@ -208,7 +290,7 @@ class TopicStore(Matchable):
         root = frozen_root(self)
         if dialect.zero_words and words == ("",):
             branch = branch_at(root, words, hashes, dialect.separator)
-            return iter(() if branch is None or not is_wanted(branch) else (branch.value,))
+            return self._pairs(() if branch is None or not is_wanted(branch) else (branch.value,))
         size = hashes.index(MANY_WORDS) if MANY_WORDS in hashes else len(hashes)
         open = size < len(words)
         found = topics_along(
@@ -222,8 +304,8 @@ class TopicStore(Matchable):
             dialect.zero_words,
         )
         if size + 1 >= len(words):
-            return iter(found)
-        return (pair for pair in found if dialect.matches(words, dialect.split_topic(pair[0])))
+            return self._pairs(found)
+        return self._pairs(pair for pair in found if dialect.matches(words, dialect.split_topic(pair[0])))
 
     def __getitem__(self, topic: str) -> Any:
         """The value of `topic`; KeyError if there is none. TopicError if it is not a topic. O(words), lock-free."""
@@ -250,7 +332,7 @@ class TopicStore(Matchable):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the topics of one instant. O(n)."""
-        return (branch.value[0] for branch, _ in walk(freeze_root(self._root)))
+        return map(_TOPIC, self._there())
 
     def keys(self) -> list[str]:
         """Return the topics of one instant. O(n)."""
@@ -258,7 +340,7 @@ class TopicStore(Matchable):
 
     def values(self) -> list[Any]:
         """Return the values of one instant. O(n)."""
-        return [branch.value[1] for branch, _ in walk(freeze_root(self._root))]
+        return list(map(_VALUE, self._there()))
 
     def items(self) -> list[tuple[str, Any]]:
         """Return the topics of one instant with their values. O(n).
@@ -266,14 +348,34 @@ class TopicStore(Matchable):
         >>> TopicStore(topics={"a": 1}).items()
         [('a', 1)]
         """
-        return [branch.value for branch, _ in walk(freeze_root(self._root))]
+        return list(map(_PAIR, self._there()))
+
+    def entries(self) -> Iterator[tuple[str, Any, float]]:
+        """Iterate over (topic, value, time when it was stored, in seconds) for the topics of one instant. O(n).
+
+        >>> [(topic, value) for topic, value, stored_at in TopicStore(topics={"a": 1}).entries()]
+        [('a', 1)]
+        """
+        return self._there()
+
+    def stored_at(self, topic: str) -> float:
+        """When the value of `topic` was stored: seconds, as `time.time()` gives them. Errors and cost are those of
+        `store[topic]`.
+
+        >>> TopicStore(topics={"a": 1}).stored_at("a") <= time()
+        True
+        """
+        pair = self._held(topic)
+        if pair is None:
+            raise KeyError(topic)
+        return pair[2]  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         """The number of topics at one instant. O(n)."""
-        return sum(1 for _ in walk(freeze_root(self._root)))
+        return sum(1 for _ in self._there())
 
     def __bool__(self) -> bool:
-        return next(walk(freeze_root(self._root)), None) is not None
+        return next(self._there(), None) is not None
 
     def __eq__(self, other: object) -> bool:
         """Return whether `other` is a mapping with the same topics and equal values. If it is a store, its dialect must
@@ -299,11 +401,19 @@ class TopicStore(Matchable):
         >>> before["a"], store["a"]
         (1, 2)
         """
-        return self if self._root.readonly else self._with_root(freeze_root(self._root))
+        if self._root.readonly:
+            return self
+        other = self._with_root(freeze_root(self._root))
+        other._as_of = time()
+        return other
 
     def fork(self) -> TopicStore:
-        """Return a store with the present content that can be changed independently of this one. O(1), lock-free."""
-        return self._with_root(fork_root(self._root))
+        """Return a store with the present content that can be changed independently of this one, and has the same
+        limits. O(1), lock-free. A fork of a snapshot lives on: values go on to age."""
+        other = self._with_root(fork_root(self._root))
+        if self.max_age is not None or self.max_topics is not None:
+            other._room = AtomicReference(0 if self._room is None else self._room.load())
+        return other
 
     def diff(self, older: TopicStore, absent: Any = None) -> Iterator[tuple[str, Any, Any]]:
         """Iterate over (topic, old value, new value) for every topic that differs from `older`, a snapshot of this
@@ -315,17 +425,29 @@ class TopicStore(Matchable):
         >>> sorted(store.diff(before))
         [('a', 1, 3), ('c', None, 4)]
         """
-        if not isinstance(older, TopicStore):
-            raise TypeError(f"diff() takes a TopicStore, not {type(older).__name__}")
-        if older.dialect != self.dialect:
-            raise ValueError(f"diff() takes a store of the same dialect: {self.dialect.name}, not {older.dialect.name}")
+        _comparable(self, older)
         return value_changes(_frozen(older), freeze_root(self._root), self.dialect.separator, absent)
+
+    def changes(self, older: TopicStore) -> Iterator[tuple[Any, Any]]:
+        """Iterate over (old entry, new entry) for every topic that was stored or removed since `older`, also with an
+        equal value. Entries are those of `entries`; None means that there is none. What is too old counts as removed
+        when `expire` or a writer removes it. Arguments and cost are those of `diff`.
+
+        >>> store = TopicStore(topics={"a": 1})
+        >>> before = store.snapshot()
+        >>> store["a"] = 1
+        >>> [(old[1], new[1]) for old, new in store.changes(before)]
+        [(1, 1)]
+        """
+        _comparable(self, older)
+        return entry_changes(_frozen(older), freeze_root(self._root), self.dialect.separator)
 
     def __copy__(self) -> TopicStore:
         return self.snapshot() if self._root.readonly else self.fork()
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self.dialect, self.items(), self._root.readonly)
+        limits = (self.max_age, self.max_topics, self._as_of)
+        return _restored, (type(self), self.dialect, list(self._there()), self._root.readonly, limits)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""
@@ -336,7 +458,7 @@ class TopicStore(Matchable):
                 if branch.next is not None:
                     levels.append(branch.next)
         for branch, _ in walk(freeze_root(self._root)):
-            assert self._held(branch.value[0]) is branch.value, f"{branch.value[0]!r} is not found"
+            assert self._found(branch.value[0]) is branch.value, f"{branch.value[0]!r} is not found"
 
     # ------------------------------------------------------------------------------------------------------ internals
 
@@ -354,7 +476,43 @@ class TopicStore(Matchable):
             raise TypeError("this TopicStore is a read-only snapshot; take .fork() of it for one that can be changed")
 
     def _held(self, topic: Any) -> Any:
-        """Return the pair of a topic, or None."""
+        """Return the entry of a topic, or None if there is none or it is too old."""
+        entry = self._found(topic)
+        return entry if entry is None or self._is_there(entry) else None
+
+    def _is_there(self, entry: Any) -> bool:
+        return self.max_age is None or entry[2] > self._oldest()
+
+    def _oldest(self) -> float:
+        """What was stored at this time or before is too old."""
+        return (time() if self._as_of is None else self._as_of) - self.max_age  # type: ignore[operator]
+
+    def _there(self) -> Iterator[Any]:
+        """The entries of one instant that are not too old."""
+        entries = (branch.value for branch, _ in walk(freeze_root(self._root)))
+        return iter(entries) if self.max_age is None else self._young(entries)
+
+    def _young(self, entries: Iterable[Any]) -> Iterator[Any]:
+        oldest = self._oldest()
+        return (entry for entry in entries if entry[2] > oldest)
+
+    def _pairs(self, entries: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+        return map(_PAIR, entries if self.max_age is None else self._young(entries))
+
+    def _make_room(self) -> None:
+        """Count an added topic; if there may be too many now, remove some."""
+        room: Any = self._room
+        # Progress: a round that does not return found that another thread had counted, too.
+        while True:
+            left = room.load()
+            if left <= 0:
+                self.expire()
+                return
+            if room.compare_and_set(left, left - 1):  # this topic has been counted
+                return
+
+    def _found(self, topic: Any) -> Any:
+        """Return the entry of a topic, or None."""
         words, hashes = self._path(topic)
         branch = find_branch(self, words, hashes, self._plan.separator)
         return None if branch is None else branch.value
@@ -364,14 +522,46 @@ class TopicStore(Matchable):
 
     def _with_root(self, root: Root) -> TopicStore:
         other: TopicStore = type(self).__new__(type(self))
+        other.max_age, other.max_topics = self.max_age, self.max_topics
         other._begin(self.dialect, root)
         return other
 
 
-def _restored(kind: type[TopicStore], dialect: Dialect, items: list[tuple[str, Any]], readonly: bool) -> TopicStore:
+def _restored(
+    kind: type[TopicStore],
+    dialect: Dialect,
+    entries: list[tuple[str, Any, float]],
+    readonly: bool,
+    limits: tuple[float | None, int | None, float | None],
+) -> TopicStore:
     """Unpickle: every topic is validated again."""
-    store = kind(dialect, items)
-    return store.snapshot() if readonly else store
+    max_age, max_topics, as_of = limits
+    store = kind(dialect) if readonly else kind(dialect, max_age=max_age, max_topics=max_topics)
+    for topic, value, stored_at in entries:
+        store.put(topic, value, stored_at)
+    if not readonly:
+        return store
+    frozen: TopicStore = store.snapshot()
+    frozen.max_age, frozen.max_topics, frozen._as_of = max_age, max_topics, as_of
+    return frozen
+
+
+def _check_limits(max_age: object, max_topics: object) -> None:
+    if max_age is not None and (isinstance(max_age, bool) or not isinstance(max_age, int | float)):
+        raise TypeError(f"max_age must be a number of seconds, not {max_age!r}")
+    if max_age is not None and not max_age > 0:
+        raise ValueError(f"max_age must be more than 0 seconds, not {max_age!r}")
+    if max_topics is not None and (isinstance(max_topics, bool) or not isinstance(max_topics, int)):
+        raise TypeError(f"max_topics must be an integer, not {max_topics!r}")
+    if max_topics is not None and max_topics < 1:
+        raise ValueError(f"max_topics must be 1 or more, not {max_topics}")
+
+
+def _comparable(newer: TopicStore, older: Any) -> None:
+    if not isinstance(older, TopicStore):
+        raise TypeError(f"diff() takes a TopicStore, not {type(older).__name__}")
+    if older.dialect != newer.dialect:
+        raise ValueError(f"diff() takes a store of the same dialect: {newer.dialect.name}, not {older.dialect.name}")
 
 
 @cache

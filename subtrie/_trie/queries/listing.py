@@ -155,13 +155,19 @@ def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, s
 
 def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield (topic, old, new) for the differences of two instants of a topic store (topic_store.py)."""
-    for _, *both in _changed_steps(older, newer, separator):
-        before, after = [None if entry is None else entry.key for entry in both]
+    for before, after in entry_changes(older, newer, separator):
         if before is not None and after is not None and (before[1] is after[1] or _are_same(before[1], after[1])):
             continue
         some = after if before is None else before
-        if some is not None:
-            yield some[0], absent if before is None else before[1], absent if after is None else after[1]
+        yield some[0], absent if before is None else before[1], absent if after is None else after[1]
+
+
+def entry_changes(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any]]:
+    """Yield (old, new) entries for the topics that were stored or removed between two instants of a topic store."""
+    for _, *both in _changed_steps(older, newer, separator):
+        before, after = [None if entry is None else entry.key for entry in both]
+        if before is not after:
+            yield before, after
 
 
 def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any, Any]]:
