@@ -588,7 +588,8 @@ MQTT = Dialect(
         ("no_local", bool),
         ("retain_as_published", bool),
         ("retain_handling", range(3)),
-        ("subscription_identifier", int),
+        ("subscription_identifier", range(1, 268_435_456)),
+        ("weight", range(1, 1_001)),
     ),
 )
 """MQTT 3.1.1 and 5: ``+`` one level, ``#`` zero or more, last. Up to 200 separators, as Mosquitto; the
@@ -608,7 +609,7 @@ NATS = Dialect(
     max_bytes=4_096,
     max_words=1_024,
     max_wildcards=1_024,
-    options=(("queue", str),),
+    options=(("queue", str), ("weight", range(1, 1_001))),
 )
 """NATS subjects: ``*`` one token, ``>`` one or more, last. A server's default control line of 4,096 bytes
 bounds the length."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 from stress.history import freeze
@@ -21,39 +21,47 @@ KNOWN_AS: Final = {
 
 
 class Shares(Spec):
-    """One queue group: its members in the order in which they came, and the number of turns taken. A match takes a
-    turn, if there is a member; the turn's number picks the member. With the last member the group goes, and its turns.
+    """One queue group: its members in the order in which they came, and who is next. A match takes a turn, if there is
+    a member. Nobody is next (None) until there has been a match with these members: that one takes any of them.
 
     >>> spec = Shares()
     >>> spec.step((("f", "x"), ("f", "y"), 1), "match", ("a/b",))
-    ((('f', 'x'), ('f', 'y'), 2), ('y',))
+    ((('f', 'x'), ('f', 'y'), 0), ('y',))
+    >>> sorted(spec.successors((("f", "x"), ("f", "y"), None), "match", ("a/b",), ("y",)))
+    [(('f', 'x'), ('f', 'y'), 0)]
     """
 
     name = "shares"
-    initial: Any = (0,)
+    initial: Any = (None,)
 
-    def __init__(self, initial: Any = (0,)) -> None:
+    def __init__(self, initial: Any = (None,)) -> None:
         self.initial = initial
 
     def step(self, state: tuple[Any, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         *members, turn = state
         match op:
             case "subscribe":
-                return (state, False) if args in members else ((*members, args, turn), True)
+                return (state, False) if args in members else ((*members, args, None), True)
             case "unsubscribe" if args not in members:
                 return state, False
             case "unsubscribe":
-                left = tuple(member for member in members if member != args)
-                return (*left, turn if left else 0), True
+                return (*[member for member in members if member != args], None), True
             case "has_match":
                 return state, bool(members)
-            case "match" if members:
-                return (*members, turn + 1), (members[turn % len(members)][1],)
+            case "match" if members and turn is not None:
+                return (*members, (turn + 1) % len(members)), (members[turn][1],)
             case "match":
                 return state, ()
             case "subscriptions":
                 return state, frozenset(members)
         return super().step(state, op, args)
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        *members, turn = state
+        if op != "match" or turn is not None or not members:
+            return super().successors(state, op, args, result)
+        turns = [(*members, place) for place in range(len(members))]
+        return [after for each in turns for after in super(Shares, self).successors(each, op, args, result)]
 
     def normalise(self, op: str, result: Any) -> Hashable:
         return frozenset(map(freeze, result)) if op == "subscriptions" else freeze(result)

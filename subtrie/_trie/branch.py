@@ -290,7 +290,7 @@ class Subscribe(FilterEdit):
             if present.options is None and entry.options is None:
                 return sn
             entry = new_entry(present.key, entry.hash, entry.options)  # as in a dict, the first object stays
-        grown = with_members(audience, self.group, with_keyed(members, entry, present))
+        grown = with_members(audience, self.group, with_keyed(members, entry, present), entry)
         return changed_branch(branch, grown, branch.next)
 
     def _parted(self, branch: Branch, end: int) -> Branch:
@@ -299,7 +299,7 @@ class Subscribe(FilterEdit):
         lower_hash = borrowed(self.plan).hash_in_filter(rest[0])
         lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
         if end == len(self.words):
-            here = with_members(None, self.group, self.entry)
+            here = with_members(None, self.group, self.entry, self.entry)
             return self._branch(self.depth, end, here, _level_of(lower, self.inode.gen))
         gen = self.inode.gen
         both = new_inode(two_snodes(lower, self._path_from(end), 0, gen), gen)
@@ -307,7 +307,7 @@ class Subscribe(FilterEdit):
 
     def _path_from(self, depth: int) -> Branch:
         """Make the branch for the words from `depth` on."""
-        return self._branch(depth, len(self.words), with_members(None, self.group, self.entry), None)
+        return self._branch(depth, len(self.words), with_members(None, self.group, self.entry, self.entry), None)
 
 
 class Unsubscribe(FilterEdit):

@@ -299,7 +299,8 @@ class Filling:
         if group is None and options_of(row) is None and row.owner_hash != 0:
             branch = lone_branch(is_long, row.words[depth].hash, subscriber_of(row), row.owner_hash)
         else:
-            audience = with_members(None, group, _entry_of(row))
+            entry = _entry_of(row)
+            audience = with_members(None, group, entry, entry)
             branch = filled_branch(blank_branch(is_long, audience, None), row.words[depth].hash, audience, None)
         put_key(branch, row, depth, row.size)
         self.count += 1
@@ -344,7 +345,7 @@ class Filling:
             return audience
         else:  # as in a dict, the first object stays
             entry = new_entry(present.key, entry.hash, entry.options)
-        return with_members(audience, group, with_keyed(members, entry, present))
+        return with_members(audience, group, with_keyed(members, entry, present), entry)
 
 
 def shared_until(branch: Branch, row: Any, depth: int, separator: str) -> int:

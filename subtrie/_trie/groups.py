@@ -7,9 +7,9 @@ As long as a filter has no groups, like most filters, the value of its branch (`
                                       groups: a set of Groups, by name
     Group(name, members, turn)        an entry, like that of a subscriber; members: a set, never empty
 
-The turn is the only place in a trie that matching writes to. A match that takes a turn adds one to it; the turn, modulo
-the number of members, is the place of the member that gets the message. So members take turns as long as none is added
-or removed. The turn says nothing about subscriptions: snapshots and forks share it with their trie.
+The turn is the only place in a trie that matching writes to. It belongs to these members: a change of the members
+makes another Group, with a turn of its own that says nothing yet. So a turn never meets another number of members than
+the one that it was taken for. Snapshots and forks share it with their trie. choosing.py tells what is in it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._slot import Slot, compare_and_set, initialise, load
-    from subtrie._trie.keyed import Keyed, branches_of, find_keyed, set_size, with_keyed, without_keyed
+    from ctrie._slot import Slot, initialise
+    from subtrie._trie.draws import draw_word
+    from subtrie._trie.keyed import Keyed, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import Entry, living, subscriber_hash
 
 from subtrie._trie.keyed import changed_keyed, check_set, iter_keyed
+
+WEIGHT = "weight"
+MOST_WEIGHT = 1_000
 
 
 class Shared:
@@ -41,9 +45,12 @@ class Shared:
 class Group(Keyed):
     """A group of one filter. Its key is its name."""
 
-    __slots__ = ("members", "turn")
+    __slots__ = ("members", "stamp", "turn", "weighted", "wheel")
     members: Any
-    turn: Slot
+    turn: Slot  # choosing.py
+    stamp: int  # drawn at random: no other group has it, nor this one with other members
+    weighted: bool  # a member has, or had, a weight other than 1
+    wheel: Any  # if so, a slot with their weights, or with None until they are first needed
 
 
 def members_of(value: Any, group: str | None) -> Any:
@@ -57,14 +64,15 @@ def members_of(value: Any, group: str | None) -> Any:
     return value if group is None else None
 
 
-def with_members(value: Any, group: str | None, members: Any) -> Any:
-    """Return the value of a branch with `members` instead of `members_of(value, group)`."""
+def with_members(value: Any, group: str | None, members: Any, newest: Entry | None = None) -> Any:
+    """Return the value of a branch with `members` instead of `members_of(value, group)`. `newest` is the entry that
+    has come to them, if one has."""
     if group is None:
         return _new_shared(members, _groups_of(value)) if isinstance(value, Shared) else members
     groups = _groups_of(value)
     found: Any = find_keyed(groups, group, subscriber_hash(group))
     if members is not None:
-        groups = with_keyed(groups, _new_group(group, members, found), found)
+        groups = with_keyed(groups, _new_group(group, members, found, newest), found)
     elif found is not None:
         groups = without_keyed(groups, found)
     plain = members_of(value, None)
@@ -90,18 +98,28 @@ def _new_shared(plain: Any, groups: Any) -> Shared:
     return shared
 
 
-def _new_group(name: str, members: Any, present: Group | None) -> Group:
+def _new_group(name: str, members: Any, present: Group | None, newest: Entry | None) -> Group:
     group: Group = Group.__new__(Group)
     group.key = name
     group.hash = subscriber_hash(name)
     group.members = members
-    if present is not None:
-        group.turn = present.turn
-    else:
-        turn: Slot = Slot.__new__(Slot)
-        initialise(turn, 0)
-        group.turn = turn
+    group.stamp = draw_word()
+    group.turn = _new_slot(0)
+    group.weighted = (present is not None and present.weighted) or (newest is not None and weight_of(newest) != 1)
+    group.wheel = _new_slot(None) if group.weighted else None
     return group
+
+
+def _new_slot(value: Any) -> Slot:
+    slot: Slot = Slot.__new__(Slot)
+    initialise(slot, value)
+    return slot
+
+
+def weight_of(entry: Entry) -> int:
+    """Return how many messages a member gets where one without a weight gets one."""
+    weight = 1 if entry.options is None else entry.options.get(WEIGHT, 1)
+    return weight if type(weight) is int and 1 <= weight <= MOST_WEIGHT else 1
 
 
 # ------------------------------------------------------------------------------------------------------------- listing
@@ -155,91 +173,3 @@ def check_value(value: Any) -> None:
     for group in iter_keyed(_groups_of(value)):
         assert _members(group) is not None, f"nobody is in the group {group.key!r}"
         check_set(_members(group))
-
-
-# ------------------------------------------------------------------------------------------------------------ matching
-
-
-class Audience:
-    """The receivers of a message: all subscribers in no group, and from each group the member whose turn it is.
-
-    If `joined`, groups with the same name are one group, whatever their filters. Its member is known only after the
-    last filter.
-    """
-
-    def __init__(self, joined: bool, take_turns: bool) -> None:
-        self._take_turns = take_turns
-        self._groups: dict[str, list[tuple[Any, Any]]] | None = {} if joined else None
-
-    def by(self, value: Any, filter: Any) -> Iterator[tuple[Entry, str | None, Any]]:
-        """Yield (entry, group, filter) for the receivers by a filter with these subscribers. `filter` may be any object
-        that identifies it."""
-        for entry in iter_keyed(members_of(value, None)):
-            alive = living(entry)
-            if alive is not None:
-                yield alive, None, filter
-        for group in iter_keyed(_groups_of(value)):
-            if self._groups is None:
-                yield from self._turn_of([(group, filter)])
-            else:
-                self._groups.setdefault(group.key, []).append((group, filter))
-
-    def by_joined_groups(self) -> Iterator[tuple[Entry, str | None, Any]]:
-        """Yield the same for the receivers by joined groups."""
-        for groups in (self._groups or {}).values():
-            yield from self._turn_of(groups)
-
-    def _turn_of(self, groups: list[tuple[Any, Any]]) -> list[tuple[Entry, str | None, Any]]:
-        number, member = whose_turn([group for group, _ in groups], self._take_turns)
-        if member is None:
-            return []
-        group, filter = groups[number]
-        return [(member, group.key, filter)]
-
-
-def whose_turn(groups: list[Any], take_turns: bool) -> tuple[int, Entry | None]:
-    """Return the member of these groups together whose turn it is, and the number of its group before it.
-
-    The first group counts the turns. If the member is no longer alive, it is the next one that is; None if none is.
-    """
-    first: Group = groups[0]
-    turn = _take_turn(first.turn) if take_turns else load(first.turn)
-    size = sum([set_size(_members(group)) for group in groups])
-    place = turn % size
-    for after in range(size):
-        number, entry = _member_at(groups, (place + after) % size)
-        member = living(entry)
-        if member is not None:
-            return number, member
-    return 0, None
-
-
-def _member_at(groups: list[Any], place: int) -> tuple[int, Entry]:
-    """Return the number of a group and its member at a place, counted through all groups in order."""
-    for number, group in enumerate(groups):
-        size = set_size(_members(group))
-        if place < size:
-            return number, _entry_at(_members(group), place)
-        place -= size
-    raise IndexError(place)
-
-
-def _take_turn(turn: Slot) -> int:
-    # Progress: a round that does not return found that another thread has taken a turn.
-    while True:
-        number: int = load(turn)
-        # Success: this turn is ours. Failure: another thread has taken it.
-        if compare_and_set(turn, number, number + 1):
-            return number
-
-
-def _entry_at(members: Any, place: int) -> Entry:
-    """Return the entry at a place of a set, in the order of iteration over its nodes. O(log n)."""
-    while not isinstance(members, Entry):
-        for branch in branches_of(members):
-            size = set_size(branch)
-            if place < size:
-                members = branch
-                break
-            place -= size
-    return members

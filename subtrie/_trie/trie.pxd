@@ -4,6 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in
+from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.editing cimport edit_filter, new_subscribe, new_unsubscribe
 from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.groups cimport members_of

@@ -29,6 +29,7 @@ if not cython.compiled:
         subscribers_of,
         words_in,
     )
+    from subtrie._trie.choosing import new_choice
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import members_of
@@ -330,7 +331,7 @@ class SubscriptionTrie(Matchable):
         ['exact', 'wide']
         """
         found = exact_first(self, topic)
-        return match_exact_first(frozen_root(self), self._plan, topic, word_hash) if found is None else found
+        return match_exact_first(self, frozen_root(self), self._plan, topic, word_hash) if found is None else found
 
     def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant during the call, but not all of the same one. If
@@ -377,9 +378,13 @@ class SubscriptionTrie(Matchable):
         return len(questions.match(self, topic, False))
 
     # If a default were a name, the compiled method would have no signature that `inspect` can read.
-    def deliveries(self, topic: str, *, merge: str = "all", by: str = "qos") -> tuple[Delivery, ...]:
+    def deliveries(
+        self, topic: str, *, merge: str = "all", by: str = "qos", key: Any = None, sender: Any = None
+    ) -> tuple[Delivery, ...]:
         """Return a Delivery (subscriber, options, group, filter) for each subscription that gets a message on `topic`,
-        in no particular order. From each group, that is only the member whose turn it is.
+        in no particular order. From each group, that is only one member: the one whose turn it is; or, with `key`, the
+        one that the hash of the key chooses, which is the same as long as it stays; but not `sender`, a subscriber,
+        unless nobody else is in the group. Members with an option `weight` (1 to 1,000) get so many times as much.
 
         A group member that is also subscribed outside the group gets the message twice. If several filters deliver to a
         subscriber outside of groups, `merge` decides: "all" keeps all deliveries, "one" keeps any one, "best" keeps one
@@ -387,8 +392,9 @@ class SubscriptionTrie(Matchable):
         to group members are always kept.
 
         TopicError for a text that is not a topic, ValueError for any other `merge`, and TypeError if the options of one
-        subscriber cannot be compared. It costs about twice as much as `match`; the text of a filter is made only when
-        it is read. Linearizable and lock-free, like `match`. The cache remembers the answer if it contains no groups.
+        subscriber cannot be compared, or `key` or `sender` has no hash. It costs about twice as much as `match`, and
+        with `key` O(members) for each group; the text of a filter is made only when it is read. Linearizable and
+        lock-free, like `match`. The cache remembers the answer if it contains no groups.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann", qos=2)
@@ -398,10 +404,11 @@ class SubscriptionTrie(Matchable):
         >>> [one.options["qos"] for one in t.deliveries("a.b", merge="best")]
         [2]
         """
+        choice = None if key is None and sender is None else new_choice(key, sender)
         if merge == "all":
-            return questions.deliveries(self, topic)  # type: ignore[return-value]
+            return questions.deliveries(self, topic, choice)  # type: ignore[return-value]
         check_merge(merge, by)
-        return merged(questions.deliveries(self, topic), merge, by)  # type: ignore[return-value]
+        return merged(questions.deliveries(self, topic, choice), merge, by)  # type: ignore[return-value]
 
     def deliveries_many(
         self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
@@ -282,3 +284,176 @@ def test_real_threads_always_find_one_member(dialect: Dialect) -> None:
     assert set(trie.match("a")) == {"stays", "plain"}
     trie.check()
     assert drain() == 0
+
+
+# ------------------------------------------------------------------------------------------------------------- shares
+
+
+class Change:
+    """A trie of NATS in which one member of the group "w" after another comes and goes, and what each got."""
+
+    def __init__(self, trie: SubscriptionTrie) -> None:
+        self.trie = trie
+        self.there: set[tuple[str, str]] = set()
+        self.got: Counter[str] = Counter()
+        self.due: dict[str, float] = {}
+
+    def toggle(self, filter: str, who: str) -> None:
+        if (filter, who) in self.there:
+            self.there.discard((filter, who))
+            assert self.trie.unsubscribe(filter, who, queue="w")
+        else:
+            self.there.add((filter, who))
+            assert self.trie.subscribe(filter, who, queue="w")
+
+    def send(self, topic: str) -> None:
+        reached = [
+            who for filter, who in self.there if NATS.matches(NATS.split_filter(filter), NATS.split_topic(topic))
+        ]
+        for who in reached:
+            self.due[who] = self.due.get(who, 0) + 1 / len(reached)
+        found = self.trie.match(topic)
+        assert len(found) == bool(reached)
+        self.got.update(found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whoever_stays_gets_a_share_whatever_comes_and_goes(seed: int) -> None:
+    """Members come and go at random, or after having been served; topics that reach some, or others, come in between."""
+    random = Random(seed)
+    change = Change(SubscriptionTrie(NATS))
+    stay = [f"stays {n}" for n in range(random.randint(1, 4))]
+    flap = [f"flaps {n}" for n in range(random.randint(1, 4))]
+    for who in stay:
+        change.toggle("jobs.*", who)
+    topics = ["jobs.x", "jobs.y"][: random.randint(1, 2)]
+    filters = ["jobs.*", "jobs.x", ">"]
+    often = random.choice([0.1, 0.5, 1.0])
+    served = random.random() < 0.5
+    for n in range(4_000):
+        for who in flap:
+            if random.random() < often and (not served or change.got[who] % 2):
+                change.toggle(random.choice(filters[: 1 + seed % 3]), who)
+        change.send(topics[n % len(topics)])
+    for who in stay:
+        assert abs(change.got[who] - change.due[who]) < 0.1 * change.due[who], f"{who}: {change.got}, due {change.due}"
+    change.trie.check()
+
+
+class TestShares:
+    def test_of_two_topics_of_which_one_reaches_more(self) -> None:
+        trie = SubscriptionTrie(NATS)
+        trie.subscribe("jobs.*", "ann", queue="w")
+        trie.subscribe("jobs.*", "bob", queue="w")
+        trie.subscribe("jobs.x", "cleo", queue="w")
+        got: Counter[Any] = Counter()
+        for _ in range(3_000):
+            trie.match("jobs.x")
+            got.update(trie.match("jobs.y"))
+        assert all(abs(got[who] - 1_500) < 150 for who in ("ann", "bob")), got
+
+    def test_of_groups_that_are_made_anew_each_time(self) -> None:
+        trie = SubscriptionTrie(MQTT)
+        got: Counter[Any] = Counter()
+        for _ in range(3_000):
+            for who in ("ann", "bob"):
+                trie.subscribe("$share/g/t", who)
+            got.update(trie.match("t"))
+            for who in ("ann", "bob"):
+                trie.unsubscribe("$share/g/t", who)
+        assert all(abs(got[who] - 1_500) < 150 for who in ("ann", "bob")), got
+
+    def test_of_dead_members_nobody_gets_what_they_got(self) -> None:
+        workers = [Worker() for _ in range(12)]
+        trie = SubscriptionTrie(NATS, weak=True)
+        for worker in workers:
+            trie.subscribe("j", worker, queue="w")
+        fork, cut = trie.fork(), trie.snapshot()
+        del workers[3:9], worker
+        gc.collect()
+        for one in (trie, fork, cut):
+            got = Counter(one.match("j")[0] for _ in range(600))
+            assert set(got.values()) == {100}
+            got.clear()
+
+    def test_where_a_trie_and_its_fork_and_snapshot_are_asked_in_turn(self) -> None:
+        trie = members(MQTT, 4)
+        tries = [trie, trie.fork(), trie.snapshot()]
+        got: list[Counter[Any]] = [Counter() for _ in tries]
+        for _ in range(4_000):
+            for one, counter in zip(tries, got, strict=True):
+                counter.update(one.match("a"))
+        assert all(abs(counter[n] - 1_000) < 100 for counter in got for n in range(4)), got
+
+    @pytest.mark.parametrize("number", [2, 9, 100])
+    def test_by_weight(self, number: int) -> None:
+        trie = SubscriptionTrie(MQTT)
+        for n in range(number):
+            trie.subscribe("$share/g/a", n, weight=1 + n % 3)
+        total = sum(1 + n % 3 for n in range(number))
+        got = Counter(trie.match("a")[0] for _ in range(2 * total))
+        assert got == {n: 2 * (1 + n % 3) for n in range(number)}
+        turns = [trie.match("a")[0] for _ in range(total)]
+        assert all(turns[i : i + 3] != [turns[i]] * 3 for i in range(total - 2)) or number == 2
+
+    @pytest.mark.parametrize("weight", [0, -1, 1_001, True, 1.5])
+    def test_a_bad_weight_is_refused(self, weight: Any) -> None:
+        trie = SubscriptionTrie(MQTT)
+        with pytest.raises((TypeError, ValueError), match="weight"):
+            trie.subscribe("$share/g/a", 1, weight=weight)
+        assert not trie
+
+
+class Worker:
+    pass
+
+
+def member(trie: SubscriptionTrie, **choice: Any) -> Any:
+    (one,) = trie.deliveries("a", **choice)
+    return one.subscriber
+
+
+@both_ways
+@pytest.mark.parametrize("number", [2, 8, 9, 100])
+class TestChoices:
+    def test_equal_keys_go_to_one_member_and_few_move(self, dialect: Dialect, number: int) -> None:
+        ways, trie = Ways(dialect), members(dialect, number)
+        before = {key: member(trie, key=key) for key in range(2_000)}
+        assert {key: member(trie, key=float(key)) for key in before} == before
+        share = len(before) / number
+        counts = Counter(before.values())
+        assert all(abs(counts[n] - share) < 6 * share**0.5 for n in range(number))
+        ways.unsubscribe(trie, "a", "g", 0)
+        ways.subscribe(trie, "a", "g", "new")
+        after = {key: member(trie, key=key) for key in before}
+        assert all(after[key] in (before[key], "new") or before[key] == 0 for key in before)
+        assert sum(after[key] != before[key] for key in before) < 3.5 * share
+        trie.check()
+
+    def test_by_key_and_weight(self, dialect: Dialect, number: int) -> None:
+        ways, trie = Ways(dialect), members(dialect, number)
+        trie.subscribe(ways.filter("a", "g"), "heavy", weight=number, **ways.options("g"))
+        got = Counter(member(trie, key=key) for key in range(2_000))
+        assert abs(got["heavy"] - 1_000) < 150
+
+    def test_the_sender_gets_it_only_if_alone(self, dialect: Dialect, number: int) -> None:
+        ways, trie = Ways(dialect), members(dialect, number)
+        got = Counter(member(trie, sender=0) for _ in range(60 * (number - 1)))
+        assert got == dict.fromkeys(range(1, number), 60)
+        assert {member(trie, sender=0, key=key) for key in range(2_000)} == set(range(1, number))
+        for n in range(1, number):
+            ways.unsubscribe(trie, "a", "g", n)
+        assert member(trie, sender=0) == member(trie, sender=0, key=1) == 0
+        trie.check()
+
+    def test_a_sender_who_is_not_in_the_group_changes_nothing(self, dialect: Dialect, number: int) -> None:
+        trie = members(dialect, number)
+        turns = [member(trie, sender=["x", None][n % 2]) for n in range(2 * number)]
+        assert Counter(turns) == dict.fromkeys(range(number), 2)
+
+    def test_a_key_or_sender_without_a_hash_is_refused(self, dialect: Dialect, number: int) -> None:
+        trie = members(dialect, number)
+        with pytest.raises(TypeError, match="unhashable"):
+            trie.deliveries("a", key=[])
+        with pytest.raises(TypeError, match="unhashable"):
+            trie.deliveries("a", sender=[])

@@ -47,7 +47,7 @@ _CTRIE: Final = "ctrie._ctrie"
 _DESCENT: Final = "ctrie._descent"
 _BRANCH: Final = "subtrie._trie.branch"
 _BULK: Final = "ctrie._bulk"
-_GROUPS: Final = "subtrie._trie.groups"
+_CHOOSING: Final = "subtrie._trie.choosing"
 _INDEX: Final = "subtrie._trie.reverse_index"
 _INTEREST: Final = "subtrie._trie.interest"
 _CACHE: Final = "subtrie._trie.match.answer_cache"
@@ -793,9 +793,9 @@ _OBSERVERS: Final = (
         "shares",
         (
             (
-                _GROUPS,
-                "        if compare_and_set(turn, number, number + 1):\n",
-                "        if compare_and_set(turn, load(turn), number + 1):\n",
+                _CHOOSING,
+                "    return compare_and_set(turn, number, key << 32 | following)\n",
+                "    return compare_and_set(turn, load(turn), key << 32 | following)\n",
             ),
         ),
         starts=("two in the group",),

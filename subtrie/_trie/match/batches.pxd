@@ -4,6 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport root_of
 from ctrie._signals cimport check_signals
+from subtrie._trie.match.audience cimport distinct_subscribers
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
 from subtrie._trie.match.gate_state cimport GROUP, Gate, Gated, begin_gate, end_gate
 from subtrie._trie.match.interleaving_gate cimport DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
@@ -11,7 +12,7 @@ from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.questions cimport (
     answer_of, deliveries, deliveries_of, match, match_asked, prepare, read_at_last,
 )
-from subtrie._trie.match.reading cimport Query, TRIAL, WORTH, WORTH_IN_ONE_BLOCK, distinct_subscribers, read_matches
+from subtrie._trie.match.reading cimport Query, TRIAL, WORTH, WORTH_IN_ONE_BLOCK, read_matches
 from subtrie._trie.match.scratch cimport (
     Asked, Scratch, add_again, add_numbers, begin, bytes_of, coming_again, forget, release,
 )

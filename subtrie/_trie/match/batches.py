@@ -18,6 +18,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._nodes import root_of
     from ctrie._signals import check_signals
+    from subtrie._trie.match.audience import distinct_subscribers
     from subtrie._trie.match.deliveries import Told
     from subtrie._trie.match.gate_state import GROUP, Gate, begin_gate, end_gate
     from subtrie._trie.match.interleaving_gate import DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
@@ -31,7 +32,7 @@ if not cython.compiled:
         prepare,
         read_at_last,
     )
-    from subtrie._trie.match.reading import TRIAL, WORTH, WORTH_IN_ONE_BLOCK, distinct_subscribers, read_matches
+    from subtrie._trie.match.reading import TRIAL, WORTH, WORTH_IN_ONE_BLOCK, read_matches
     from subtrie._trie.match.scratch import (
         Asked,
         Scratch,
@@ -231,7 +232,7 @@ def _add_numbers(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> in
     """Add the numbers that the subscribers of one topic are."""
     query = prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
-        for number in distinct_subscribers(read_matches(trie._root, query), False):
+        for number in distinct_subscribers(read_matches(trie._root, query).found, trie, False):
             _push(numbers, number)
         return 0
     read_at_last(s, root_of(trie))

@@ -4,7 +4,10 @@ from libc.stdint cimport uint64_t
 
 from ctrie._arrays cimport flag_at
 from subtrie._trie.branch cimport Branch
+from subtrie._trie.choosing cimport Choice
 from subtrie._trie.groups cimport Shared
+from subtrie._trie.match.audience cimport Audience, new_audience
+from subtrie._trie.match.plan cimport Matchable, holds_weakly
 from subtrie._trie.match.trail cimport text_of
 from subtrie._trie.subscribers cimport Entry, new_entry
 
@@ -39,8 +42,8 @@ cdef object _subscriber(Told one)
 cdef dict _options(Told one)
 @cython.locals(branch=Branch, trail=tuple, answer=list)
 cpdef tuple found_by(list found, object dialect, bint delivers)
-@cython.locals(one=Told, answer=list)
-cpdef tuple delivered(tuple found, object dialect, bint take_turns)
+@cython.locals(one=Told, answer=list, audience=Audience)
+cpdef tuple delivered(tuple found, Matchable trie, Choice choice)
 @cython.locals(one=Told, answer=list)
 cpdef tuple held(tuple found, object dialect)
 cdef object _value(Told one)

@@ -27,12 +27,15 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import flag_at
     from subtrie._trie.branch import Branch
+    from subtrie._trie.choosing import Choice
     from subtrie._trie.groups import Shared
+    from subtrie._trie.match.audience import new_audience
+    from subtrie._trie.match.plan import Matchable, holds_weakly
     from subtrie._trie.match.trail import text_of
     from subtrie._trie.subscribers import Entry, new_entry
 
 from ctrie._signatures import LazySignature
-from subtrie._trie.groups import Audience, everybody
+from subtrie._trie.groups import everybody
 from subtrie._trie.keyed import iter_keyed
 from subtrie.dialects import Dialect
 
@@ -244,15 +247,19 @@ def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, delivers: bool) 
     return tuple(answer)
 
 
-def delivered(found: tuple[Told, ...], dialect: Dialect, take_turns: bool) -> tuple[Told, ...]:
+def delivered(found: tuple[Told, ...], trie: Matchable, choice: Choice | None) -> tuple[Told, ...]:
     """Return the deliveries of the message, without subscribers that have died."""
-    audience = Audience(dialect.queue_groups, take_turns)
+    dialect = trie._plan.dialect
+    audience = new_audience(trie, True, choice, len(found))
     answer: list[Told] = []
     for one in found:
-        for entry, group, _ in audience.by(_value(one), one):
-            answer.append(_given(True, entry, group, one, dialect))
-    for entry, group, one in audience.by_joined_groups():
-        answer.append(_given(True, entry, group, one, dialect))
+        if isinstance(one._who, Shared) or holds_weakly(trie):
+            for entry, group, _ in audience.receivers(_value(one), one):
+                answer.append(_given(True, entry, group, one, dialect))
+        else:
+            answer.append(one)
+    for entry, group, by in audience.joined_receivers():
+        answer.append(_given(True, entry, group, by, dialect))
     return tuple(answer)
 
 

@@ -28,6 +28,7 @@ cdef class Plan:
     cdef bint many_last
     cdef bint wildcards_in_words
     cdef readonly str share
+    cdef bint joins         # groups of one name are one group
     cdef Py_ssize_t most_in_filter
 
 
@@ -56,6 +57,14 @@ cdef inline bint remembers(Matchable trie) noexcept:
 
 cdef inline bint holds_weakly(Matchable trie) noexcept:
     return <PyObject *>trie._home != Py_None
+
+
+cdef inline bint joins_groups(Matchable trie) noexcept:
+    return trie._plan.joins
+
+
+cdef inline uint64_t asker_of(Matchable trie) noexcept:
+    return <uint64_t><PyObject *>trie._root
 
 
 cpdef uint64_t word_hash(str word) except? 0

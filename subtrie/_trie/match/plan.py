@@ -18,12 +18,14 @@ from subtrie.dialects import Dialect
 __all__ = [
     "Matchable",
     "Plan",
+    "asker_of",
     "cache_of",
     "filter_path",
     "has_wild_word",
     "hash_in_filter",
     "holds_weakly",
     "is_exact",
+    "joins_groups",
     "lay_out",
     "path_by",
     "plan_of",
@@ -39,7 +41,7 @@ __all__ = [
 class Plan:
     """What matching needs of a dialect, and whether the trie is one with `exact=True` (exact_layout.py)."""
 
-    __slots__ = ("dialect", "exact", "in_place", "separator", "share", "splits")
+    __slots__ = ("dialect", "exact", "in_place", "joins", "separator", "share", "splits")
 
     def __init__(self, dialect: Dialect, exact: bool) -> None:
         characters = [dialect.separator, dialect.one_word, dialect.many_words or dialect.one_word]
@@ -47,6 +49,7 @@ class Plan:
         self.exact = exact
         self.separator = dialect.separator
         self.share = dialect.share_prefix
+        self.joins = dialect.queue_groups
         self.in_place = all(len(c) == 1 and c.isascii() for c in characters)  # traversal.py serves for it
         self.splits = self.in_place and all(
             getattr(type(dialect), name) is getattr(Dialect, name) for name in ("split_filter", "split_topic")
@@ -83,6 +86,16 @@ def remembers(trie: Matchable) -> bool:
 def holds_weakly(trie: Matchable) -> bool:
     """Return whether a trie has references to its subscribers in their places."""
     return trie._home is not None
+
+
+def joins_groups(trie: Matchable) -> bool:
+    """Return whether groups of one name are one group, whatever their filters."""
+    return trie._plan.joins
+
+
+def asker_of(trie: Matchable) -> int:
+    """Return a number for a trie, a snapshot or a fork, which no other one has at the same time."""
+    return id(trie._root)
 
 
 def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -87,6 +87,7 @@ cdef class Plan:
         self.many_last = dialect.many_last
         self.wildcards_in_words = dialect.wildcards_in_words
         self.share = dialect.share_prefix
+        self.joins = dialect.queue_groups
         self.many_min = dialect.many_min
         self.max_bytes = dialect.max_bytes
         self.most = min(MOST_WORDS, dialect.max_words)

@@ -5,17 +5,19 @@ from libc.stdint cimport uint64_t
 from ctrie._native cimport Borrowed, borrow, is_exactly, unpin
 from ctrie._nodes cimport Root, freeze_root, hash_of, root_of, value_of
 from subtrie._trie.branch cimport Chain, sole_hash_of
+from subtrie._trie.choosing cimport Choice
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.answer_cache cimport (
     DELIVERIES, MOST_SEEN, SUBSCRIBERS, Table, own_stripe, own_table, recall, remember, wanted_place,
 )
+from subtrie._trie.match.audience cimport distinct_subscribers, put_receivers
 from subtrie._trie.match.dedupe cimport drop_repeated
 from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
 from subtrie._trie.match.plan cimport (
     Matchable, cache_of, holds_weakly, is_exact, plan_of, prepare_whole, put_query, query_of, remembers,
     split_in_place,
 )
-from subtrie._trie.match.reading cimport Query, RETRIES, distinct_subscribers, read_matches
+from subtrie._trie.match.reading cimport Query, RETRIES, read_matches
 from subtrie._trie.match.scratch cimport (
     Asked, Scratch, Scratched, add_record, answer_made, begin, begin_records, begin_trails, end_pairs, end_trails,
     forget, handed_over, hash_at, keep_living, new_answer, note, push_node, put_entry, put_in_answer, put_subscriber,
@@ -65,13 +67,12 @@ cdef inline tuple _match_in_place(
     Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint take_turns, Asked *asked
 )
 cdef tuple answer_of(Scratch *s, Matchable trie, bint take_turns)
-@cython.locals(i=Py_ssize_t, taken=list)
 cdef inline tuple _answer_of(Scratch *s, Matchable trie, bint take_turns)
 @cython.locals(scratch=Scratch, s=Scratched, query=Query)
 cpdef bint has_match(Matchable trie, topic) except -1
 cdef inline bint _finds(Scratch *s, Matchable trie) except -1
 @cython.locals(asked=Asked, stripe=int, table=Table, answer=object, found=tuple)
-cpdef tuple deliveries(Matchable trie, topic)
+cpdef tuple deliveries(Matchable trie, topic, Choice choice=*)
 @cython.locals(found=tuple)
 cdef tuple deliveries_of(Scratch *s, Matchable trie)
 @cython.locals(asked=Asked, found=tuple)

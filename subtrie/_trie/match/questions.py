@@ -22,6 +22,7 @@ if not cython.compiled:
     from ctrie._nodes import Root, freeze_root, hash_of, root_of, value_of
     from ctrie._slot import borrow, is_exactly, unpin
     from subtrie._trie.branch import Chain, sole_hash_of
+    from subtrie._trie.choosing import Choice
     from subtrie._trie.groups import Shared
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.answer_cache import (
@@ -34,6 +35,7 @@ if not cython.compiled:
         remember,
         wanted_place,
     )
+    from subtrie._trie.match.audience import distinct_subscribers, put_receivers
     from subtrie._trie.match.dedupe import drop_repeated
     from subtrie._trie.match.deliveries import Told, delivered, found_by, held, new_told
     from subtrie._trie.match.plan import (
@@ -48,7 +50,7 @@ if not cython.compiled:
         remembers,
         split_in_place,
     )
-    from subtrie._trie.match.reading import RETRIES, distinct_subscribers, read_matches
+    from subtrie._trie.match.reading import RETRIES, read_matches
     from subtrie._trie.match.scratch import (
         Asked,
         Scratch,
@@ -84,8 +86,6 @@ if not cython.compiled:
     from subtrie._trie.words import MARKED
 else:
     from cython import address
-
-from subtrie._trie.match.reading import distinct_among
 
 # ------------------------------------------------------------------------------------------------------- what is taken
 
@@ -304,7 +304,7 @@ def _match_now(trie: Matchable, topic: Any, table: Any, take_turns: bool, asked:
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         asked.by_turns = True
-        return distinct_subscribers(read_matches(trie._root, query), take_turns)
+        return distinct_subscribers(read_matches(trie._root, query).found, trie, take_turns)
     place = -1 if table is None else wanted_place(table, topic)
     return _match_in_place(s, trie, topic, table, place, take_turns, asked)
 
@@ -334,12 +334,11 @@ def answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
 
 
 def _answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
+    if s.shared:
+        put_receivers(s, trie, take_turns)
     if s.weak:
         keep_living(address(s.subscribers))
-    if s.shared:
-        taken = [(subscriber_at(s, i), hash_at(s, i)) for i in range(0, s.subscribers.count, 2)]
-        return distinct_among(taken, trie._plan.dialect, take_turns)
-    if s.walk.found.count > 1:
+    if s.walk.found.count > 1 or s.shared:
         drop_repeated(address(s.subscribers))
     return handed_over(s)
 
@@ -369,7 +368,7 @@ def _finds(s: Scratch, trie: Matchable) -> bool:
 # ---------------------------------------------------------------------------------------------------------- deliveries
 
 
-def deliveries(trie: Matchable, topic: Any) -> tuple[Told, ...]:
+def deliveries(trie: Matchable, topic: Any, choice: Choice | None = None) -> tuple[Told, ...]:
     """Return the deliveries of a message on `topic`, at one instant."""
     if not cython.compiled:
         asked = Asked()
@@ -383,13 +382,13 @@ def deliveries(trie: Matchable, topic: Any) -> tuple[Told, ...]:
         if table.misses == 0:
             table.misses = 1  # there was no table yet to count it in
     found = _found_now(trie, topic, table, True, address(asked))
-    return delivered(found, trie._plan.dialect, True) if asked.by_turns else found
+    return delivered(found, trie, choice) if asked.by_turns else found
 
 
 def deliveries_of(s: Scratch, trie: Matchable) -> tuple[Told, ...]:
     """Return the deliveries of the entries taken."""
     found = _told(s, True)
-    return delivered(found, trie._plan.dialect, True) if s.shared else found
+    return delivered(found, trie, None) if s.shared else found
 
 
 def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:

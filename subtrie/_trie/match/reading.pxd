@@ -6,7 +6,7 @@ from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
 from ctrie._native cimport load
 from ctrie._nodes cimport INode, Root, SNode, TNode, branches, find_below, freeze_root, gcas_read, rdcss_read_root
-from subtrie._trie.branch cimport Branch, Chain, is_wanted, subscribers_of, words_in
+from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in
 from subtrie._trie.packed_key cimport key_begins
 from subtrie._trie.words cimport MANY_WORDS, MARKED, ONE_WORD
 from cpython.exc cimport PyErr_CheckSignals
@@ -66,5 +66,3 @@ cdef CNode _alone(TNode tomb)
 cpdef tuple words_of(object path)
 cpdef object extended(object path, Branch branch)
 cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash, str separator)
-@cython.locals(query=Query, branch=Branch)
-cpdef tuple distinct_subscribers(Reading reading, bint take_turns=*)

@@ -12,11 +12,9 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-from subtrie._trie.groups import Audience, Shared
 from subtrie.dialects import Dialect
 
 if not cython.compiled:
@@ -33,7 +31,7 @@ if not cython.compiled:
         rdcss_read_root,
     )
     from ctrie._slot import load
-    from subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
+    from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
     from subtrie._trie.packed_key import key_begins
     from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
 
@@ -265,57 +263,6 @@ def read_words(
 ) -> list[tuple[Branch, Any]]:
     """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
     return read_matches(root, new_query(words, hashes, dialect, whole, whole_hash)).found
-
-
-class Distinct:
-    """The subscribers named so far. Users' `__hash__` is not called; `__eq__` only if two hashes are equal."""
-
-    __slots__ = ("_audience", "_by_hash")
-
-    def __init__(self, dialect: Dialect, take_turns: bool = True) -> None:
-        self._audience = Audience(dialect.queue_groups, take_turns)
-        self._by_hash: dict[int, list[Any]] = {}
-
-    def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the new ones among those that get a message by filters with these subscribers."""
-        for value in values:
-            yield from self._new(self._audience.by(value, None))
-        yield from self._new(self._audience.by_joined_groups())
-
-    def _new(self, audience: Iterator[Any]) -> Iterator[Any]:
-        for entry, _, _ in audience:
-            if self.is_new(entry.key, entry.hash):
-                yield entry.key
-
-    def is_new(self, subscriber: Any, hash: int) -> bool:
-        """Return whether the subscriber is new, and note it."""
-        same_hash = self._by_hash.setdefault(hash, [])
-        for other in same_hash:
-            if other is subscriber or other == subscriber:
-                return False
-        same_hash.append(subscriber)
-        return True
-
-
-def distinct_subscribers(reading: Reading, take_turns: bool = True) -> tuple[Any, ...]:
-    """Return every subscriber found, once; of each group, one member."""
-    query = reading.query
-    distinct = Distinct(query.dialect, take_turns)
-    return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in reading.found]))
-
-
-def distinct_among(taken: list[tuple[Any, int]], dialect: Dialect, take_turns: bool) -> tuple[Any, ...]:
-    """The same, for what questions.py has taken: subscribers with their hashes, and Shared."""
-    distinct = Distinct(dialect, take_turns)
-    answer: list[Any] = []
-    shared: list[Shared] = []
-    for one, hash in taken:
-        if isinstance(one, Shared):
-            shared.append(one)
-        elif distinct.is_new(one, hash):
-            answer.append(one)
-    answer.extend(distinct.named_by(shared))
-    return tuple(answer)
 
 
 def extended(path: Any, branch: Branch) -> Any:

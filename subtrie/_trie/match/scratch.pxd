@@ -5,7 +5,9 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport MainNode
+from ctrie._native cimport is_exactly
 from subtrie._trie.branch cimport Branch
+from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.walk cimport KEPT, Passed, Trails, Traversal, prefetch_to_count
@@ -103,6 +105,17 @@ cdef inline uint64_t hash_at(Scratch *s, Py_ssize_t at) noexcept:
     return s.subscribers.items[at + 1]
 
 
+cdef inline bint is_shared_at(Scratch *s, Py_ssize_t at) noexcept:
+    return s.subscribers.items[at + 1] == 0 and is_exactly(<PyObject *>s.subscribers.items[at], Shared)
+
+
+cdef inline int put_taken(Scratch *s, object subscriber, uint64_t hash) except -1:
+    if not buffer_push_pair(&s.subscribers, <uint64_t><PyObject *>subscriber, hash):
+        raise MemoryError
+    Py_INCREF(subscriber)
+    return 0
+
+
 cdef inline void begin_trails(Scratch *s, Trails *trails) noexcept:
     s.walk.trails = trails
     buffer_start(&trails.above)
@@ -143,6 +156,7 @@ cdef bytes bytes_of(buffer *words)
 cdef tuple handed_over(Scratch *s)
 cdef tuple remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root)
 cdef int keep_living(buffer *subscribers) except -1
+cdef void drop_shared(Scratch *s, Py_ssize_t count) noexcept
 cdef bint begin_records(Traversal *t) noexcept
 cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept
 cdef object trail_of(Traversal *t)

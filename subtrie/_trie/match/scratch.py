@@ -10,6 +10,7 @@ from typing import Any
 
 from ctrie._cnode import MainNode
 from subtrie._trie.branch import Branch
+from subtrie._trie.groups import Shared
 from subtrie._trie.match.answer_cache import FIRST
 from subtrie._trie.match.plan import Matchable
 from subtrie._trie.match.reading import extended
@@ -153,6 +154,24 @@ def subscriber_at(s: Scratch, at: int) -> Any:
 def hash_at(s: Scratch, at: int) -> int:
     """Return the hash beside it."""
     return s.subscribers.items[at + 1]  # type: ignore[no-any-return]
+
+
+def is_shared_at(s: Scratch, at: int) -> bool:
+    """Return whether a Shared was noted at a place."""
+    return isinstance(s.subscribers.items[at], Shared)
+
+
+def put_taken(s: Scratch, subscriber: Any, hash: int) -> int:
+    """Note a subscriber, and take a reference to it."""
+    note(s.subscribers, subscriber, hash)
+    return 0
+
+
+def drop_shared(s: Scratch, count: int) -> None:
+    """Drop each Shared among the first `count` items."""
+    items = s.subscribers.items
+    kept = [at for at in range(0, len(items), 2) if not is_shared_at(s, at)]
+    s.subscribers.items = [items[at + one] for at in kept for one in (0, 1)]
 
 
 def handed_over(s: Scratch) -> tuple[Any, ...]:

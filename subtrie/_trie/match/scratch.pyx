@@ -165,6 +165,20 @@ cdef tuple remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *r
     return <tuple>kept
 
 
+cdef void drop_shared(Scratch *s, Py_ssize_t count) noexcept:
+    """Drop each Shared among the first `count` items."""
+    cdef uint64_t *items = s.subscribers.items
+    cdef Py_ssize_t i, kept = 0, end = s.subscribers.count
+    for i in range(0, end, 2):
+        if i < count and is_shared_at(s, i):
+            Py_DECREF_PTR(<PyObject *>items[i])
+        else:
+            items[kept] = items[i]
+            items[kept + 1] = items[i + 1]
+            kept += 2
+    s.subscribers.count = kept
+
+
 cdef object _living_method(PyObject *reference):
     """As `HeldMethod.__call__`."""
     cdef PyObject *owner = referred_to(reference)
@@ -206,7 +220,7 @@ cdef int keep_living(buffer *subscribers) except -1:
             alive = NULL if method is None else <PyObject *>method
             if method is not None:
                 Py_INCREF(method)
-        else:       # Shared
+        else:       # a member of a group
             alive = reference
             Py_INCREF_PTR(alive)
         if alive != NULL:

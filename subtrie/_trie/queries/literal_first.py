@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from subtrie._trie.branch import is_wanted, subscribers_of
-from subtrie._trie.match.reading import Distinct, read_words
+from subtrie._trie.match.audience import Distinct, new_audience
+from subtrie._trie.match.reading import read_words
 from subtrie._trie.queries.listing import branch_at
 from subtrie.dialects import Dialect
 
+SEVERAL = 2  # filters: how many they are is not known beforehand
 
-def match_exact_first(root: Any, plan: Any, topic: Any, word_hash: Callable[[str], int]) -> Iterator[Any]:
-    """Return an iterator over the distinct subscribers of `topic` in a read-only trie. TopicError for a bad topic."""
+
+def match_exact_first(trie: Any, root: Any, plan: Any, topic: Any, word_hash: Callable[[str], int]) -> Iterator[Any]:
+    """Return an iterator over the distinct subscribers of `topic` in a read-only root of `trie`. TopicError for a bad
+    topic."""
     dialect: Dialect = plan.dialect
     exact = None
     words: tuple[str, ...] = ()
@@ -32,7 +36,8 @@ def match_exact_first(root: Any, plan: Any, topic: Any, word_hash: Callable[[str
     whole = dialect.join(words) if plan.exact else None
     whole_hash = 0 if whole is None else word_hash(whole)
     hashes = tuple(map(word_hash, words or ("",)))
-    return Distinct(dialect).named_by(_values(root, dialect, words, hashes, whole, whole_hash, exact))
+    distinct = Distinct(new_audience(trie, True, None, SEVERAL))
+    return distinct.named_by(_values(root, dialect, words, hashes, whole, whole_hash, exact))
 
 
 def _asked_by_name(root: Any, plan: Any, topic: str, words: tuple[str, ...], word_hash: Callable[[str], int]) -> Any:

@@ -1,0 +1,80 @@
+# C types for choosing.py.
+cimport cython
+from libc.math cimport log
+from libc.stdint cimport uint64_t
+
+from ctrie._native cimport Slot, compare_and_set, load
+from ctrie._nodes cimport mix
+from subtrie._trie.draws cimport draw
+from subtrie._trie.groups cimport Group, weight_of
+from subtrie._trie.keyed cimport branches_of, find_keyed, set_size
+from subtrie._trie.subscribers cimport Entry, living, subscriber_hash
+
+cdef uint64_t LAST
+cdef int TRIES
+
+
+cdef class Choice:
+    cdef bint by_key
+    cdef uint64_t key_hash
+    cdef bint spares
+    cdef object sender
+    cdef uint64_t sender_hash
+
+
+@cython.locals(choice=Choice)
+cpdef Choice new_choice(object key, object sender)
+@cython.locals(size=Py_ssize_t, key=uint64_t, turn=uint64_t, place=uint64_t, entry=Entry)
+cpdef Entry choose(Group group, uint64_t asker, bint take_turn, Choice choice)
+@cython.locals(
+    sizes=list, total=uint64_t, key=uint64_t, first=Group, turn=Slot, state=uint64_t, follows=bint, place=uint64_t,
+    entry=Entry,
+)
+cpdef tuple choose_among(list groups, uint64_t asker, bint take_turn, Choice choice)
+cdef inline bint _takes(Slot turn, object number, uint64_t key, uint64_t following) except -1
+cdef uint64_t _key(uint64_t asker) noexcept
+@cython.locals(at=Py_ssize_t, group=Group, stamps=uint64_t)
+cdef uint64_t _stamps(list groups, Choice choice) except? 0
+@cython.locals(at=Py_ssize_t, group=Group)
+cdef bint _is_member(list groups, Choice choice) except -1
+@cython.locals(able=Entry)
+cdef Entry _is_able(Entry entry, Choice choice)
+@cython.locals(_tries=uint64_t, entry=Entry, able=Entry, left=list)
+cdef tuple _first_able(list groups, list sizes, uint64_t total, uint64_t place, bint follows, Choice choice)
+@cython.locals(at=Py_ssize_t, group=Group, size=uint64_t)
+cdef tuple _member_at(list groups, list sizes, uint64_t total, uint64_t place)
+@cython.locals(size=Py_ssize_t)
+cdef Entry entry_at(object members, Py_ssize_t place)
+
+
+cdef class _Wheel:
+    cdef list entries
+    cdef list ends
+    cdef object size
+
+    cdef Entry entry_at(self, Py_ssize_t place)
+
+
+cdef _Wheel _wheel_of(Group group)
+@cython.locals(at=Py_ssize_t, group=Group)
+cdef bint _have_weights(list groups) except -1
+@cython.locals(at=Py_ssize_t, group=Group, sizes=list)
+cdef list _places_of(list groups)
+@cython.locals(stride=uint64_t)
+cdef uint64_t _stride(uint64_t total) except 0
+@cython.locals(best=_Best, at=Py_ssize_t, group=Group)
+cdef tuple _by_key(list groups, Choice choice)
+
+
+cdef class _Best:
+    cdef Choice choice
+    cdef bint weighted
+    cdef Py_ssize_t number
+    cdef Entry entry
+    cdef double score
+    cdef bint spared
+
+    cdef object look_at(self, object members, Py_ssize_t number)
+    @cython.locals(score=double, able=Entry, spared=bint, better=bint)
+    cdef object _look_at_one(self, Entry entry, Py_ssize_t number)
+    cdef double _score(self, Entry entry) except? 0

@@ -1,0 +1,185 @@
+"""The receivers of a message: all subscribers in no group, and from each group the member that is chosen (choosing.py).
+
+What a question has taken of a filter with groups is the value of its branch, a Shared (groups.py), which never changes.
+After the pin has ended, the receivers are put in its place: here for `match`, in deliveries.py for deliveries.
+
+In a dialect with queue groups, groups of one name are one group, whatever their filters. Then a member is chosen only
+when all filters are known.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+if not cython.compiled:
+    from subtrie._trie.branch import Branch, subscribers_of
+    from subtrie._trie.choosing import Choice, choose, choose_among
+    from subtrie._trie.groups import Group, Shared
+    from subtrie._trie.keyed import branches_of
+    from subtrie._trie.match.plan import Matchable, asker_of, joins_groups
+    from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, subscriber_at
+    from subtrie._trie.subscribers import Entry, living
+
+
+class Audience:
+    """How a message looks for its receivers: by whom (`asker`, choosing.py), and whether that takes turns."""
+
+    __slots__ = ("asker", "choice", "joined", "take_turns")
+    asker: int
+    take_turns: bool
+    choice: Choice | None
+    joined: dict[str, list[tuple[Group, Any]]] | None  # by name, the groups met and what stands for their filters
+
+    def receivers(self, value: Any, by: Any) -> list[tuple[Entry, str | None, Any]]:
+        """Return (entry, group, by) for the receivers by a filter with these subscribers, for which `by` stands."""
+        found: list[tuple[Entry, str | None, Any]] = []
+        if isinstance(value, Shared):
+            shared: Shared = value
+            self._add_plain(found, shared.plain, by)
+            self._add_groups(found, shared.groups, by)
+        else:
+            self._add_plain(found, value, by)
+        return found
+
+    def joined_receivers(self) -> list[tuple[Entry, str | None, Any]]:
+        """Return the same for the groups of several filters, after the last filter."""
+        found: list[tuple[Entry, str | None, Any]] = []
+        if self.joined is not None:
+            for name, same in self.joined.items():
+                if len(same) == 1:
+                    group, by = same[0]
+                    entry = choose(group, self.asker, self.take_turns, self.choice)
+                else:
+                    groups = [group for group, _ in same]
+                    at, entry = choose_among(groups, self.asker, self.take_turns, self.choice)
+                    by = same[at][1]
+                if entry is not None:
+                    found.append((entry, name, by))
+        return found
+
+    def _add_plain(self, found: list[tuple[Entry, str | None, Any]], subscribers: Any, by: Any) -> None:
+        if isinstance(subscribers, Entry):
+            alive = living(subscribers)
+            if alive is not None:
+                found.append((alive, None, by))
+        elif subscribers is not None:
+            for branch in branches_of(subscribers):
+                self._add_plain(found, branch, by)
+
+    def _add_groups(self, found: list[tuple[Entry, str | None, Any]], groups: Any, by: Any) -> None:
+        if not isinstance(groups, Group):
+            for branch in branches_of(groups):
+                self._add_groups(found, branch, by)
+            return
+        group: Group = groups
+        if self.joined is not None:
+            self.joined.setdefault(group.key, []).append((group, by))
+            return
+        entry = choose(group, self.asker, self.take_turns, self.choice)
+        if entry is not None:
+            found.append((entry, group.key, by))
+
+
+def new_audience(trie: Matchable, take_turns: bool, choice: Choice | None, filters: int) -> Audience:
+    """Make one for a message that reaches so many filters."""
+    audience: Audience = Audience.__new__(Audience)
+    audience.asker = asker_of(trie)
+    audience.take_turns = take_turns
+    audience.choice = choice
+    audience.joined = {} if filters > 1 and joins_groups(trie) else None
+    return audience
+
+
+# ------------------------------------------------------------------------------------------------------------ in place
+
+
+def put_receivers(s: Scratch, trie: Matchable, take_turns: bool) -> int:
+    """Put the receivers in the places of the Shared among the subscribers taken."""
+    asker = asker_of(trie)
+    joined = None
+    filters = 0
+    count = s.subscribers.count
+    for i in range(0, count, 2):
+        filters += is_shared_at(s, i)
+    if filters > 1 and joins_groups(trie):
+        joined = new_audience(trie, take_turns, None, filters)
+    for i in range(0, count, 2):
+        if is_shared_at(s, i):
+            shared: Shared = subscriber_at(s, i)
+            _put_plain(s, shared.plain)
+            if joined is not None:
+                joined._add_groups([], shared.groups, None)
+            else:
+                _put_chosen(s, shared.groups, asker, take_turns)
+    if joined is not None:
+        for entry, _, _ in joined.joined_receivers():
+            _put(s, entry)
+    drop_shared(s, count)
+    return 0
+
+
+def _put(s: Scratch, entry: Entry) -> int:
+    return put_taken(s, entry.key, entry.hash)
+
+
+def _put_plain(s: Scratch, subscribers: Any) -> int:
+    if isinstance(subscribers, Entry):
+        return _put(s, subscribers)
+    if subscribers is not None:
+        for branch in branches_of(subscribers):
+            _put_plain(s, branch)
+    return 0
+
+
+def _put_chosen(s: Scratch, groups: Any, asker: int, take_turns: bool) -> int:
+    if isinstance(groups, Group):
+        entry = choose(groups, asker, take_turns, None)
+        return 0 if entry is None else _put(s, entry)
+    for branch in branches_of(groups):
+        _put_chosen(s, branch, asker, take_turns)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------- one by one
+
+
+class Distinct:
+    """The subscribers named so far. Users' `__hash__` is not called; `__eq__` only if two hashes are equal."""
+
+    __slots__ = ("_audience", "_by_hash")
+
+    def __init__(self, audience: Audience) -> None:
+        self._audience = audience
+        self._by_hash: dict[int, list[Any]] = {}
+
+    def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield the new ones among those that get a message by filters with these subscribers."""
+        for value in values:
+            yield from self._new(self._audience.receivers(value, None))
+        yield from self._new(self._audience.joined_receivers())
+
+    def _new(self, receivers: list[Any]) -> Iterator[Any]:
+        for entry, _, _ in receivers:
+            if self._is_new(entry.key, entry.hash):
+                yield entry.key
+
+    def _is_new(self, subscriber: Any, hash: int) -> bool:
+        """Return whether the subscriber is new, and note it."""
+        same_hash = self._by_hash.setdefault(hash, [])
+        for other in same_hash:
+            if other is subscriber or other == subscriber:
+                return False
+        same_hash.append(subscriber)
+        return True
+
+
+def distinct_subscribers(found: list[tuple[Branch, Any]], trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
+    """Return every subscriber of the branches that a reading has found, once; of each group, one member."""
+    distinct = Distinct(new_audience(trie, take_turns, None, len(found)))
+    return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in found]))
