@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
+from stress.explorer.places import Several
 from stress.explorer.steps import Step, name_of, step_of
 
 __all__ = ["Switch", "Switches", "bounded"]
@@ -170,7 +171,13 @@ class _Waiting:
         if level >= len(self._levels):
             return
         instead = schedule[-1].instead
-        if instead is None or instead.calls or instead.returns or self._is_contended(instead.slot):
+        if (
+            instead is None
+            or instead.calls
+            or instead.returns
+            or type(instead.slot) is Several
+            or self._is_contended(instead.slot)
+        ):
             self._levels[level].append(schedule)
         else:
             self._idle.setdefault(instead.slot, []).append(schedule)
@@ -179,16 +186,20 @@ class _Waiting:
         """Learn from the steps of an execution, from `first` on, which threads access which slots."""
         for at in range(first, len(execution.order)):
             name = name_of(execution, at)
-            known = self._accessed.get(name, 0)
-            threads = known | 1 << execution.order[at]
-            if at in execution.wrote:
-                self._changed.add(name)
-            elif threads == known:
-                continue
-            self._accessed[name] = threads
-            if self._is_contended(name):
-                for schedule in self._idle.pop(name, ()):
-                    self._levels[_preemptions(schedule)].append(schedule)
+            for each in name if type(name) is Several else (name,):
+                self._note(each, execution.order[at], at in execution.wrote)
+
+    def _note(self, name: Any, thread: int, wrote: bool) -> None:
+        known = self._accessed.get(name, 0)
+        threads = known | 1 << thread
+        if wrote:
+            self._changed.add(name)
+        elif threads == known:
+            return
+        self._accessed[name] = threads
+        if self._is_contended(name):
+            for schedule in self._idle.pop(name, ()):
+                self._levels[_preemptions(schedule)].append(schedule)
 
     def _is_contended(self, name: Any) -> bool:
         threads = self._accessed.get(name, 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextvars import Context
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
@@ -55,7 +56,7 @@ class _Bodies:
         self._running.add(number)
         try:
             assert self._body is not None
-            self._body(number)
+            Context().run(self._body, number)  # a thread begins with no variables of a context
         except Abandoned:
             pass
         finally:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from operator import ge
 from typing import Any, Protocol
 
 from stress.explorer.coroutines import MAIN
@@ -71,6 +72,8 @@ class _Reduction(Strategy):
         self._states, self._memory = states, Memory()
         self._after: int | None = None
         """The steps that follow the explored state which the execution has reached."""
+        self._latest: list[int] = []
+        """The last step of each thread before the one whose races are looked for."""
         self._names: list[Any] = []
         self._wrote: set[int] = set()
 
@@ -124,6 +127,9 @@ class _Reduction(Strategy):
         del path[len(order) :]
         first = max(self._given - 1, 0)
         self._compare(execution, min(first, len(order)))
+        self._latest = [-1] * self._threads
+        for at in range(first):
+            self._latest[path[at].chosen] = at
         for later in range(first, len(order)):
             path[later].step = step_of(execution, later)
             for earlier in self._racing(later):
@@ -156,7 +162,7 @@ class _Reduction(Strategy):
         node = path[later]
         step, thread = node.step, node.chosen
         assert step is not None
-        clock = [-1] * self._threads
+        clock, latest = [-1] * self._threads, self._latest
         for at in range(later - 1, -1, -1):
             other = path[at]
             if at > clock[other.chosen]:
@@ -165,7 +171,11 @@ class _Reduction(Strategy):
                 elif other.step is not None and step.depends_on(other.step):
                     racing.append(at)
                     clock = list(map(max, clock, other.clock))
-        clock[thread] = later
+                else:
+                    continue
+                if all(map(ge, clock, latest)):
+                    break  # all earlier steps happened before
+        clock[thread] = latest[thread] = later
         node.clock = clock
         return racing
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
 from stress.explorer.access_limit import AccessLimit, Endless
-from stress.explorer.machine import LIVELOCK, BoundCall, Execution, Machine, Strategy
+from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import NodeNames
 from stress.explorer.scenario import Scenario, describe
 from stress.history import UNSEEN, ChangingAnswer, History, Operation, Raised, renumbered
@@ -139,7 +139,7 @@ class Experiment:
         return not verdict[0]
 
     def _unending(self, execution: Execution) -> str:
-        told = _UNENDING[execution.trouble]
+        told = _UNENDING[execution.trouble].format(self.machine.most)
         waits = []
         for thread, awaited in sorted(execution.waiting.items()):
             op, args = self.scenario.threads[thread][len(execution.logs[thread])]
@@ -190,7 +190,7 @@ class Experiment:
 
 
 _UNENDING: Final[Mapping[str, str]] = {
-    "livelock": f"for {LIVELOCK:,} steps no call has returned: the threads go in circles",
+    "livelock": "for {:,} steps no call has returned: the threads go in circles",
     "deadlock": "no thread gets any further",
     "afterwards": "a call that runs alone, after the others, does not return",
 }

@@ -28,18 +28,18 @@ from stress.explorer.minimise import fewest_preemptions, first, in_all_ways, min
 from stress.explorer.object_experiment import (
     ObjectExperiment,
     ObjectMachine,
-    Outliving,
     Subject,
     explored_references,
     subject_of,
 )
 from stress.explorer.origin import Origin, origin_of
+from stress.explorer.plain_state import NewCode, Refused
 from stress.explorer.progress import Progress
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Around, Program, Scenario
 from stress.explorer.suspension import stopped_for_ever
-from stress.explorer.token import TokenError, decode, encode
+from stress.explorer.token import TokenError, decode, encode, known_in
 from stress.explorer.trace import execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
@@ -262,6 +262,7 @@ class _Plan:
 
 
 _SECONDS_AROUND: Final = 5.0
+_MOST_ROUNDS: Final = 1_000
 _REPLAYED: Final = "the schedule of the token"
 
 
@@ -282,33 +283,59 @@ class _Exploration:
         return ObjectExperiment(self._machine, self._subject, scenario)
 
     def run(self, plan: _Plan) -> Explored:
-        """Execute the schedules, up to the first with a fault."""
-        executions = 0
-        missing = self._subject.plain.missing()
-        outliving = Outliving(self._subject.plain)
+        """Execute the schedules, up to the first with a fault. Begin again whenever more is known of the program."""
+        self._subject.plain.aborts = True
+        for _ in range(_MOST_ROUNDS):
+            outcome = self._round(plan)
+            if outcome is not None:
+                return outcome
+            self._begin_again()
+        raise AssertionError("what is known of the program grows for ever")
+
+    def _begin_again(self) -> None:
+        self._subject.outliving.close()
+        self._subject.plain.begin_again()
+        self._subject.outliving.renew()
+
+    def _round(self, plan: _Plan) -> Explored | None:
+        """The outcome of all schedules; None if code ran without steps, or more changed than was known."""
+        executions, missing = 0, list[str]()
+        knowledge = self._subject.plain.knowledge
         earliest: Execution | None = None
         try:
             for finding in self._attempts(plan):
+                if knowledge.has_grown():
+                    return None
                 executions += 1
                 if finding is not None:
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
                     small = minimise(finding, self._on)
-                    return self._explained(outcome, self._with_fewest_around(small) if self._is_drawn else small)
+                    if self._is_drawn:
+                        small = self._with_fewest_around(small)
+                    return None if knowledge.has_grown() else self._explained(outcome, small)
                 if earliest is None:
                     earliest = self._machine.execution
-                    self._refuse_nothing()
-                    outliving.compare()
                 if plan.duration is not None and time.monotonic() - self._began > plan.duration:
                     missing.append("time was up")
                     break
             else:
                 if earliest is not None:
-                    outliving.compare()
                     execute_again(self._on(self._scenario), earliest)
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
+        except NewCode:
+            return None
+        except Refused as refused:
+            missing.append(str(refused))
         except Drift as drift:
+            if knowledge.has_grown():
+                return None
             raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
+        if knowledge.has_grown() and not missing:
+            return None
+        if not missing and earliest is not None:
+            self._refuse_nothing()
+        missing += self._subject.plain.missing()
         verdict = Verdict.UNKNOWN if missing or not executions else Verdict.LINEARIZABLE
         told = ", but ".join([str(plan), *missing])
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
@@ -350,6 +377,8 @@ class _Exploration:
                 yield from stopped_for_ever(self._on(turned), plan.preemptions or 0)
 
     def _refuse_nothing(self) -> None:
+        if self._is_drawn and self._subject.plain.knowledge.codes:
+            return  # drawn calls may all read
         if all(slot._name is None for slot in self._machine.execution.slots):
             raise ValueError(
                 f"there is nothing to explore: no call of {self._scenario} accesses an AtomicReference that was made "
@@ -360,10 +389,24 @@ class _Exploration:
     def replay(self, token: str) -> Explored:
         """Execute again the one schedule that the token holds."""
         threads, order, since = decode(self._scenario.threads, token, self._scenario.target)
-        try:
-            _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
-        except Drift as drift:
-            raise TokenError(f"the token does not fit (any more): {drift}") from None
+        knowledge = self._subject.plain.knowledge
+        knowledge.hear(known_in(token))
+        self._subject.plain.aborts = True
+        drifted: Drift | None = None
+        finding: Finding | None = None
+        for _ in range(_MOST_ROUNDS):
+            self._begin_again()
+            drifted = None
+            try:
+                _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
+            except Drift as drift:
+                drifted = drift
+            except NewCode:
+                continue
+            if not knowledge.has_grown():
+                break
+        if drifted is not None:
+            raise TokenError(f"the token does not fit (any more): {drifted}")
         made = len(self._machine.execution.order)
         if made < len(order):
             raise TokenError(f"the token does not fit (any more): of its {len(order)} steps only {made} are made")
@@ -387,7 +430,9 @@ class _Exploration:
         subject, threads = self._subject, self._scenario.threads
         calls = (subject.around.at_start, *threads, subject.around.at_end)
         origin = origin_of(subject.factory, subject.spec, self._target, subject.check, calls)
-        return origin, encode(threads, finding, digests(subject.factory, class_of(subject.spec)), origin)
+        return origin, encode(
+            threads, finding, digests(subject.factory, class_of(subject.spec)), origin, subject.plain.knowledge.told()
+        )
 
     def _explained(self, outcome: Explored, finding: Finding) -> Explored:
         origin, token = self._token(finding)

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, Final, Protocol
 
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
+from stress.explorer.places import meet
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
 from stress.history import ANSWERS
@@ -157,12 +158,14 @@ class Machine:
         self._current = MAIN
         self._begun: list[int] = []
         self._names: list[int] = []
-        self.limit = LIVELOCK
+        self.most = LIVELOCK
+        self.limit = self.most
         self._granted = False
         self._waiting: dict[int, Any] = {}
         self.fair = False
         self._looks_for_circles = False
         self._read: list[dict[Any, Any]] = []
+        self._held: list[int] = []
         self._limits: dict[int, float] = {}
         self._late: set[int] = set()
         self._escaped: BaseException | None = None
@@ -183,12 +186,13 @@ class Machine:
         self._could_be = execution.enabled.append
         self._plans = plans
         self.step, self.enabled = 0, (1 << size) - 1
-        self.limit = LIVELOCK
+        self.limit = self.most
         self._waiting.clear()
         self._limits.clear()
         self._late.clear()
         self._looks_for_circles = self.fair
         self._read = [{} for _ in plans]
+        self._held = [0] * size
         self._escaped = None
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
@@ -259,7 +263,7 @@ class Machine:
                 log.append((begun[me], returned, answer))
                 begun[me] = -1
                 self._read[me].clear()
-                self.limit = self.step + LIVELOCK
+                self.limit = self.step + self.most
                 self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
         except _Livelock:
@@ -273,12 +277,8 @@ class Machine:
         """Called before every access: ask for the next decision, unless it was already made in favour of this
         thread."""
         me = self._current
-        if self._looks_for_circles and not self._granted and (expected is LOAD or slot._value is not expected):
-            read, place = self._read[me], slot if slot._name is None else slot._name
-            if place not in read:
-                read[place] = None
-            else:
-                self._mind_circle(me, read, place)
+        if self._looks_for_circles and not self._granted:
+            self._look_for_circle(me, slot, expected)
         if self._granted:
             self._granted = False
         else:
@@ -295,8 +295,7 @@ class Machine:
         if expected is not LOAD and slot._value is expected:
             execution.wrote.add(step)
             if self._looks_for_circles:
-                for read in self._read:
-                    read.clear()
+                self._note_change(me, slot, expected)
             if self._waiting:
                 self._let_on_after_change_of(slot if slot._name is None else slot._name)
         if self._begun[me] == -2:
@@ -306,17 +305,47 @@ class Machine:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
 
+    def _look_for_circle(self, me: int, slot: Any, expected: Any) -> None:
+        """Note what a thread is about to read, and park it if it goes in a circle. With a lock it cannot be parked, so
+        that is done where it takes the lock again.
+        """
+        read, place = self._read[me], slot if slot._name is None else slot._name
+        if expected is not LOAD and slot._value is expected:
+            if expected is not False or not getattr(slot, "is_lock", False):
+                return
+            place = (_ENTERS, place)
+        if self._held[me]:
+            read.setdefault(place, None)
+        elif place not in read:
+            read[place] = None
+        else:
+            self._mind_circle(me, read, place)
+
+    def _note_change(self, me: int, slot: Any, expected: Any) -> None:
+        """What threads have read is no longer so. But to take a lock and to release it changes nothing for the thread
+        itself, nor for those that have not seen the lock.
+        """
+        if not getattr(slot, "is_lock", False):
+            for read in self._read:
+                read.clear()
+            return
+        self._held[me] = max(0, self._held[me] + (1 if expected is False else -1))
+        place = slot if slot._name is None else slot._name
+        for thread, read in enumerate(self._read):
+            if thread != me and place in read:
+                read.clear()
+
     def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
         """Make a thread wait that is about to read what it has read before, if it is in the same state."""
         now = _standing()
         if now == read[place]:
-            self._park(me, _Circle(frozenset(read)))
+            self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
         else:
             read[place] = now
 
     def _let_on_after_change_of(self, place: Any) -> None:
         for thread, awaited in list(self._waiting.items()):
-            if type(awaited) is _Circle and place in awaited.places:
+            if type(awaited) is _Circle and any(meet(place, each) for each in awaited.places):
                 self._let_on(thread)
 
     def _park(self, me: int, awaited: Any) -> None:
@@ -371,13 +400,22 @@ class Machine:
             self._let_on(number)
 
 
+_ENTERS: Final = object()
+
+
+def _is_entry(place: Any) -> bool:
+    return type(place) is tuple and place[0] is _ENTERS
+
+
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})
 
 
 def _standing() -> tuple[Any, ...]:
     """The position of the running call: its present instructions, and the values of its local variables."""
     found: list[Any] = []
-    frame: FrameType | None = sys._getframe(3)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
     while frame is not None and frame.f_code is not _BODY:
         found += [frame.f_code, frame.f_lasti]
         found += map(_value_of, frame.f_locals.values())
@@ -392,6 +430,7 @@ def _value_of(value: Any) -> Any:
     return value if type(value) in _PLAIN else id(value)
 
 
+_HERE: Final = os.path.join(os.path.dirname(__file__), "")
 _BODY: Final = Machine._body.__code__
 
 

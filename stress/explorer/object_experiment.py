@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -19,9 +19,10 @@ from typing import Any, Final
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
-from stress.explorer.machine import BoundCall, Drift, Execution, Machine
+from stress.explorer.kinds import LOCKS
+from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
-from stress.explorer.plain_state import CONTAINERS, PlainState, held
+from stress.explorer.plain_state import PlainState, held
 from stress.explorer.scenario import Around, Scenario
 from stress.explorer.slots import Seam, slot_module
 from stress.explorer.substitution import exchanged, substituted
@@ -44,11 +45,11 @@ class Subject:
     around: Around
     check: Callable[[Any], object] | None
     plain: PlainState
-    outliving: Sequence[Any] = ()
-    """Primitives in variables of modules and attributes of classes."""
+    outliving: Outliving
 
 
-_MOST_OF_A_VALUE: Final = 10_000
+_MOST_STEPS: Final = 20_000
+"""Steps without the return of any call: ordinary code may take thousands, in a loop over a container."""
 _one_at_a_time: Final = threading.Lock()
 
 
@@ -66,6 +67,31 @@ class ObjectMachine(Machine):
     def __init__(self, seam: Seam, primitives: ExploredThreading, real: tuple[type, ...]) -> None:
         super().__init__(seam, _coroutines())
         self.primitives, self.real, self.fair = primitives, real, True
+        self.plain: PlainState | None = None
+        self.most = _MOST_STEPS
+
+    def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
+        """As `Machine.run`."""
+        plain = self.plain
+        if plain is None:
+            return super().run(plans, strategy)
+        plain.listens = True
+        try:
+            return super().run(plans, strategy)
+        finally:
+            plain.listens = False
+
+    def _body(self, me: int) -> None:
+        plain = self.plain
+        if plain is None:
+            super()._body(me)
+            return
+        if plain.watches:
+            plain.entered.watch()
+        try:
+            super()._body(me)
+        finally:
+            plain.entered.rest()
 
 
 @contextmanager
@@ -97,14 +123,32 @@ class _Maker:
         return -1
 
 
-def _made(seam: Seam, factory: Callable[[], Any]) -> Any:
+class _Naming:
+    """Within the block, which runs the object's code while no thread runs, `maker` names what is made, and code that
+    begins to run is seen. It is written without `contextlib`, which may have steps there.
+    """
+
+    def __init__(self, seam: Any, maker: _Maker, plain: PlainState | None = None) -> None:
+        self._seam, self._maker, self._plain = seam, maker, plain
+
+    def __enter__(self) -> None:
+        self._seam.scheduler = self._maker
+        if self._plain is not None:
+            self._plain.listens = True
+            if self._plain.watches:
+                self._plain.entered.watch()
+
+    def __exit__(self, *_: object) -> None:
+        if self._plain is not None:
+            self._plain.entered.rest()
+            self._plain.listens = False
+        self._seam.scheduler = None
+
+
+def _made(seam: Seam, factory: Callable[[], Any], maker: _Maker | None = None, plain: PlainState | None = None) -> Any:
     """An object of the factory's."""
-    known: Any = seam
-    known.scheduler = _Maker()
-    try:
+    with _Naming(seam, _Maker() if maker is None else maker, plain):
         return factory()
-    finally:
-        known.scheduler = None
 
 
 @contextmanager
@@ -116,28 +160,30 @@ def subject_of(
     check: Callable[[Any], object] | None,
 ) -> Iterator[Subject]:
     """The subject within the block, including its plain state and primitives that were made before."""
-    plain = PlainState(machine.seam, _made(machine.seam, factory), [factory])
-    outliving: list[Any] = []
-    instead: list[tuple[Any, str, Any]] = []
-    for owner, name, value in plain.outliving():
-        new = machine.primitives.instead_of(value)
-        if new is not None:
-            new._name = ("made before", len(outliving))
-            outliving.append(new)
-            instead.append((owner, name, new))
-    with exchanged(instead), plain.stepping():
-        _refuse_real_primitives(machine, factory)
-        yield Subject(factory, spec, around, check, plain, outliving)
+    plain = PlainState(machine.seam, machine.primitives.instead_of)
+    outliving = Outliving(machine, plain)
+    with plain.stepping(), outliving:
+        machine.plain = plain
+        first = _made(machine.seam, factory, plain=plain)
+        plain.expect(factory, first, _made(machine.seam, factory, plain=plain))
+        outliving.close()
+        plain.begin_again()
+        outliving.renew()
+        _refuse_real_primitives(machine, first)
+        try:
+            yield Subject(factory, spec, around, check, plain, outliving)
+        finally:
+            machine.plain = None
 
 
-def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) -> None:
-    """Refuse real primitives: all explored threads run in one real thread, which could enter a real lock several
-    times, and the access of a real reference would be no step."""
-    for each, where in held(_made(machine.seam, factory), machine.real):
+def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
+    """Refuse real primitives other than locks, for which code with steps uses explored ones: the access of a real
+    reference would be no step."""
+    for each, where in held(made, machine.real):
         kind = type(each).__name__
         if isinstance(each, machine.real) and not where:
             raise ValueError(f"a {kind} cannot be explored, since it is not Python code: use stress.run for it")
-        if isinstance(each, machine.real):
+        if isinstance(each, machine.real) and not isinstance(each, LOCKS):
             raise ValueError(
                 f"{where} is of type {kind}, and was made before the exploration, or by a name that the explorer does "
                 "not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
@@ -145,29 +191,46 @@ def _refuse_real_primitives(machine: ObjectMachine, factory: Callable[[], Any]) 
 
 
 class Outliving:
-    """State that outlives an execution and must not change: variables of modules, attributes of classes."""
+    """Primitives that outlive an execution: those in variables of modules and in attributes of classes which code with
+    steps names. Within the block, explored ones take their places.
+    """
 
-    def __init__(self, plain: PlainState) -> None:
-        self._plain = plain
-        self._before = self._values()
+    def __init__(self, machine: ObjectMachine, plain: PlainState) -> None:
+        self._machine, self._plain = machine, plain
+        self._made: list[tuple[Any, Any]] = []
+        self._exchanged = ExitStack()
 
-    def _values(self) -> dict[str, str]:
-        found = {}
+    def __enter__(self) -> None:
+        self.renew()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Put the real ones back."""
+        self._exchanged.close()
+
+    def renew(self) -> None:
+        """Look for them again, after more code has got steps."""
+        self._exchanged.close()
+        self._exchanged = ExitStack()
+        instead: list[tuple[Any, str, Any]] = []
         for owner, name, value in self._plain.outliving():
-            if isinstance(value, (*CONTAINERS, int, float, str, bytes, frozenset, tuple, type(None))):
-                where = owner.__qualname__ if isinstance(owner, type) else owner.get("__name__", "")
-                found[f"{where}.{name}"] = repr(value)[:_MOST_OF_A_VALUE]
-        return found
+            new = next((new for old, new in self._made if old is value), None)
+            if new is None:
+                new = None if isinstance(value, LOCKS) else self._machine.primitives.instead_of(value)
+                if new is None:
+                    continue
+                new._name = ("made before", len(self._made))
+                self._made.append((value, new))
+            instead.append((owner, name, new))
+        self._exchanged.enter_context(exchanged(instead))
 
-    def compare(self) -> None:
-        """Check that an execution has changed none of it.
-
-        Raises:
-            Drift: it has.
-        """
-        for name, value in self._values().items():
-            if self._before.get(name, value) != value:
-                raise Drift(f"{name} outlives an execution, and calls change it: let the factory make it")
+    def reset(self) -> None:
+        """Restore their initial states."""
+        for _, primitive in self._made:
+            primitive.reset()
+        self._plain.reset_twins()
 
 
 class ObjectExperiment(Experiment):
@@ -184,22 +247,31 @@ class ObjectExperiment(Experiment):
         return ObjectNames(lambda: self._object)
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
-        for primitive in self._subject.outliving:
-            primitive.reset()
-        made = self._object = _made(self.machine.seam, self._subject.factory)
-        self._subject.plain.note(made)
+        plain = self._subject.plain
+        plain.begin_execution()
+        self._subject.outliving.reset()
+        maker = _Maker()
+        made = self._object = _made(self.machine.seam, self._subject.factory, maker, plain)
+        plain.note(made)
         calls = self._subject.around.at_start
         if calls:
-            with AccessLimit(self.machine.seam):
+            with AccessLimit(self.machine.seam), _Naming(self.machine.seam, maker, plain):
                 self.before = tuple(
                     Operation(at, "main", time, time + 1, op, args, self._call(op, args))
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))
                 )
+            plain.note(made)
         return [[(getattr(made, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _look(self, execution: Execution) -> Look:
-        calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
-        broken = self._broken()
+        plain = self._subject.plain
+        plain.listens = True
+        try:
+            calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
+            broken = self._broken()
+        finally:
+            plain.entered.rest()
+            plain.listens = False
         return Look((calls, broken), calls, broken)
 
     def _call(self, op: str, args: tuple[Any, ...]) -> Any:

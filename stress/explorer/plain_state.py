@@ -1,371 +1,960 @@
-"""Automatic switch points: shared attributes, and items of lists, dictionaries, sets and deques.
+"""The state that threads share without saying so: attributes, items of containers, variables, and objects of C.
 
-While an object is explored, its functions run from rewritten code. It is made from their source, and makes a separate
-step of every access of an attribute that some function changes, and of a container if any container is changed. `self.n
-+= 1` is a step that reads `n` and one that writes it. `self.waiting.append(x)`, `key in self.known` and
-`sorted(self.known)` are one step each, as they are for an interpreter with a lock. A loop over a container makes a step
-for each item.
+While an object is explored, the functions that run have steps (`instrumentation`). An access is a step if another
+thread can tell: if two threads touch the object, and somebody changes that attribute, or the container. What is found
+out about that (`Knowledge`) only grows. If it grows during an exploration, or a function runs that has no steps yet,
+the exploration begins again (`grew`). So the last one has steps for all that ran in it.
 
-* **Which functions**: the methods of the object's class and its bases, of the classes of the objects it holds when the
-  factory has made it, and all functions and classes that these name. Excluded are the standard library, and code that
-  marks its steps itself (`switch_point`).
-* **Which attributes**: those that one of these functions assigns to, except in `__init__`. All others never change.
-* **Which containers**: all but lists and the like that a function makes for itself and gives to no other code.
-
-Objects that the factory has made are told apart by their places. Of objects made later, all of one class are taken as
-one, which is sound and may cost executions. Code whose source cannot be read is left unchanged, and `unseen` names it
-if it changes anything: then nothing is proved.
+* A place is an attribute of an object, or all items of a container. Objects that the factory made are told apart by
+  where they lie; of others, all that one instruction made, or else all of one type, are taken as one.
+* An object that nobody can know yet is not shared: the one that `__init__` fills, until it is given to others.
+* Functions in C are one step. One that calls back makes its step again after each call back.
+* Objects of unknown types of C are one place all together, which every use may change.
+* What outlives an execution (variables of modules, attributes of classes, and what hangs on them) is put back after it.
 """
 
 from __future__ import annotations
 
-import ast
-import dis
-import inspect
+import gc
+import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from dataclasses import dataclass, field
+from functools import partial
+from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
+from stress.explorer import sites
+from stress.explorer.calls import effect_of, is_reading_method, method_effect, unwrapped
+from stress.explorer.entered import Entered, functions_of, reachable
+from stress.explorer.instrumentation import with_steps
+from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
+from stress.explorer.outliving import Snapshot, fill_again, items_of, set_again
+from stress.explorer.places import Place, Several
+from stress.explorer.policy import Treatment, is_deaf, is_ours, treatment_of
 from stress.explorer.slots import Seam
-from stress.explorer.substitution import is_foreign
 
-__all__ = ["CONTAINERS", "Place", "PlainState", "attributes_of", "held"]
+__all__ = ["CONTAINERS", "Knowledge", "NewCode", "Place", "PlainState", "Refused", "attributes_of", "held"]
 
-CONTAINERS: Final = (list, dict, set, deque, bytearray)
-_READERS: Final = frozenset({
-    "len", "list", "tuple", "sorted", "set", "frozenset", "dict", "sum", "min", "max", "any", "all", "iter",
-    "enumerate", "zip", "reversed", "bool", "repr", "str", "next", "map", "filter", "deque", "hash",
-})  # fmt: skip
-"""Names of functions that read a container in one step."""
-_KEEPERS: Final = frozenset({"iter", "map", "filter", "enumerate", "zip"})
-"""Those of them whose results read the container later, and may be given to other code."""
-_CHANGERS: Final = frozenset({
-    "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle",
-})  # fmt: skip
-"""Names of functions that change their first argument, or their last, in one step."""
-_CHANGING: Final = frozenset({
-    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "discard", "add",
-    "clear", "update", "setdefault", "sort", "reverse", "rotate", "move_to_end", "difference_update",
-    "intersection_update", "symmetric_difference_update", "subtract", "__setitem__", "__delitem__", "__ior__",
-})  # fmt: skip
-_READING: Final = frozenset({
-    "get", "keys", "values", "items", "copy", "count", "index", "most_common", "elements", "union", "intersection",
-    "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint", "__getitem__", "__contains__",
-    "__len__",
-})  # fmt: skip
-_DESCRIPTORS: Final = (property, staticmethod, classmethod, MemberDescriptorType, GetSetDescriptorType)
-_MAKING: Final = frozenset({"__init__", "__new__", "__post_init__", "__set_name__", "__init_subclass__"})
-_DYNAMIC: Final = frozenset({"setattr", "delattr", "__dict__", "vars", "__setattr__", "__delattr__", "exec", "eval"})
-"""Names whose use means that any attribute may change."""
-_HELPER: Final = "__stress__"
+Key = tuple[Any, Any]
+_MAIN: Final = -1
+_FOREIGN: Final = ("objects of other languages", None)
 
 
-class Place:
-    """A place of plain values that threads share."""
+class NewCode(BaseException):
+    """Code without steps was about to run; it is known now."""
 
-    __slots__ = ("_name", "what")
-    _value: Final = None
 
-    def __init__(self, name: Any, what: str) -> None:
-        self._name, self.what = name, what
+class Refused(BaseException):
+    """The object does something that cannot be explored."""
+
+
+@dataclass
+class Knowledge:
+    """What is known of a program: the `names` of attributes that change, those of classes' attributes, the changing
+    `variables` of modules and closures, the containers that change (`items`), the kinds of objects that several threads
+    `share`; and the codes that ran.
+    """
+
+    names: set[str] = field(default_factory=set)
+    of_classes: set[str] = field(default_factory=set)
+    variables: set[str] = field(default_factory=set)
+    items: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    codes: dict[int, CodeType] = field(default_factory=dict)
+    alike: dict[CodeType, int] = field(default_factory=dict)
+    grew: bool = False
+
+    def has_grown(self) -> bool:
+        """Whether anything was added since the exploration began."""
+        return self.grew
+
+    def told(self) -> list[list[str]]:
+        """All but the codes, as a token holds it."""
+        return [sorted(known) for known in (self.names, self.of_classes, self.variables, self.items, self.shared)]
+
+    def hear(self, told: Sequence[Iterable[str]]) -> None:
+        """Add what a token holds."""
+        sets = (self.names, self.of_classes, self.variables, self.items, self.shared)
+        for known, more in zip(sets, told, strict=False):
+            known.update(more)
+
+    def learn(self, known: set[Any], new: Any) -> None:
+        """Add something to one of the sets."""
+        if new not in known:
+            known.add(new)
+            self.grew = True
 
 
 class PlainState:
-    """The explored plain state of an object. Use it with `stepping`, and call `note` for every object that the factory
-    makes.
-
-    Parameters:
-        seam: where steps are made.
-        made: an object from the factory.
-        others: more functions and classes that belong to it, such as the factory.
+    """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
+    object that the factory makes. `make_twin` gives the explored primitive for a real lock.
     """
 
-    def __init__(self, seam: Seam, made: Any, others: Iterable[Any] = ()) -> None:
+    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
         self._seam = seam
+        self.knowledge = Knowledge()
+        self.names: Any = self.knowledge.names
         self._places: dict[Any, Place] = {}
-        self._lying: dict[int, tuple[Any, str]] = {}
-        classes = [type(each) for each, _ in held(made)]
-        self._functions, self.classes = _reachable([*classes, *others])
-        codes = [code for function in self._functions for code in _codes(function.__code__)]
-        self.attributes, self.containers = _changed(codes)
-        self._instead: list[tuple[FunctionType, CodeType]] = []
-        self.unseen: list[str] = []
-        """Functions that change something without a visible step."""
-        if self.attributes or self.containers:
-            self._rewrite()
+        self._lying: dict[int, tuple[Any, Any]] = {}
+        self._touched: dict[int, list[Any]] = {}
+        self.new: dict[int, Any] = {}
+        """The objects that are being filled."""
+        self._calling: dict[int, Any] = {}
+        self.marks: dict[int, Any] = {}
+        """For each thread, the instruction that may call back, and its place."""
+        self._spaces: dict[int, tuple[Any, Any]] = {}
+        self._sources: dict[int, tuple[Any, list[Any]]] = {}
+        self._make_twin = make_twin
+        self._twins: dict[int, tuple[Any, Any]] = {}
+        self._undo: list[Callable[[], None]] = []
+        self._saved: dict[Any, Any] = {}
+        self._of_all: set[int] = set()
+        self.unseen: dict[str, str] = {}
+        """What ran without steps, with its place."""
+        self._made: dict[int, CodeType] = {}
+        self._swapped: list[tuple[FunctionType, CodeType]] = []
+        self.entered = Entered(self._has_entered)
+        self.watches = True
+        """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
+        self.loops, self._last_step, self._rounds = 0, -1, 0
+        self._items: Any = self.knowledge.items
+        self._shared: Any = self.knowledge.shared
+        self.aborts = False
+        """Whether an execution ends where code without steps is about to run."""
+        self.listens = False
+        """Whether the object's code runs, and not only the explorer's."""
+        self._classes: list[type] = []
+        self._before = Snapshot()
+
+    # ----------------------------------------------------------------------------------------------- what has run
 
     def missing(self) -> list[str]:
         """The reasons why the exploration is not complete."""
-        if not self.unseen:
-            return []
-        return [f"the source of {', '.join(self.unseen)} cannot be read, so what it changes was not seen"]
+        return [f"{what} ran without steps ({where})" for what, where in self.unseen.items()]
 
-    def outliving(self) -> Iterator[tuple[Any, str, Any]]:
-        """State that outlives an execution: the variables of modules that the functions name, as (dictionary, name,
-        value), and the attributes of classes, as (class, name, value).
-        """
-        seen: set[tuple[int, str]] = set()
-        for function in self._functions:
-            names = function.__globals__
-            for name in dict.fromkeys(name for code in _codes(function.__code__) for name in code.co_names):
-                is_variable = name in names and not isinstance(names[name], (type, FunctionType, ModuleType))
-                if is_variable and (id(names), name) not in seen:
-                    seen.add((id(names), name))
-                    yield names, name, names[name]
-        for cls in self.classes:
-            for name, value in list(vars(cls).items()):
-                if not name.startswith("__") and not callable(value) and not isinstance(value, _DESCRIPTORS):
-                    yield cls, name, value
+    def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
+        """Some code begins to run."""
+        if not self.listens or id(code) in self._made or treatment_of(code) is not Treatment.EXPLORED:
+            return
+        if frame is not None and (is_deaf(frame.f_back) or is_ours(frame.f_globals.get("__name__"))):
+            return
+        knowledge = self.knowledge
+        alike = knowledge.alike.get(code, 0)
+        if id(code) not in knowledge.codes and alike < _MOST_ALIKE:
+            knowledge.alike[code] = alike + 1
+            knowledge.codes[id(code)] = code
+            knowledge.grew = True
+            if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
+                raise NewCode
+        elif _does_something(code):
+            self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
 
-    def _rewrite(self) -> None:
-        trees: dict[str, dict[tuple[str, int], tuple[CodeType, CodeType]] | None] = {}
-        for function in self._functions:
+    def begin_again(self) -> None:
+        """Give steps to all that ran, and forget what was counted."""
+        self.knowledge.grew = False
+        self.unseen.clear()
+        self.put_back()
+        self._before.put_back()
+        self._take_back_codes()
+        self._give_steps()
+        sites.use(self)
+        self.entered.begin()
+
+    def _give_steps(self) -> None:
+        variables = frozenset(self.knowledge.variables)
+        self._made.clear()
+        copies: dict[int, CodeType] = {}
+        for key, code in self.knowledge.codes.items():
+            if _marks_itself(code):
+                self._made[key] = code
+                continue
+            copies[key] = _copy_of(code, variables, self._made)
+        for function in functions_of(self.knowledge.codes):
             code = function.__code__
-            touched = _touches(code, self.attributes, self.containers)
-            if not touched or _marks_itself(code):
-                continue
-            if code.co_filename not in trees:
-                trees[code.co_filename] = _both(function, self.attributes, self.containers)
-            plain, stepping = (trees[code.co_filename] or {}).get(_key(code), (None, None))
-            if plain is None or stepping is None or not _same(plain, code) or stepping.co_freevars != code.co_freevars:
-                if any(map(_changes, _codes(code))) and code.co_name not in _MAKING:
-                    self.unseen.append(function.__qualname__)
-                continue
-            self._instead.append((function, stepping))
+            if id(code) in copies:
+                self._swapped.append((function, code))
+                function.__code__ = copies[id(code)]
+
+    def _take_back_codes(self) -> None:
+        for function, code in reversed(self._swapped):
+            function.__code__ = code
+        self._swapped.clear()
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Within the block, the functions run from the rewritten code."""
-        spaces = {id(function.__globals__): function.__globals__ for function, _ in self._instead}
-        codes = [(function, function.__code__) for function, _ in self._instead]
+        """Within the block, what runs has steps."""
         try:
-            for names in spaces.values():
-                names[_HELPER] = self
-            for function, code in self._instead:
-                function.__code__ = code
+            self.begin_again()
             yield
         finally:
-            for function, code in codes:
-                function.__code__ = code
-            for names in spaces.values():
-                names.pop(_HELPER, None)
+            self.entered.end()
+            sites.use(None)
+            self.put_back()
+            self._before.put_back()
+            self._take_back_codes()
+
+    def meets_new(self) -> None:
+        """A site meets a type for the first time: what it leads to is watched."""
+        if self._seam.before is not None:
+            self.entered.watch()
+
+    # -------------------------------------------------------------------------------------------- one execution
+
+    def outliving(self) -> Iterator[tuple[Any, str, Any]]:
+        """The variables of modules that code with steps names, as (dictionary, name, value), and the attributes of its
+        classes, as (class, name, value).
+        """
+        seen: set[Any] = set()
+        for function, code in self._swapped:
+            names = function.__globals__
+            for name in dict.fromkeys(name for each in _codes(code) for name in each.co_names):
+                if name in names and (id(names), name) not in seen:
+                    seen.add((id(names), name))
+                    yield names, name, names[name]
+                    of = names[name]
+                    for cls in of.__mro__ if isinstance(of, type) and not is_of_c(of) else ():
+                        if id(cls) not in seen and not is_of_c(cls):
+                            seen.add(id(cls))
+                            yield from ((cls, each, value) for each, value in list(vars(cls).items()))
+        for each in self._classes:
+            if id(each) not in seen and not is_of_c(each):
+                seen.add(id(each))
+                yield from ((each, name, value) for name, value in list(vars(each).items()))
+
+    def begin_execution(self) -> None:
+        """Put back what the previous execution has changed of what outlives it, and forget its objects."""
+        self.watches = self.entered.next_execution()
+        self.put_back()
+        self.names, self._items, self._shared = self.knowledge.names, self.knowledge.items, self.knowledge.shared
+        self._last_step, self._rounds = -1, 0
+        self._lying.clear()
+        self._touched.clear()
+        self.new.clear()
+        self._calling.clear()
+        self.marks.clear()
+        self._spaces.clear()
+        self._sources.clear()
+
+    def put_back(self) -> None:
+        """Put back what has been changed and outlives an execution."""
+        while self._undo:
+            self._undo.pop()()
+        self._saved.clear()
 
     def note(self, made: Any) -> None:
         """Record the places in a fresh object."""
-        if self._instead:
-            self._lying = {id(each): (each, where) for each, where in held(made)}
+        for each, where in held(made):
+            self._lying.setdefault(id(each), (each, where))
 
-    # Called by rewritten code.
-
-    def at(self, owner: Any) -> Any:
-        """`owner`, whose attributes are accessed step by step."""
-        if self._seam.before is None or isinstance(owner, (ModuleType, super)):
-            return owner
-        return _Stepping(self, owner)
-
-    def items(self, container: Any) -> Any:
-        """A container whose items are accessed step by step."""
-        if self._seam.before is None or not isinstance(container, CONTAINERS):
-            return container
-        return _Items(self, container)
-
-    def read(self, container: Any) -> Any:
-        """A container that is about to be read as a whole."""
-        if isinstance(container, CONTAINERS):
-            self.step(container, None, False)
-        return container
-
-    def write(self, container: Any) -> Any:
-        """A container that is about to be changed as a whole."""
-        if isinstance(container, CONTAINERS):
-            self.step(container, None, True)
-        return container
-
-    def step(self, owner: Any, attribute: str | None, changes: bool) -> None:
-        """Make the step that accesses an attribute or, if `attribute` is None, the items of a container."""
-        before = self._seam.before
-        if before is None:
+    def note_made(self, site: Any, made: Any) -> None:
+        """A container has been made by an instruction."""
+        if self._seam.before is None:
+            self._saved[id(made)] = made
             return
+        me = self._me()
+        if me != _MAIN:
+            self._touched[id(made)] = [made, f"a {type(made).__name__} made in {site.place}", me, True]
+
+    def begin_to_fill(self, site: Any, owner: Any) -> None:
+        """`__init__` begins: the object is new if a class was called for that."""
+        if self._seam.before is None:
+            return
+        me = self._me()
+        calling = self._calling.get(me)
+        if isinstance(calling, type) and isinstance(owner, calling) and id(owner) not in self._lying:
+            self.new[id(owner)] = [owner, sys._getframe(2)]
+            if id(owner) not in self._touched and me != _MAIN:
+                self._touched[id(owner)] = [owner, _category(owner), me, True]
+        self._calling[me] = None
+
+    def end_to_fill(self, _: Any, owner: Any) -> None:
+        """An `__init__` is done."""
+        known = self.new.get(id(owner))
+        if known is not None and known[1] is sys._getframe(2):
+            del self.new[id(owner)]
+
+    def _me(self) -> int:
+        scheduler = self._seam.scheduler
+        return _MAIN if scheduler is None else scheduler.identity()
+
+    def _whose(self, owner: Any) -> Any:
+        """The name of an object that several threads use; None if no other thread than this one has touched it."""
         lying = self._lying.get(id(owner))
-        where = f"a {type(owner).__name__}" if lying is None else lying[1]
-        key = (where, attribute)
-        place = self._places.get(key)
+        if lying is not None:
+            return lying[1]
+        me = self._me()
+        known = self._touched.get(id(owner))
+        if known is None:
+            known = self._touched[id(owner)] = [owner, _category(owner), me, False]
+        elif known[2] != me:
+            self.knowledge.learn(self.knowledge.shared, known[1])
+        return known[1] if known[1] in self._shared else None
+
+    # ------------------------------------------------------------------------------------------------------- steps
+
+    def _step(self, keys: list[Key], changes: bool) -> Place | None:
+        """Make the step that accesses these places."""
+        before = self._seam.before
+        if before is None or not keys:
+            return None
+        name: Any = keys[0] if len(keys) == 1 else Several(keys)
+        place = self._places.get(name)
         if place is None:
-            place = self._places[key] = Place(key, _told(where, attribute))
+            place = self._places[name] = Place(name, ", ".join(dict.fromkeys(map(_told, keys))))
         if changes:
             before(place, None, "write")
         else:
             before(place)
+        return place
 
+    def spin(self, site: Any) -> None:
+        """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
+        known to change: from now on, every access of this execution is a step.
+        """
+        self.loops = 0
+        step = getattr(self._seam.scheduler, "step", None)
+        if not self.listens or step is None or self._seam.before is None:
+            return
+        if step != self._last_step:
+            self._last_step, self._rounds = step, 0
+            return
+        self._rounds += 1
+        self.names = self._items = self._shared = _EVERYTHING
+        if self._rounds > _MOST_ROUNDS:
+            raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
 
-def _told(where: str, attribute: str | None) -> str:
-    if attribute is None:
-        return f"items of {where}"
-    return f"{where}.{attribute}" if where else attribute
+    def _counts(self) -> bool:
+        """Whether a thread of the scenario runs. If another one does, its step is only counted."""
+        if self._seam.before is None or not self.listens:
+            return False
+        if self._me() == _MAIN:
+            self._seam.before(_PASSED)
+            return False
+        return True
 
+    def _mark(self, place: Place | None, changes: bool) -> None:
+        """Remember an instruction that may call back."""
+        me = self._me()
+        if place is None:
+            self.marks.pop(me, None)
+        else:
+            frame = sys._getframe(3)
+            self.marks[me] = (frame, frame.f_lasti, place, changes)
 
-class _Stepping:
-    """An object whose every access of an attribute is a step."""
+    def go_on(self, _: Any) -> None:
+        """A function returns: if an instruction has called it back, that goes on with its work."""
+        if self._seam.before is None:
+            return
+        mark = self.marks.get(self._me())
+        if mark is not None:
+            frame, at, place, changes = mark
+            caller = sys._getframe(2).f_back
+            if caller is frame and 0 <= caller.f_lasti - at <= _NEAR:
+                if changes:
+                    self._seam.before(place, None, "write")
+                else:
+                    self._seam.before(place)
 
-    __slots__ = ("_of", "_state")
+    # --------------------------------------------------------------------------------------------------- attributes
 
-    def __init__(self, state: PlainState, of: Any) -> None:
-        object.__setattr__(self, "_state", state)
-        object.__setattr__(self, "_of", of)
+    def read_attribute(self, owner: Any, name: str) -> None:
+        """An attribute of a Python object, whose name is known to change, is about to be read."""
+        if self._counts():
+            self._step(self._keys_of_attribute(owner, name), False)
 
-    def __getattribute__(self, name: str) -> Any:
-        of, state = object.__getattribute__(self, "_of"), object.__getattribute__(self, "_state")
-        if isinstance(of, CONTAINERS) and hasattr(of, name):
-            return _Method(state, of, name) if name in _CHANGING or name in _READING else getattr(of, name)
-        if name in state.attributes:
-            state.step(of, name, False)
-        return getattr(of, name)
+    def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
+        keys: list[Key] = []
+        if name in self.names:
+            where = self._whose(owner)
+            if where is not None:
+                keys.append((where, name))
+        if name in self.knowledge.of_classes:
+            keys.append(("a class", name))
+        return keys
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        of, state = object.__getattribute__(self, "_of"), object.__getattribute__(self, "_state")
-        state.step(of, name, True)
-        setattr(of, name, value)
+    def load(self, site: Any, kind: Kind, owner: Any) -> Any:
+        """An attribute of something else is about to be read; answers what to read it of."""
+        name = site.name
+        if kind is Kind.LOCK:
+            return self._twin(owner)
+        if kind is Kind.LOCAL and self._counts():
+            raise Refused(f"a {type(owner).__name__}, derived from threading.local, cannot be explored ({site})")
+        if name == "__dict__":
+            self._note_space(owner)
+            if not self._counts():
+                return owner
+            self._step(
+                [each for one in sorted(self.knowledge.names) for each in self._keys_of_attribute(owner, one)], False
+            )
+        if not self._counts():
+            return owner
+        if kind is Kind.MODULE:
+            if name in self.knowledge.variables:
+                self._step([(vars(owner).get("__name__"), name)], False)
+        elif kind is Kind.TYPE:
+            if name in self.knowledge.of_classes:
+                self._step([("a class", name)], False)
+        elif kind is Kind.SUPER:
+            self._step(self._keys_of_attribute(owner.__self__, name), False)
+        elif kind is Kind.FOREIGN:
+            if _is_state(owner, name):
+                self._use_foreign(owner, False)
+        elif name in self.names:
+            self._step(self._keys_of_attribute(owner, name), False)
+        return owner
 
-    def __delattr__(self, name: str) -> None:
-        of, state = object.__getattribute__(self, "_of"), object.__getattribute__(self, "_state")
-        state.step(of, name, True)
-        delattr(of, name)
+    def change_attribute(self, owner: Any, name: str, kind: Kind | None = None) -> None:
+        """An attribute is about to be changed."""
+        kind = kind_of(type(owner)) if kind is None else kind
+        if id(owner) in self.new:
+            return
+        self._save_attribute(owner, name, kind)
+        if not self._counts():
+            return
+        knowledge = self.knowledge
+        if kind is Kind.MODULE:
+            knowledge.learn(knowledge.variables, name)
+            self._step([(vars(owner).get("__name__"), name)], True)
+        elif kind is Kind.TYPE:
+            knowledge.learn(knowledge.of_classes, name)
+            knowledge.learn(knowledge.names, name)
+            self._step([("a class", name)], True)
+        elif kind is Kind.FOREIGN and is_of_c(type(owner)):
+            self._use_foreign(owner, True)
+        else:
+            knowledge.learn(knowledge.names, name)
+            where = self._whose(owner)
+            if where is not None:
+                self._step([(where, name)], True)
 
+    def read_attributes(self, site: Any, owner: Any) -> None:
+        """Some attributes are about to be read."""
+        if self._counts():
+            self._step(self._keys_of_all(owner), False)
 
-class _Method:
-    """A method of a container whose call is a step."""
+    def _keys_of_all(self, owner: Any) -> list[Key]:
+        if isinstance(owner, CONTAINERS):
+            return self._keys_of_items(owner)
+        names = [each for each in self.knowledge.names if _has(owner, each)]
+        return [key for name in sorted(names) for key in self._keys_of_attribute(owner, name)]
 
-    __slots__ = ("_name", "_of", "_state")
+    def _note_space(self, owner: Any) -> None:
+        space = getattr(owner, "__dict__", None)
+        if type(space) is dict:
+            self._spaces[id(space)] = (space, owner)
 
-    def __init__(self, state: PlainState, of: Any, name: str) -> None:
-        self._state, self._of, self._name = state, of, name
+    # ---------------------------------------------------------------------------------------------------- variables
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        self._state.step(self._of, None, self._name in _CHANGING)
-        return getattr(self._of, self._name)(*args, **named)
+    def read_global(self, name: str) -> None:
+        """A module's variable is about to be read."""
+        if self._counts():
+            names = sys._getframe(2).f_globals
+            self._step([(names.get("__name__"), name)], False)
 
+    def change_global(self, name: str) -> None:
+        """A module's variable is about to be changed."""
+        names = sys._getframe(2).f_globals
+        self._save_key(names, name)
+        if self._counts():
+            self.knowledge.learn(self.knowledge.variables, name)
+            self._step([(names.get("__name__"), name)], True)
 
-class _Items:
-    """A container whose every access of items is a step."""
+    def access_variable(self, cell: Any, name: str, changes: bool) -> None:
+        """A variable of a closure is about to be read or changed."""
+        if changes:
+            self._save_cell(cell)
+        if not self._counts():
+            return
+        if changes:
+            self.knowledge.learn(self.knowledge.variables, name)
+        lying = self._lying.get(id(cell))
+        if lying is not None:
+            self._step([(lying[1], name)], changes)
+            return
+        me, known = self._me(), self._touched.get(id(cell))
+        category = "a variable"
+        if known is None:
+            self._touched[id(cell)] = [cell, f"{category} {name}", me, False]
+            known = self._touched[id(cell)]
+        elif known[2] != me:
+            self.knowledge.learn(self.knowledge.shared, known[1])
+        if known[1] in self._shared:
+            self._step([(category, name)], changes)
 
-    __slots__ = ("_of", "_state")
+    # --------------------------------------------------------------------------------------------------- containers
 
-    def __init__(self, state: PlainState, of: Any) -> None:
-        self._state, self._of = state, of
+    def _keys_of_items(self, container: Any, changes: bool = False) -> list[Key]:
+        space = self._spaces.get(id(container))
+        if space is not None and space[0] is container:
+            return [key for name in sorted(self.knowledge.names) for key in self._keys_of_attribute(space[1], name)]
+        where = self._whose(container)
+        if where is None:
+            if changes:
+                self.knowledge.learn(self.knowledge.items, self._touched[id(container)][1])
+            return []
+        if changes:
+            self.knowledge.learn(self.knowledge.items, where)
+        return [(where, None)] if where in self._items else []
 
-    def __getitem__(self, key: Any) -> Any:
-        self._state.step(self._of, None, isinstance(self._of, dict) and hasattr(type(self._of), "__missing__"))
-        return self._of[key]
+    def _keys_of(self, operand: Any, deep: bool, changes: bool = False, most: int = 200) -> list[Key]:
+        """The places that a read of something accesses: a container, what an iterator or a view shows, and what these
+        hold.
+        """
+        keys: dict[Key, None] = {}
+        waiting, seen = [operand], set[int]()
+        while waiting and len(seen) < most:
+            each = waiting.pop()
+            of = type(each)
+            if of in _ATOMS or id(each) in seen:
+                continue
+            seen.add(id(each))
+            kind = kind_of(of)
+            if kind is Kind.CONTAINER:
+                if changes:
+                    self._save_items(each)
+                keys.update(dict.fromkeys(self._keys_of_items(each, changes)))
+                if deep:
+                    waiting += list(each.values()) if isinstance(each, dict) else list(each)
+            elif of is tuple or of is frozenset:
+                if deep:
+                    waiting += each
+            elif kind is Kind.VIEW:
+                waiting += gc.get_referents(each)
+            elif kind is Kind.ITERATOR:
+                waiting += self._behind(each)
+            elif kind is Kind.FOREIGN:
+                if self._whose(each) is not None:
+                    keys[_FOREIGN] = None
+            elif kind is Kind.MODULE:
+                continue
+        return list(keys)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._state.step(self._of, None, True)
-        self._of[key] = value
+    def _behind(self, iterator: Any) -> list[Any]:
+        """The containers and other iterators that an iterator takes its items from."""
+        known = self._sources.get(id(iterator))
+        if known is None or known[0] is not iterator:
+            found = [each for each in gc.get_referents(iterator) if kind_of(type(each)) in _SOURCES]
+            known = self._sources[id(iterator)] = (iterator, found)
+        return known[1]
 
-    def __delitem__(self, key: Any) -> None:
-        self._state.step(self._of, None, True)
-        del self._of[key]
+    def read_whole(self, _: Any, operand: Any) -> None:
+        """A container or the like is about to be read as a whole."""
+        if self._counts():
+            self._mark(self._step(self._keys_of(operand, False), False), False)
 
-    def __iter__(self) -> Iterator[Any]:
-        self._state.step(self._of, None, False)
-        items = iter(self._of)
-        while True:
-            self._state.step(self._of, None, False)
-            try:
-                item = next(items)
-            except StopIteration:
+    def read_deep(self, _: Any, operands: Iterable[Any]) -> None:
+        """Containers or the like are about to be read with all that they hold."""
+        if self._counts():
+            self._mark(self._step(self._keys_of_each(operands, True), False), False)
+
+    def _keys_of_each(self, operands: Iterable[Any], deep: bool, changes: bool = False) -> list[Key]:
+        return list(dict.fromkeys(key for each in operands for key in self._keys_of(each, deep, changes)))
+
+    def operate(self, _: Any, operands: tuple[Any, Any], changes: bool) -> None:
+        """An operator is about to be applied."""
+        left, right = operands
+        is_changed = changes and kind_of(type(left)) in (Kind.CONTAINER, Kind.FOREIGN)
+        if is_changed and kind_of(type(left)) is Kind.CONTAINER:
+            self._save_items(left)
+        if self._counts():
+            keys = self._keys_of(left, not is_changed, is_changed) + self._keys_of(right, True)
+            self._mark(self._step(list(dict.fromkeys(keys)), is_changed), is_changed)
+
+    def read_item(self, _: Any, kind: Kind, owner: Any, key: Any) -> None:
+        """An item is about to be read."""
+        if not self._counts():
+            return
+        if kind is Kind.CONTAINER:
+            space = self._spaces.get(id(owner))
+            if space is not None and space[0] is owner:
+                if isinstance(key, str) and key in self.names:
+                    self._step(self._keys_of_attribute(space[1], key), False)
                 return
-            yield item
+            if isinstance(owner, dict) and "__builtins__" in owner:
+                if key in self.knowledge.variables:
+                    self._step([(owner.get("__name__"), key)], False)
+                return
+            changes = isinstance(owner, dict) and getattr(type(owner), "__missing__", None) is not None
+            if changes:
+                self._save_items(owner)
+            self._mark(self._step(self._keys_of_items(owner, changes), changes), changes)
+        elif kind is Kind.FOREIGN and not _has_python(owner, "__getitem__"):
+            self._use_foreign(owner, True)
+        elif kind is Kind.VIEW:
+            self._step(self._keys_of(owner, False), False)
+
+    def change_item(self, kind: Kind, owner: Any, key: Any) -> None:
+        """An item is about to be changed or removed."""
+        if kind is Kind.CONTAINER:
+            space = self._spaces.get(id(owner))
+            if space is not None and space[0] is owner and isinstance(key, str):
+                self.change_attribute(space[1], key)
+                return
+            if isinstance(owner, dict) and "__builtins__" in owner:
+                self._save_key(owner, key)
+                if self._counts():
+                    self.knowledge.learn(self.knowledge.variables, key)
+                    self._step([(owner.get("__name__"), key)], True)
+                return
+            self._save_items(owner)
+            if self._counts():
+                self._mark(self._step(self._keys_of_items(owner, True), True), True)
+        elif kind is Kind.FOREIGN and not _has_python(owner, "__setitem__") and self._counts():
+            self._use_foreign(owner, True)
+
+    def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
+        """The next item of an iterator is about to be taken."""
+        if kind is Kind.PLAIN or kind is Kind.QUIET or not self._counts():
+            return
+        if kind is Kind.FOREIGN:
+            self._use_foreign(iterator, True)
+            return
+        where = self._whose(iterator)
+        keys = [] if where is None else [(where, "next")]
+        if kind is Kind.ITERATOR:
+            keys += [key for key in self._keys_of(iterator, False) if key not in keys]
+        self._mark(self._step(keys, where is not None), where is not None)
+
+    def _use_foreign(self, owner: Any, changes: bool) -> None:
+        if self._whose(owner) is not None:
+            self._mark(self._step([_FOREIGN], changes), changes)
+
+    # -------------------------------------------------------------------------------------------------------- calls
+
+    def enter(self, site: Any, kind: Kind, owner: Any) -> Any:
+        """Something is about to be entered by `with`; answers what to enter."""
+        if kind is Kind.LOCK:
+            return self._twin(owner)
+        if kind is Kind.FOREIGN and self._counts():
+            self._use_foreign(owner, True)
+        return owner
+
+    def call(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
+        """Something is about to be called."""
+        callee, given = unwrapped(callee, given)
+        of = type(callee)
+        if of is MethodType:
+            given = (callee.__self__, *given)
+            callee = callee.__func__
+            of = type(callee)
+        me = self._me()
+        self._calling[me] = callee
+        if me in self.marks:
+            del self.marks[me]
+        if of is FunctionType:
+            code = callee.__code__
+            if id(code) in self._made:
+                return
+            treatment = treatment_of(code)
+            if treatment is Treatment.EXPLORED:
+                self._has_entered(code)
+            elif treatment is Treatment.OPAQUE:
+                self._refuse(site, callee)
+                self._use(site, "change", given)
+            return
+        if of is _TYPE or isinstance(callee, type):
+            self._use(site, effect_of(callee), given)
+            return
+        owner = getattr(callee, "__self__", None)
+        if of in _METHODS:
+            owner, given = (given[0], given[1:]) if given else (None, given)
+        elif of is _FUNCTION_OF_C and (owner is None or isinstance(owner, ModuleType)):
+            self._use(site, effect_of(callee), given)
+            return
+        elif of not in _BOUND:
+            self._call_other(site, callee, given)
+            return
+        self._call_method(site, owner, callee.__name__, given)
+
+    def _call_other(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
+        kind = kind_of(type(callee))
+        if kind is Kind.CACHE:
+            self._save_cache(callee)
+            if self._counts():
+                self._step([("a cache", getattr(callee, "__qualname__", ""))], True)
+        elif kind is Kind.FOREIGN:
+            if self._counts():
+                self._use_foreign(callee, True)
+                self._use(site, "change", given)
+        elif kind is Kind.QUIET:
+            self._use(site, effect_of(callee), given)
+
+    def _call_method(self, site: Any, owner: Any, name: str, given: tuple[Any, ...]) -> None:
+        """A method in C of `owner` is about to be called."""
+        kind = kind_of(type(owner))
+        if kind is Kind.LOCK:
+            if self._counts():
+                raise Refused(f"a method of a lock was kept before the exploration: {name} ({site})")
+        elif kind is Kind.CONTAINER and name not in _OF_EVERY_OBJECT:
+            self._call_of_container(owner, name, given)
+        elif kind is Kind.FOREIGN and name not in _OF_EVERY_OBJECT:
+            if self._counts():
+                self._use_foreign(owner, True)
+                self._use(site, "change", given)
+        elif kind in (Kind.ITERATOR, Kind.GENERATOR):
+            self.take_next(site, kind, owner)
+        elif kind is Kind.VIEW:
+            if self._counts():
+                self._mark(self._step(self._keys_of_each((owner, *given), False), False), False)
+        elif kind is Kind.CACHE:
+            self._call_other(site, owner, given)
+        elif kind is Kind.QUIET:
+            self._use(site, "read", given)
+        else:
+            effect = method_effect(name)
+            if effect in ("set", "get"):
+                self._use(site, effect, (owner, *given))
+            elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
+                self._use(site, "names", (owner,))
+
+    def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
+        changes = not is_reading_method(name)
+        space = self._spaces.get(id(owner))
+        if space is not None and space[0] is owner and changes:
+            names = {each for each in [*owner, *given] if isinstance(each, str)}
+            names.update(*(each for each in given if isinstance(each, dict)))
+            for each in sorted(names):
+                self.change_attribute(space[1], each)
+            return
+        if changes:
+            self._save_items(owner)
+        if not self._counts():
+            return
+        if changes and name == "get" and not given:
+            return
+        keys = self._keys_of_items(owner, changes)
+        keys += [key for key in self._keys_of_each(given, False) if key not in keys] if given else []
+        self._mark(self._step(keys, changes), changes)
+
+    def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
+        """The effect of a call in C on what it is given."""
+        if not given or effect == "none":
+            return
+        first = given[0]
+        if effect == "set":
+            if len(given) > 1 and isinstance(given[1], str):
+                self.change_attribute(first, given[1])
+            return
+        if effect == "get":
+            if len(given) > 1 and isinstance(given[1], str):
+                self._get(site, first, given[1])
+            return
+        if effect == "space":
+            self._note_space(first)
+            effect = "names"
+        if effect in ("first", "change"):
+            for each in given if effect == "change" else given[:1]:
+                self._save_reachable(each)
+        if not self._counts():
+            return
+        if effect == "names":
+            self._step(self._keys_of_all(first), False)
+        elif effect == "next":
+            self.take_next(site, kind_of(type(first)), first)
+        elif effect in ("shallow", "read"):
+            self._mark(self._step(self._keys_of_each(given, effect == "read"), False), False)
+        elif effect == "first":
+            keys = self._keys_of(first, False, True) + self._keys_of_each(given[1:], False)
+            self._mark(self._step(list(dict.fromkeys(keys)), True), True)
+        else:
+            keys = self._keys_of_each(given, True, True)
+            for each in given:
+                if kind_of(type(each)) is Kind.PLAIN:
+                    keys += [key for key in self._keys_of_all(each) if key not in keys]
+            self._mark(self._step(keys, True), True)
+
+    def _get(self, site: Any, owner: Any, name: str) -> None:
+        kind = kind_of(type(owner))
+        if kind is Kind.PLAIN:
+            if name in self.names:
+                self.read_attribute(owner, name)
+        elif kind not in (Kind.QUIET, Kind.LOCK, Kind.LOCAL):
+            self.load(sites.LoadAttribute(site.code, site.line, name), kind, owner)
+
+    def _refuse(self, site: Any, callee: FunctionType) -> None:
+        if self._me() == _MAIN:
+            return
+        module = callee.__module__ or ""
+        for name, told in _REFUSED.items():
+            if module == name or module.startswith(name + "."):
+                raise Refused(f"{told} ({site})")
+
+    def _twin(self, lock: Any) -> Any:
+        """The explored lock that stands for a real one."""
+        if self._seam.before is None:
+            return lock
+        known = self._twins.get(id(lock))
+        if known is None or known[0] is not lock:
+            made = self._make_twin(lock)
+            lying = self._lying.get(id(lock))
+            made._name = ("a lock", "made before" if lying is None else lying[1])
+            known = self._twins[id(lock)] = (lock, made)
+        return known[1]
+
+    def reset_twins(self) -> None:
+        """Restore the initial state of locks that outlive an execution."""
+        self._twins.clear()
+
+    # ------------------------------------------------------------------------------------------- what is put back
+
+    def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
+        key = (id(owner), name)
+        if not self.listens or key in self._saved or (id(owner) in self._lying and id(owner) not in self._of_all):
+            return
+        self._saved[key] = owner
+        space = vars(owner) if kind in (Kind.TYPE, Kind.MODULE) else getattr(owner, "__dict__", None)
+        if isinstance(owner, type):
+            self._undo.append(set_again(owner, name))
+        elif space is not None:
+            self._save_key(space, name)
+        else:
+            try:
+                old = object.__getattribute__(owner, name)
+            except AttributeError:
+                return
+            self._undo.append(partial(_set_quietly, owner, name, old))
+
+    def _save_key(self, names: dict[Any, Any], name: Any) -> None:
+        key = (id(names), name, "key")
+        if self.listens and key not in self._saved:
+            self._saved[key] = names
+            if name in names:
+                self._undo.append(partial(names.__setitem__, name, names[name]))
+            else:
+                self._undo.append(partial(names.pop, name, None))
+
+    def _save_cell(self, cell: CellType) -> None:
+        if not self.listens or (id(cell), "cell") in self._saved:
+            return
+        self._saved[id(cell), "cell"] = cell
+        try:
+            self._undo.append(partial(setattr, cell, "cell_contents", cell.cell_contents))
+        except ValueError:
+            self._undo.append(partial(_empty, cell))
+
+    def _save_items(self, container: Any) -> None:
+        if (
+            not self.listens
+            or id(container) in self._saved
+            or (id(container) in self._lying and id(container) not in self._of_all)
+        ):
+            return
+        touched = self._touched.get(id(container))
+        if touched is not None and touched[3]:
+            return
+        self._saved[id(container)] = container
+        self._undo.append(partial(fill_again, container, items_of(container)))
+
+    def _save_reachable(self, given: Any) -> None:
+        if isinstance(given, CONTAINERS):
+            self._save_items(given)
+
+    def _save_cache(self, cache: Any) -> None:
+        if self.listens and id(cache) not in self._saved:
+            self._saved[id(cache)] = cache
+            self._undo.append(cache.cache_clear)
+
+    def expect(self, factory: Any, first: Any, second: Any) -> None:
+        """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
+        outlive an execution.
+        """
+        for code in reachable([factory, *(type(each) for each, _ in held(first))]):
+            if treatment_of(code) is Treatment.EXPLORED:
+                self.knowledge.codes[id(code)] = code
+        kinds = {type(each): None for each, _ in held(first)}
+        self._classes = list(dict.fromkeys(base for kind in kinds for base in kind.__mro__))
+        mine = {id(each) for each, _ in held(first)}
+        self._of_all = {id(each) for each, _ in held(second)} & mine
 
 
-# ------------------------------------------------------------------------------------------------ what belongs to it
+class _Everything:
+    """Contains all."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
 
 
-def held(made: Any, kinds: tuple[type, ...] = (), most: int = 500) -> Iterator[tuple[Any, str]]:
-    """The objects and containers that an object consists of, and objects of the given `kinds`, each with its place."""
-    seen: dict[int, Any] = {}
-    waiting: deque[tuple[Any, str]] = deque([(made, "")])
-    while waiting and len(seen) < most:
-        each, where = waiting.popleft()
-        if id(each) in seen or isinstance(each, (str, bytes, int, float, bool, type(None), type, ModuleType)):
-            continue
-        seen[id(each)] = each
-        is_ours = _is_ours(type(each))
-        if is_ours or isinstance(each, CONTAINERS) or (kinds and isinstance(each, kinds)):
-            yield each, where
-        if isinstance(each, dict):
-            waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()))
-        elif isinstance(each, (list, tuple, deque)):
-            waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each))
-        if is_ours or each is made:
-            attributes = (*attributes_of(each), *_shared_attributes_of(each))
-            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
+_EVERYTHING: Final = _Everything()
+_MOST_ROUNDS: Final = 3_000
+_MOST_ALIKE: Final = 3
+"""So many codes that are equal get steps: code that is compiled in every call never runs again."""
+_PASSED: Final = Place(None, "")
+_NEAR: Final = 48
+_TYPE: Final = type
+_FUNCTION_OF_C: Final = type(len)
+_METHODS: Final = (type(list.append), type(object.__setattr__))
+_BOUND: Final = (type(len), type(object().__str__))
+_OF_EVERY_OBJECT: Final = frozenset({
+    "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
+})  # fmt: skip
+_ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, type, FunctionType})
+_SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.FOREIGN)
+_REFUSED: Final = {
+    "asyncio": "an event loop of asyncio runs in the object, which cannot be explored",
+    "multiprocessing": "the object uses other processes, which cannot be explored",
+    "subprocess": "the object starts another program, which cannot be explored",
+}  # fmt: skip
 
 
-_HEAP_TYPE: Final = 1 << 9
+def _category(owner: Any) -> Any:
+    """The name of all objects like this one."""
+    return f"a {type(owner).__name__}"
 
 
-def _is_ours(each: Any) -> bool:
-    """Whether a class or function is part of the object. Code executed without a module has the module `builtins`."""
-    module = getattr(each, "__module__", "") or ""
-    if module == "builtins":
-        return isinstance(each, FunctionType) or (isinstance(each, type) and bool(each.__flags__ & _HEAP_TYPE))
-    return not is_foreign(module)
+def _told(key: Key) -> str:
+    where, name = key
+    if name is None:
+        return f"items of {where}" if where != _FOREIGN[0] else where
+    return f"{where}.{name}" if where else str(name)
 
 
-def attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes that an object has of its own."""
-    for base in reversed(type(each).__mro__):
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if not name.startswith("__") and hasattr(each, name):
-                yield name, getattr(each, name)
-    yield from list(getattr(each, "__dict__", {}).items())
+def _has(owner: Any, name: str) -> bool:
+    try:
+        return name in vars(owner) or hasattr(type(owner), name)
+    except TypeError:
+        return hasattr(type(owner), name)
 
 
-def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
-    """The containers that all objects of a class share."""
-    for base in type(each).__mro__:
-        if _is_ours(base):
-            for name, item in list(vars(base).items()):
-                if isinstance(item, CONTAINERS):
-                    yield f"__class__.{name}", item
+def _has_python(owner: Any, name: str) -> bool:
+    return type(getattr(type(owner), name, None)) is FunctionType
 
 
-def _reachable(roots: Iterable[Any]) -> tuple[list[FunctionType], list[type]]:
-    """The functions of `roots` and those that their code names, transitively; and the classes among them."""
-    waiting, seen = list(roots), set[int]()
-    functions: list[FunctionType] = []
-    classes: list[type] = []
-    while waiting:
-        each = waiting.pop()
-        each = getattr(each, "__func__", each)
-        if id(each) in seen or not _is_ours(each):
-            continue
-        seen.add(id(each))
-        if isinstance(each, type):
-            classes.append(each)
-            waiting += [base for base in each.__mro__[1:] if base is not object]
-            for value in vars(each).values():
-                if isinstance(value, property):
-                    waiting += [found for found in (value.fget, value.fset, value.fdel) if found is not None]
-                elif callable(value) or isinstance(value, (staticmethod, classmethod)):
-                    waiting.append(value)
-        elif isinstance(each, FunctionType):
-            functions.append(each)
-            wrapped = getattr(each, "__wrapped__", None)
-            if wrapped is not None:
-                waiting.append(wrapped)
-            names = {name for code in _codes(each.__code__) for name in code.co_names}
-            waiting += [each.__globals__[name] for name in names if callable(each.__globals__.get(name))]
-            for cell in each.__closure__ or ():
-                try:
-                    if callable(cell.cell_contents):
-                        waiting.append(cell.cell_contents)
-                except ValueError:
-                    continue  # not assigned yet
-    return functions, classes
+def _is_state(owner: Any, name: str) -> bool:
+    """Whether an attribute of an object of C is a value, and not a method."""
+    found = getattr(type(owner), name, None)
+    return found is None or not callable(found)
+
+
+def _set_quietly(owner: Any, name: str, value: Any) -> None:
+    try:
+        object.__setattr__(owner, name, value)
+    except (AttributeError, TypeError):
+        return
+
+
+def _empty(cell: CellType) -> None:
+    try:
+        del cell.cell_contents
+    except ValueError:
+        return
+
+
+# --------------------------------------------------------------------------------------------------------- other code
+
+_copies: dict[tuple[int, frozenset[str]], tuple[CodeType, CodeType, dict[int, CodeType]]] = {}
+
+
+def _copy_of(code: CodeType, variables: frozenset[str], made: dict[int, CodeType]) -> CodeType:
+    """The code with steps, which is kept for the next exploration."""
+    here = variables & {*_names_in(code)}
+    known = _copies.get((id(code), here))
+    if known is None:
+        parts: dict[int, CodeType] = {}
+        known = _copies[id(code), here] = code, with_steps(code, here, parts), parts
+    made.update(known[2])
+    return known[1]
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -375,221 +964,88 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(each)
 
 
-# ------------------------------------------------------------------------------------------------- what changes in it
+def _names_in(code: CodeType) -> Iterator[str]:
+    for each in _codes(code):
+        yield from (*each.co_names, *each.co_cellvars, *each.co_freevars)
 
 
-def _changed(codes: Iterable[CodeType]) -> tuple[frozenset[str], bool]:
-    """The attributes that some code assigns to, and whether any code changes a container."""
-    attributes: set[str] = set()
-    containers = False
-    for code in codes:
-        for each in dis.get_instructions(code):
-            if each.opname in ("STORE_ATTR", "DELETE_ATTR") and code.co_name not in _MAKING:
-                attributes.add(str(each.argval))
-            containers = containers or _changes_container(code, each)
-        if _DYNAMIC & {*code.co_names} and code.co_name not in _MAKING:
-            attributes.update(name for other in codes for name in other.co_names)
-    return frozenset(attributes), containers
-
-
-def _changes_container(code: CodeType, each: dis.Instruction) -> bool:
-    if code.co_name in _MAKING:
-        return False
-    if each.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"):
-        return True
-    return each.opname.startswith("LOAD_") and each.argval in (_CHANGING | _CHANGERS)
-
-
-def _changes(code: CodeType) -> bool:
-    return any(
-        each.opname in ("STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL") or _changes_container(code, each)
-        for each in dis.get_instructions(code)
-    )
-
-
-def _touches(code: CodeType, attributes: frozenset[str], containers: bool) -> bool:
-    return containers or any(attributes & {*each.co_names} for each in _codes(code))
+def _does_something(code: CodeType) -> bool:
+    """Whether code accesses anything but its own variables."""
+    return bool(code.co_names or code.co_freevars)
 
 
 def _marks_itself(code: CodeType) -> bool:
     return any("switch_point" in each.co_names for each in _codes(code))
 
 
-# ------------------------------------------------------------------------------------------------------- other code
+# ------------------------------------------------------------------------------------------------ what belongs to it
 
 
-def _key(code: CodeType) -> tuple[str, int]:
-    return code.co_qualname, code.co_firstlineno
+def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator[tuple[Any, str]]:
+    """What an object consists of and may change, and objects of the given `kinds`, each with its place."""
+    seen: dict[int, Any] = {}
+    waiting: deque[tuple[Any, str]] = deque([(made, "")])
+    while waiting and len(seen) < most:
+        each, where = waiting.popleft()
+        of = type(each)
+        if of in _ATOMS - {FunctionType} or id(each) in seen:
+            continue
+        seen[id(each)] = each
+        kind = kind_of(of)
+        if kind is Kind.MODULE or kind is Kind.TYPE:
+            continue
+        if kind is not Kind.QUIET or (kinds and isinstance(each, kinds)):
+            yield each, where
+        if isinstance(each, dict):
+            waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()) if type(item) not in _ATOMS)
+        elif isinstance(each, (list, tuple, deque)):
+            waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each) if type(item) not in _ATOMS)
+        elif of is FunctionType:
+            for name, cell in zip(each.__code__.co_freevars, each.__closure__ or (), strict=True):
+                yield cell, f"{where}()"
+                try:
+                    waiting.append((cell.cell_contents, f"{where}().{name}"))
+                except ValueError:
+                    continue  # not assigned yet
+            waiting.extend((item, f"{where}()") for item in each.__defaults__ or ())
+            waiting.extend((item, f"{where}.{name}") for name, item in vars(each).items())
+        elif of is MethodType:
+            waiting += [(each.__self__, f"{where}.__self__"), (each.__func__, f"{where}.__func__")]
+        elif of is partial:
+            waiting.extend((item, f"{where}()") for item in (each.func, *each.args, *each.keywords.values()))
+        elif kind in (Kind.VIEW, Kind.ITERATOR):
+            waiting.extend((item, f"items of {where}") for item in gc.get_referents(each))
+        elif of is _FUNCTION_OF_C and not isinstance(each.__self__, ModuleType):
+            waiting.append((each.__self__, f"{where}.__self__"))
+        if not is_of_c(of) and (kind is not Kind.QUIET or each is made):
+            attributes = (*attributes_of(each), *_shared_attributes_of(each))
+            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
 
 
-def _same(one: CodeType, other: CodeType) -> bool:
-    """Whether the source still matches the running code."""
-    return one.co_code == other.co_code and one.co_names == other.co_names
-
-
-def _both(
-    function: FunctionType, attributes: frozenset[str], containers: bool
-) -> dict[tuple[str, int], tuple[CodeType, CodeType]] | None:
-    """The code of every function of a source file, original and rewritten; None if there is no source."""
+def attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
+    """The attributes that an object has of its own."""
+    for base in reversed(type(each).__mro__):
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name in ("__dict__", "__weakref__"):
+                continue
+            hidden = name.startswith("__") and not name.endswith("__")
+            full = f"_{base.__name__.lstrip('_')}{name}" if hidden else name
+            try:
+                yield full, object.__getattribute__(each, full)
+            except AttributeError:
+                continue
     try:
-        source = "".join(inspect.findsource(function)[0])
-        flags = function.__code__.co_flags & _FUTURE
-        tree = ast.parse(source)
-        plain = compile(tree, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
-        changed = ast.fix_missing_locations(_Rewriter(attributes, containers).visit(tree))
-        stepping = compile(changed, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
-    with_steps = {_key(code): code for code in _codes(stepping)}
-    return {_key(code): (code, with_steps[_key(code)]) for code in _codes(plain) if _key(code) in with_steps}
+        found = list(object.__getattribute__(each, "__dict__").items())
+    except AttributeError:
+        return
+    yield from found
 
 
-_FUTURE: Final = 0x1FF0000  # the code flags that `from __future__ import` sets
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Parts = Mapping[type[ast.AST], tuple[str, ...]]
-
-_BY_ITEMS: Final[_Parts] = {ast.Subscript: ("value",), ast.For: ("iter",), ast.comprehension: ("iter",)}
-"""The parts of an expression or statement that it reads item by item."""
-_AS_A_WHOLE: Final[_Parts] = {
-    ast.If: ("test",), ast.While: ("test",), ast.IfExp: ("test",), ast.UnaryOp: ("operand",), ast.BoolOp: ("values",),
-    ast.BinOp: ("left", "right"), ast.Compare: ("left", "comparators"), ast.Starred: ("value",),
-    ast.FormattedValue: ("value",),
-}  # fmt: skip
-"""Those that it reads in one step."""
-_NOT_PASSED_ON: Final[_Parts] = {
-    **_BY_ITEMS, ast.If: ("test",), ast.While: ("test",), ast.IfExp: ("test",), ast.UnaryOp: ("operand",),
-    ast.Compare: ("left", "comparators"), ast.Return: ("value",),
-}  # fmt: skip
-"""Those that it uses without giving them to other code than the caller."""
-
-
-class _Rewriter(ast.NodeTransformer):
-    """Inserts steps into functions."""
-
-    def __init__(self, attributes: frozenset[str], containers: bool) -> None:
-        self._attributes, self._containers = attributes, containers
-        self._private: list[frozenset[str]] = []
-
-    def visit_FunctionDef(self, node: _Function) -> Any:
-        if node.name in _MAKING:
-            return node
-        self._private.append(_private_names(node))
-        node.body = [self.visit(each) for each in node.body]
-        self._private.pop()
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
-        private, self._private = self._private, []
-        node.body = [self.visit(each) for each in node.body]
-        self._private = private
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> Any:
-        self.generic_visit(node)
-        is_of_container = self._containers and (node.attr in _CHANGING or node.attr in _READING)
-        wraps = node.attr in self._attributes or (is_of_container and not self._is_private(node.value))
-        if self._private and wraps:
-            node.value = _call("at", node.value)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> Any:
-        self.generic_visit(node)
-        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        if name in _CHANGERS:
-            self._wrap("write", node, ("args",))
-        elif name in _READERS and isinstance(node.func, ast.Name):
-            self._wrap("read", node, ("args",))
-        return node
-
-    def generic_visit(self, node: ast.AST) -> Any:
-        super().generic_visit(node)
-        self._wrap("items", node, _BY_ITEMS.get(type(node), ()))
-        self._wrap("read", node, _AS_A_WHOLE.get(type(node), ()))
-        return node
-
-    def _wrap(self, helper: str, node: ast.AST, fields: Sequence[str]) -> None:
-        """Put calls of a helper around those parts of a node that may be containers which other code has."""
-        for name in fields:
-            part = getattr(node, name)
-            if isinstance(part, list):
-                setattr(node, name, [_call(helper, each) if self._may_be_shared(each) else each for each in part])
-            elif self._may_be_shared(part):
-                setattr(node, name, _call(helper, part))
-
-    def _may_be_shared(self, node: ast.expr) -> bool:
-        if not self._private or not self._containers:
-            return False
-        is_read = isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Load)
-        return is_read and not self._is_private(node)
-
-    def _is_private(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and bool(self._private) and node.id in self._private[-1]
-
-
-def _call(helper: str, argument: ast.expr) -> ast.Call:
-    """A call of a method of `PlainState`, to replace an expression."""
-    function = ast.Attribute(ast.Name(_HELPER, ast.Load()), helper, ast.Load())
-    call = ast.Call(function, [argument], [])
-    for each in (call, function, function.value):
-        ast.copy_location(each, argument)
-    return call
-
-
-_FRESH: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
-
-
-def _private_names(function: _Function) -> frozenset[str]:
-    """Local variables that hold only containers which the function makes, and gives only to its caller."""
-    fresh: set[str] = set()
-    other: set[str] = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-    used: dict[str, int] = {}
-    harmless: dict[str, int] = {}
-    for node in ast.walk(function):
-        if isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
-                is_fresh = isinstance(target, ast.Name) and _is_fresh(node.value) and len(targets) == 1
-                if is_fresh:
-                    fresh.update(names)
-                elif isinstance(target, (ast.Name, ast.Tuple, ast.List)):
-                    other.update(names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            used[node.id] = used.get(node.id, 0) + 1
-        for each in _harmless(node):
-            harmless[each] = harmless.get(each, 0) + 1
-        if isinstance(node, (ast.For, ast.comprehension, ast.NamedExpr, ast.AugAssign)):
-            other.update(each.id for each in ast.walk(node.target) if isinstance(each, ast.Name))
-        if isinstance(node, (ast.With, ast.Global, ast.Nonlocal, ast.ExceptHandler)) or (
-            isinstance(node, (ast.FunctionDef, ast.Lambda)) and node is not function
-        ):
-            other.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name) and _is_bound(node, each))
-    return frozenset(name for name in fresh - other if used.get(name, 0) == harmless.get(name, 0))
-
-
-def _is_bound(node: ast.AST, name: ast.Name) -> bool:
-    """Whether a node binds the name, or is an inner function that uses it."""
-    return isinstance(node, (ast.FunctionDef, ast.Lambda)) or not isinstance(name.ctx, ast.Load)
-
-
-def _is_fresh(node: ast.expr | None) -> bool:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id in ("list", "dict", "set", "deque", "sorted", "OrderedDict", "defaultdict")
-    return isinstance(node, _FRESH)
-
-
-def _harmless(node: ast.AST) -> Iterator[str]:
-    """The names that a node uses without passing on their values."""
-    used: list[Any] = []
-    for name in _NOT_PASSED_ON.get(type(node), ()):
-        part = getattr(node, name)
-        used += part if isinstance(part, list) else [part]
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute):
-            used.append(node.func.value)
-        elif isinstance(node.func, ast.Name) and node.func.id in _READERS - _KEEPERS:
-            used += node.args
-    yield from (each.id for each in used if isinstance(each, ast.Name))
+def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
+    """The containers that all objects of a class share."""
+    for base in type(each).__mro__:
+        if not is_of_c(base):
+            for name, item in list(vars(base).items()):
+                if isinstance(item, CONTAINERS) and not name.startswith("__"):
+                    yield f"__class__.{name}", item

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stress.explorer.machine import Execution
+from stress.explorer.places import Several, meet
 
 __all__ = ["Step", "name_of", "step_of"]
 
@@ -27,8 +28,10 @@ class Step(NamedTuple):
 
     def depends_on(self, other: Step) -> bool:
         """Whether the order of the two matters."""
-        if self.slot == other.slot and (self.wrote or other.wrote):
-            return True
+        if self.wrote or other.wrote:
+            mine, its = self.slot, other.slot
+            if mine == its or ((type(mine) is Several or type(its) is Several) and meet(mine, its)):
+                return True
         return (self.calls and other.returns) or (self.returns and other.calls)
 
 

@@ -95,6 +95,7 @@ class _Change(Primitive):
 class Lock(Primitive):
     """As `threading.Lock`."""
 
+    is_lock = True
     _value: Any = False
 
     def __init__(self) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "TokenError",
     "decode",
     "encode",
+    "known_in",
     "object_in",
     "order_of",
     "origin_in",
@@ -43,16 +44,23 @@ class TokenError(ValueError):
     """A text that is not a token."""
 
 
-def encode(threads: Program, finding: Finding, code: Sequence[Sequence[str]] = (), origin: Origin | None = None) -> str:
+def encode(
+    threads: Program,
+    finding: Finding,
+    code: Sequence[Sequence[str]] = (),
+    origin: Origin | None = None,
+    known: Sequence[Sequence[str]] = (),
+) -> str:
     """A token for a finding in some of the calls of `threads`. It holds the object's name, digests of the `code` of the
-    object and its specification (`stress.source.digests`), and its origin, if it has one.
+    object and its specification (`stress.source.digests`), its origin, if it has one, and what was `known` of the
+    program (`plain_state.Knowledge`), on which it depends what is a step.
     """
     calls = list(chain.from_iterable(threads))
     kept = [
         [next(number for number, each in enumerate(calls) if each is call) for call in left]
         for left in finding.scenario.threads
     ]
-    about = [finding.scenario.target, [list(each) for each in code], list(origin or ())]
+    about = [finding.scenario.target, [list(each) for each in code], list(origin or ()), [list(each) for each in known]]
     return pack(OBJECT_PREFIX, [len(calls), kept, runs_of(finding.order), *about])
 
 
@@ -67,7 +75,7 @@ def decode(threads: Program, text: str, name: str) -> tuple[Program, tuple[int, 
         raise TokenError(f"no token of an object of one's own, which begins with {OBJECT_PREFIX}: {text!r}")
     calls = list(chain.from_iterable(threads))
     try:
-        size, kept, runs, of, code, _ = unpack(OBJECT_PREFIX, text)
+        size, kept, runs, of, code, *_ = unpack(OBJECT_PREFIX, text)
         order = order_of(runs)
         left = tuple(tuple(calls[number] for number in numbers) for numbers in kept) if size == len(calls) else ()
     except (ValueError, TypeError, LookupError):
@@ -98,6 +106,15 @@ def origin_in(text: str) -> Origin | None:
     return (
         Origin(*told) if isinstance(told, list) and len(told) == 3 and all(type(each) is str for each in told) else None
     )
+
+
+def known_in(text: str) -> list[list[str]]:
+    """What was known of the program when a token was made."""
+    try:
+        told = unpack(OBJECT_PREFIX, text)[6]
+    except (ValueError, TypeError, LookupError):
+        return []
+    return told if isinstance(told, list) and all(isinstance(each, list) for each in told) else []
 
 
 def object_in(text: str) -> tuple[str, list[str]]:

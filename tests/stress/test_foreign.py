@@ -86,7 +86,7 @@ def test_a_cache_without_one_is_wrong(shown: Shown) -> None:
     outcome = shown(CACHETOOLS).outcome
 
     assert outcome.verdict is Verdict.ILLEGAL
-    assert "raised KeyError" in outcome.report()
+    assert "raised KeyError" in outcome.report() or "mutated during iteration" in outcome.report()
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=["queue", "simple queue", "seqlock", "treiber", "lru", "cachetools"])

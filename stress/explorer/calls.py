@@ -1,0 +1,122 @@
+"""What a call of something written in C does to the objects that it is given: which it reads, and which it may change.
+
+Only functions that are known to read are taken to read. Any other may change what it is given.
+"""
+
+from __future__ import annotations
+
+import _thread
+import bisect
+import builtins
+import functools
+import heapq
+import math
+import operator
+import sys
+import time
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+__all__ = ["CHANGING", "Effect", "ItemMethod", "effect_of", "is_reading_method", "unwrapped"]
+
+CHANGING: Final = frozenset({
+    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "discard", "add",
+    "clear", "update", "setdefault", "sort", "reverse", "rotate", "move_to_end", "difference_update",
+    "intersection_update", "symmetric_difference_update", "subtract", "__setitem__", "__delitem__", "__init__",
+    "__ior__", "__iand__", "__isub__", "__ixor__", "__iadd__", "__imul__", "__setstate__",
+})  # fmt: skip
+"""Methods that change a list, dictionary, set or deque. All others read it."""
+_OF_ATTRIBUTES: Final = {"__setattr__": "set", "__delattr__": "set", "__getattribute__": "get"}
+_NOTHING: Final = frozenset({
+    "__new__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__instancecheck__", "__subclasscheck__",
+    "mro", "__subclasses__", "__enter__", "__exit__",
+})  # fmt: skip
+Effect = str
+"""What a call does: "none", "read" (its arguments), "shallow" (the same, but not what items hold), "change" (perhaps
+any argument), "set" or "get" (an attribute of its first argument), "first" (changes its first argument), "second",
+"next" (takes the next item of its first argument), "space" (answers the attributes of its first argument), "names"
+(reads attributes of its first argument), "refuse".
+"""
+ItemMethod = Callable[..., Any]
+
+_READING_MODULES: Final = frozenset({"builtins", "math", "time", "_operator", "_functools", "_statistics", "_json",
+    "itertools", "_struct", "binascii", "zlib", "_hashlib", "unicodedata", "_string", "_bisect", "_stat", "cmath",
+    "marshal", "_pickle", "_codecs", "errno", "posix", "nt", "sys", "gc", "_warnings", "_abc", "_signal", "_weakref",
+    "_contextvars", "_datetime", "_decimal", "_sre", "_typing", "_opcode", "atexit", "_random", "_csv", "_heapq",
+    "_collections", "_thread", "_imp", "faulthandler", "_locale", "_uuid", "_symtable", "_tracemalloc", "pwd", "fcntl",
+    "select", "_socket", "greenlet._greenlet", "_io", "_asyncio"})  # fmt: skip
+_by_function: Final[dict[Any, Effect]] = {}
+
+
+def _know(effect: Effect, *functions: Any) -> None:
+    for each in functions:
+        _by_function[each] = effect
+
+
+_know("none", isinstance, issubclass, id, callable, type, object, super, chr, ord, globals, locals, breakpoint,
+      time.time, time.monotonic, time.perf_counter, staticmethod, classmethod, property, int, float, bool, complex,
+      sys._getframe, input, range, slice, weakref.ref, object.__new__, _thread.get_ident, BaseException)  # fmt: skip
+_know("shallow", len, list, tuple, set, frozenset, dict, iter, reversed, enumerate, zip, map, filter, any, all)
+_know("set", setattr, delattr)
+_know("get", getattr, hasattr)
+_know("next", next)
+_know("space", vars)
+_know("names", dir)
+_know("first", operator.setitem, operator.delitem)
+for _name in dir(operator):
+    if _name.startswith("i") and _name not in ("is_", "is_not", "index", "indexOf", "invert", "itemgetter", "inv"):
+        _know("first", getattr(operator, _name))
+for _module, _first_letters in ((heapq, "heap"), (heapq, "_heap"), (bisect, "insort")):
+    _know("first", *(getattr(_module, each) for each in dir(_module) if each.startswith(_first_letters)))
+for _each in (vars(builtins) | vars(math)).values():
+    if isinstance(_each, (types.BuiltinFunctionType, type)) and _each not in _by_function:
+        _by_function[_each] = "read"
+
+
+def effect_of(function: Any) -> Effect:
+    """What a call of a function or a class does to its arguments."""
+    try:
+        found = _by_function.get(function)
+    except TypeError:
+        return "change"
+    if found is not None:
+        return found
+    if isinstance(function, type):
+        return "change" if _is_unknown(function) else "shallow"
+    kind = type(function)
+    if kind in (operator.itemgetter,):
+        return "read"
+    if kind in (operator.attrgetter, operator.methodcaller):
+        return "names" if kind is operator.attrgetter else "change"
+    if kind is weakref.ref or isinstance(function, types.GenericAlias):
+        return "none"
+    module = getattr(function, "__module__", None) or ""
+    return "read" if module in _READING_MODULES else "change"
+
+
+def _is_unknown(of: type) -> bool:
+    from stress.explorer.kinds import Kind, kind_of
+
+    return kind_of(of) is Kind.FOREIGN
+
+
+def method_effect(name: str) -> Effect:
+    """What a method of `object` or `type` does to the object: an attribute is set or got, or nothing happens."""
+    if name in _OF_ATTRIBUTES:
+        return _OF_ATTRIBUTES[name]
+    return "none" if name in _NOTHING else "read"
+
+
+def is_reading_method(name: str) -> bool:
+    """Whether a method of a list, dictionary, set or deque leaves it as it is."""
+    return name not in CHANGING
+
+
+def unwrapped(callee: Any, given: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The function behind a `partial`, and all that it is given."""
+    while type(callee) is functools.partial:
+        given = (*callee.args, *callee.keywords.values(), *given)
+        callee = callee.func
+    return callee, given

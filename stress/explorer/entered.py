@@ -1,0 +1,178 @@
+"""Sees which Python functions begin to run.
+
+`sys.monitoring` tells of each code object once, at no further cost. Before Python 3.12 only `sys.setprofile` can tell,
+and it slows everything down. So it is on only in some executions (`watch`): the first ones, one in so many later, and
+every one from the moment at which an instruction meets something that it has not met before.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial, partialmethod
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, Final
+
+from stress.explorer.kinds import is_of_c
+from stress.explorer.policy import Treatment, is_ours, treatment_of
+
+__all__ = ["Entered", "functions_of", "reachable"]
+
+_MONITORING: Any = getattr(sys, "monitoring", None)
+_FIRST: Final = 20
+_ONE_IN: Final = 64
+
+
+class Entered:
+    """Calls `tell` with each code object that begins to run, while it is on."""
+
+    def __init__(self, tell: Callable[[CodeType, FrameType], None]) -> None:
+        self._tell = tell
+        self._tool = -1
+        self._executions = 0
+        self._is_watching = False
+
+    def begin(self) -> None:
+        """Forget what has been seen, and begin again."""
+        self._executions = 0
+        if _MONITORING is None:
+            return
+        if self._tool < 0:
+            free = [each for each in (4, 3, 1, 0, 2) if _MONITORING.get_tool(each) is None]
+            if not free:
+                raise ValueError("no tool of sys.monitoring is free, so what runs cannot be seen")
+            self._tool = free[0]
+            _MONITORING.use_tool_id(self._tool, "stress.explore")
+            events = _MONITORING.events
+            for event in (events.PY_START, events.PY_RESUME):
+                _MONITORING.register_callback(self._tool, event, self._has_started)
+            _MONITORING.set_events(self._tool, events.PY_START | events.PY_RESUME)
+        _MONITORING.restart_events()
+
+    def end(self) -> None:
+        """See nothing any more."""
+        if self._tool >= 0:
+            _MONITORING.set_events(self._tool, 0)
+            _MONITORING.free_tool_id(self._tool)
+            self._tool = -1
+        self.rest()
+
+    def _has_started(self, code: CodeType, _: int) -> Any:
+        self._tell(code, sys._getframe(1))
+        return _MONITORING.DISABLE
+
+    # Before Python 3.12.
+
+    def next_execution(self) -> bool:
+        """Whether the next execution is one to watch from its beginning."""
+        self._executions += 1
+        return self._executions <= _FIRST or self._executions % _ONE_IN == 0
+
+    def watch(self) -> None:
+        """See what begins to run from now on."""
+        if _MONITORING is None:
+            self._is_watching = True
+            sys.setprofile(self._profile)
+
+    def rest(self) -> None:
+        """See nothing until `watch` is called again."""
+        if self._is_watching or _MONITORING is None:
+            self._is_watching = False
+            if getattr(sys.getprofile(), "__func__", None) is Entered._profile:
+                sys.setprofile(None)
+
+    def _profile(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            self._tell(frame.f_code, frame)
+
+
+def functions_of(codes: Mapping[int, CodeType]) -> list[FunctionType]:
+    """The functions that have one of these codes. The collector does not know all of them in every build, so modules
+    and classes are searched, too.
+    """
+    found: dict[int, FunctionType] = {}
+    for each in gc.get_referrers(*codes.values()) if codes else ():
+        if type(each) is FunctionType:
+            found[id(each)] = each
+    known = {id(each.__code__) for each in found.values()}
+    if not codes.keys() <= known:
+        for each in _everywhere():
+            if id(each.__code__) in codes:
+                found[id(each)] = each
+    return list(found.values())
+
+
+def _everywhere() -> list[FunctionType]:
+    """The functions in modules and classes, and those behind their properties and wrappers."""
+    found: list[FunctionType] = []
+    seen: set[int] = set()
+    waiting: list[Any] = list(sys.modules.values())
+    waiting += gc.get_objects()
+    while waiting:
+        each = waiting.pop()
+        kind = type(each)
+        if kind is FunctionType:
+            if id(each) not in seen:
+                seen.add(id(each))
+                found.append(each)
+                for cell in each.__closure__ or ():
+                    try:
+                        waiting.append(cell.cell_contents)
+                    except ValueError:
+                        continue
+        elif isinstance(each, (type, ModuleType)):
+            if id(each) not in seen:
+                seen.add(id(each))
+                waiting += list(vars(each).values())
+        elif kind is property:
+            waiting += [each.fget, each.fset, each.fdel]
+        elif kind in (staticmethod, classmethod):
+            waiting.append(each.__func__)
+    return found
+
+
+def reachable(roots: Iterable[Any]) -> list[CodeType]:
+    """The codes of functions and classes, and of those that their code names. More may run, and not all of these will:
+    it saves the time to find them one after another.
+    """
+    waiting, seen = list(roots), set[int]()
+    found: list[CodeType] = []
+    while waiting and len(found) < _MOST_REACHABLE:
+        each = waiting.pop()
+        each = getattr(each, "__func__", each)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, type):
+            if not is_of_c(each) and not is_ours(each.__module__):
+                waiting += [base for base in each.__mro__[1:] if base is not object]
+                waiting += vars(each).values()
+        elif isinstance(each, property):
+            waiting += [each.fget, each.fset, each.fdel]
+        elif isinstance(each, (partialmethod, partial)):
+            waiting.append(each.func)
+        elif isinstance(each, FunctionType) and treatment_of(each.__code__) is Treatment.EXPLORED:
+            if is_ours(each.__module__):
+                continue
+            found.append(each.__code__)
+            names = {name for code in _codes(each.__code__) for name in code.co_names}
+            known = [each.__globals__[name] for name in names if name in each.__globals__]
+            waiting += [value for value in known if isinstance(value, (FunctionType, type))]
+            waiting.append(getattr(each, "__wrapped__", None))
+            for cell in each.__closure__ or ():
+                try:
+                    waiting.append(cell.cell_contents)
+                except ValueError:
+                    continue  # not assigned yet
+    return found
+
+
+_MOST_REACHABLE: Final = 300
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)

@@ -1,0 +1,306 @@
+"""Functions with steps: a copy of a function's code that announces every access of what threads may share.
+
+The copy does what the original does, instruction by instruction. Before an instruction that reads or changes something,
+it looks up the instruction's operands in a *site* (`sites`), which makes the step. So nothing depends on the source, on
+names that the compiler changes, or on how a function is reached. The codes of inner functions are copied, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import CodeType
+from typing import Any, Final
+
+from stress.explorer import sites
+from stress.explorer.assembly import OP, Instruction, assembled, disassembled, stack_effect
+
+__all__ = ["MAKING", "with_steps"]
+
+MAKING: Final = frozenset({"__init__", "__post_init__"})
+"""Functions that fill a new object, which no other thread knows yet."""
+_VERSION: Final = sys.version_info[:2]
+_SUBSCRIPT: Final = (
+    Instruction(OP["BINARY_SUBSCR"]) if "BINARY_SUBSCR" in OP else Instruction(OP["BINARY_OP"], 26)
+)  # NB_SUBSCR
+_METHOD_FIRST: Final = _VERSION < (3, 13)
+"""Whether the place for `self`, or nothing, lies below a callable on the stack, and not above it."""
+_TRUTH: Final = frozenset(
+    name for name in OP if name.startswith(("POP_JUMP_", "JUMP_IF_")) and "NONE" not in name
+) | {"UNARY_NOT", "TO_BOOL"}  # fmt: skip
+_IS_TRUTH_ALREADY: Final = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL"})
+_INPLACE: Final = 13
+"""The least argument of a BINARY_OP that changes its left operand."""
+_WHOLE: Final = frozenset({
+    "CONTAINS_OP", "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND",
+    "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE",
+})  # fmt: skip
+_BUILDS: Final = frozenset({"BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_CONST_KEY_MAP"})
+
+
+def with_steps(code: CodeType, variables: frozenset[str], made: dict[int, CodeType]) -> CodeType:
+    """The code with steps. `variables` are the names of modules' and of outer functions' variables that change. `made`
+    gets all codes with steps, by their identity.
+    """
+    return _Copy(code, variables, made).done()
+
+
+class _Copy:
+    """The copying of one code object."""
+
+    def __init__(self, code: CodeType, variables: frozenset[str], made: dict[int, CodeType]) -> None:
+        self._code, self._variables, self._made = code, variables, made
+        self._consts: list[Any] = [
+            with_steps(each, variables, made) if isinstance(each, CodeType) else each for each in code.co_consts
+        ]
+        self._instructions, self._ranges = disassembled(code)
+        self._extra = 3
+        self._local = (*code.co_varnames, *(each for each in code.co_cellvars if each not in code.co_varnames))
+        self._targets = {id(each.target) for each in self._instructions if each.target is not None}
+
+    def done(self) -> CodeType:
+        """The copy."""
+        methods = _with_a_method(self._instructions, self._ranges) if _METHOD_FIRST else set()
+        previous: Instruction | None = None
+        pending: list[Instruction] = []
+        for at, each in enumerate(self._instructions):
+            if each.name in ("KW_NAMES", "PRECALL"):  # what is inserted for a call comes before these
+                pending.append(each)
+                continue
+            start = pending[0] if pending else each
+            pending = []
+            self._insert(each, start, previous, at, id(each) in methods)
+            previous = each
+        if self._code.co_name in MAKING and self._code.co_argcount:
+            self._follow_self()
+        copy = assembled(self._code, self._instructions, self._ranges, tuple(self._consts), self._extra)
+        self._made[id(copy)] = copy
+        return copy
+
+    # ------------------------------------------------------------------------------------------ what can be inserted
+
+    def _const(self, value: Any) -> Instruction:
+        self._consts.append(value)
+        return Instruction(OP["LOAD_CONST"], len(self._consts) - 1)
+
+    def _subscript(self) -> Instruction:
+        return Instruction(_SUBSCRIPT.op, _SUBSCRIPT.arg)
+
+    def _look(self, site: sites.Site, *depths: int) -> list[Instruction]:
+        """Look the operands at these depths of the stack up in a site; it sees one, or a tuple of several."""
+        copies = [Instruction(OP["COPY"], depth + 1 + number) for number, depth in enumerate(depths)]
+        build = [Instruction(OP["BUILD_TUPLE"], len(depths))] if len(depths) > 1 else []
+        self._extra = max(self._extra, len(depths) + 2)
+        return [self._const(site), *copies, *build, self._subscript(), Instruction(OP["POP_TOP"])]
+
+    def _tell(self, site: sites.Site) -> list[Instruction]:
+        """Tell a site that this place is passed."""
+        return [self._const(site), self._const(None), self._subscript(), Instruction(OP["POP_TOP"])]
+
+    def _exchange(self, site: sites.Site) -> list[Instruction]:
+        """Put what a site answers in the place of the top of the stack."""
+        return [self._const(site), Instruction(OP["SWAP"], 2), self._subscript()]
+
+    # ------------------------------------------------------------------------------------------------ what is inserted
+
+    def _insert(
+        self, each: Instruction, start: Instruction, previous: Instruction | None, at: int, with_method: bool
+    ) -> None:
+        name, arg, code = each.name, each.arg, self._code
+        line = each.position[0] or code.co_firstlineno
+        before = start.before
+        if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+            self._load_attribute(each, line)
+        elif name in ("STORE_ATTR", "DELETE_ATTR"):
+            before += self._look(sites.StoreAttribute(code, line, code.co_names[arg]), 1)
+        elif name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+            known = code.co_names[arg >> 1 if name == "LOAD_GLOBAL" else arg]
+            if "LOAD" not in name:
+                before += self._tell(sites.StoreGlobal(code, line, known))
+            elif known in self._variables and (name == "LOAD_GLOBAL" or code.co_name == "<module>"):
+                before += self._tell(sites.LoadGlobal(code, line, known))
+        elif name in ("LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF"):
+            self._variable(each, name != "LOAD_DEREF", line)
+        elif name in ("BINARY_SUBSCR", "BINARY_SLICE") or (name == "BINARY_OP" and arg == 26):
+            depths = (3, 2) if name == "BINARY_SLICE" else (2, 1)
+            before += self._look(sites.LoadItem(code, line), *depths)
+        elif name in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+            before += self._look(sites.StoreItem(code, line), 2, 1)
+        elif name == "STORE_SLICE":
+            before += self._look(sites.StoreItem(code, line), 3, 2)
+        elif name == "BINARY_OP":
+            before += self._look(sites.Operation(code, line, arg >= _INPLACE), 2, 1)
+        elif name == "COMPARE_OP":
+            before += self._look(sites.Operation(code, line, False), 2, 1)
+        elif name in _WHOLE:
+            before += self._look(sites.Whole(code, line), 1)
+        elif name in ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"):
+            has_spec = (name == "FORMAT_VALUE" and arg & 4) or name == "FORMAT_WITH_SPEC"
+            before += self._look(sites.Deep(code, line), 2 if has_spec else 1)
+        elif name == "FOR_ITER":
+            before += self._look(sites.Next(code, line), 1)
+        elif name == "SEND":
+            before += self._look(sites.Next(code, line), 2)
+        elif name == "MATCH_KEYS":
+            before += self._look(sites.Whole(code, line), 2)
+        elif name == "MATCH_CLASS":
+            before += self._look(sites.EveryAttribute(code, line), 3)
+        elif name in _TRUTH:
+            if "BACKWARD" in name:
+                before += self._tell(sites.Loop(code, line))
+            told = previous is not None and previous.name in _IS_TRUTH_ALREADY and id(each) not in self._targets
+            if not told:
+                before += self._look(sites.Whole(code, line), 1)
+        elif name in ("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL"):
+            before += self._exchange(sites.Enter(code, line))
+        elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
+            self._call(each, before, line, with_method)
+        elif "BACKWARD" in name and "NO_INTERRUPT" not in name:
+            before += self._tell(sites.Loop(code, line))
+        elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
+            before += self._tell(sites.Returns(code, line))
+        elif name in _BUILDS:
+            each.after += self._look(sites.Made(code, line), 1)
+
+    def _load_attribute(self, each: Instruction, line: int) -> None:
+        """Methods are loaded like other attributes, so that a call has its callable in the same place always."""
+        code, arg, name = self._code, each.arg, each.name
+        shift = {"LOAD_METHOD": 0, "LOAD_ATTR": _VERSION >= (3, 12), "LOAD_SUPER_ATTR": 2}[name]
+        is_method = name == "LOAD_METHOD" or (_VERSION >= (3, 12) and bool(arg & 1))
+        attribute = code.co_names[arg >> int(shift)]
+        if name == "LOAD_SUPER_ATTR":
+            each.before += self._look(sites.LoadAttribute(code, line, attribute), 1)
+        else:
+            each.before += self._exchange(sites.LoadAttribute(code, line, attribute))
+        if not is_method:
+            return
+        if name == "LOAD_METHOD":
+            each.op = OP["LOAD_ATTR"]
+        else:
+            each.arg = arg & ~1
+        each.after.append(Instruction(OP["PUSH_NULL"]))
+        if _METHOD_FIRST:
+            each.after.append(Instruction(OP["SWAP"], 2))
+
+    def _variable(self, each: Instruction, changes: bool, line: int) -> None:
+        """A variable that functions within each other share. The closure's cell is the place."""
+        code = self._code
+        names = (*self._local, *code.co_freevars)
+        variable = names[each.arg] if each.arg < len(names) else ""
+        if not variable or not (changes or variable in self._variables):
+            return
+        load = Instruction(OP["LOAD_CLOSURE" if "LOAD_CLOSURE" in OP and OP["LOAD_CLOSURE"] < 256 else "LOAD_FAST"])
+        load.arg = each.arg
+        site = sites.Variable(code, line, variable, changes)
+        each.before += [self._const(site), load, self._subscript(), Instruction(OP["POP_TOP"])]
+
+    def _call(self, each: Instruction, before: list[Instruction], line: int, with_method: bool) -> None:
+        code, arg = self._code, each.arg
+        if each.name == "CALL_FUNCTION_EX":
+            with_names = 1 if _VERSION >= (3, 14) else arg & 1
+            given = 1 + with_names
+            before += self._look(sites.CallWithAll(code, line), given + (1 if _METHOD_FIRST else 2), given)
+            return
+        names = int(each.name == "CALL_KW")
+        each_given = [names + number for number in range(arg, 0, -1)]
+        if _METHOD_FIRST:
+            depths = [arg + 2, arg + 1, *each_given] if with_method else [arg + 1, *each_given]
+        else:
+            depths = [names + arg + 2, *each_given]
+        site = sites.Call(code, line)
+        if len(depths) == 1:
+            before += self._look(site.alone(), *depths)
+        else:
+            before += self._look(site, *depths)
+
+    def _follow_self(self) -> None:
+        """Say where a new object is begun, where it is given to others, and where it is done."""
+        code = self._code
+        if code.co_varnames[0] in code.co_cellvars:
+            return  # inner functions have it
+        begins = sites.Begins(code, code.co_firstlineno)
+        resume = next(each for each in self._instructions if each.name == "RESUME")
+        load = Instruction(OP["LOAD_FAST"], 0)
+        resume.after += [self._const(begins), load, self._subscript(), Instruction(OP["POP_TOP"])]
+        previous = None
+        for each, following in zip(self._instructions, [*self._instructions[1:], None], strict=True):
+            loaded = _loads_first(each)
+            if loaded and following is not None:
+                is_owner = following.name in ("STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR") or (
+                    following.name == "LOAD_ATTR" and not following.after
+                )
+                is_for_super = previous is not None and self._is_class_cell(previous)
+                if loaded == "below" or not (is_owner or is_for_super):
+                    each.before += self._tell_of_self(sites.Escapes(code, each.position[0] or 0))
+            if each.name in ("RETURN_VALUE", "RETURN_CONST"):
+                each.before += self._tell_of_self(sites.Ends(code, each.position[0] or 0))
+            previous = each
+
+    def _is_class_cell(self, each: Instruction) -> bool:
+        names = (*self._local, *self._code.co_freevars)
+        return each.name == "LOAD_DEREF" and each.arg < len(names) and names[each.arg] == "__class__"
+
+    def _tell_of_self(self, site: sites.Site) -> list[Instruction]:
+        load = Instruction(OP["LOAD_FAST"], 0)
+        return [self._const(site), load, self._subscript(), Instruction(OP["POP_TOP"])]
+
+
+def _loads_first(each: Instruction) -> str:
+    """Where on the stack an instruction puts the first local variable: "top", "below" or nowhere."""
+    name, arg = each.name, each.arg
+    if name.startswith("LOAD_FAST") and "_LOAD_FAST" in name[4:]:
+        return "below" if arg >> 4 == 0 else "top" if arg & 15 == 0 else ""
+    if name.startswith("STORE_FAST_LOAD_FAST"):
+        return "top" if arg & 15 == 0 else ""
+    return "top" if name.startswith("LOAD_FAST") and arg == 0 else ""
+
+
+def _with_a_method(instructions: list[Instruction], ranges: Iterable[Any]) -> set[int]:
+    """The calls, by identity, whose callable lies below their first argument, as the compiler does for decorators,
+    comprehensions and the ends of `with`. In the others nothing lies there, which an instruction has put there.
+    """
+    found: set[int] = set()
+    at = {id(each): number for number, each in enumerate(instructions)}
+    waiting: list[tuple[int, int, frozenset[int]]] = [(0, 0, frozenset())]
+    waiting += [(at[id(handler)], (depth >> 1) + (depth & 1) + 1, frozenset()) for _, _, handler, depth in ranges]
+    seen: set[int] = set()
+    while waiting:
+        number, height, empty = waiting.pop()
+        while number < len(instructions) and number not in seen:
+            seen.add(number)
+            each = instructions[number]
+            name = each.name
+            if each.target is not None:
+                waiting.append((at[id(each.target)], height + stack_effect(each, True), empty))
+            if name == "PRECALL":
+                number += 1
+                continue
+            if name == "CALL":
+                result = height - each.arg - 2
+                if result not in empty:
+                    found.add(id(each))
+                empty, height = empty - {result}, result + 1
+            elif name == "PUSH_NULL" or (name == "LOAD_GLOBAL" and each.arg & 1):
+                empty |= {height}
+                height += stack_effect(each, False)
+            elif name == "LOAD_METHOD" or (
+                name in ("LOAD_ATTR", "LOAD_SUPER_ATTR") and _VERSION >= (3, 12) and each.arg & 1
+            ):
+                effect = stack_effect(each, False)
+                height += effect
+                empty |= {height - 2}
+            elif name == "CALL_FUNCTION_EX":
+                height += stack_effect(each, False)
+                empty -= {height - 1}
+            else:
+                height += stack_effect(each, False)
+            if name in _ENDS:
+                break
+            number += 1
+    return found
+
+
+_ENDS: Final = frozenset({
+    "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
+    "JUMP_BACKWARD_NO_INTERRUPT", "INTERPRETER_EXIT",
+})  # fmt: skip

@@ -1,0 +1,125 @@
+"""Kinds of objects: what their attributes, items and methods are to an exploration.
+
+A type written in Python is known by its code, which runs with steps. Of the types written in C these are known: those
+that never change, the containers, and what reads containers item by item. All others are `FOREIGN`: whatever is done
+with such an object may change it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import collections
+import contextvars
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import operator
+import re
+import threading
+import types
+import typing
+import weakref
+from collections import deque
+from typing import Any, Final
+
+__all__ = ["CONTAINERS", "LOCKS", "Kind", "is_of_c", "kind_of"]
+
+CONTAINERS: Final = (list, dict, set, deque)
+LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
+
+
+class Kind(enum.Enum):
+    """What an object is to an exploration."""
+
+    QUIET = "never changes, or makes its own steps"
+    PLAIN = "has attributes, and code in Python"
+    CONTAINER = "a list, dictionary, set or deque"
+    VIEW = "shows the items of a container"
+    ITERATOR = "gives the items of a container one after another"
+    GENERATOR = "a generator or coroutine"
+    LOCK = "a lock that was not made by an explored name"
+    LOCAL = "has values of each thread"
+    MODULE = "a module"
+    TYPE = "a class"
+    SUPER = "an object, seen as one of a base class"
+    CACHE = "keeps the answers of a function"
+    FOREIGN = "written in C, and may change at every use"
+
+
+_VIEWS: Final[tuple[type, ...]] = (
+    type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType,
+    type(collections.OrderedDict().keys()), type(collections.OrderedDict().values()),
+    type(collections.OrderedDict().items()),
+)  # fmt: skip
+_GENERATORS: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+_QUIET: Final[tuple[type, ...]] = (
+    type(None), bool, int, float, complex, str, bytes, tuple, frozenset, range, slice, type(...), type(NotImplemented),
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType, types.CellType, types.FrameType,
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType, types.MemberDescriptorType, types.GenericAlias, types.UnionType, types.TracebackType,
+    property, staticmethod, classmethod, BaseException, re.Pattern, re.Match, datetime.date, datetime.time,
+    datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, functools.partial, weakref.ref,
+    weakref.ProxyType, weakref.CallableProxyType, operator.itemgetter, operator.attrgetter, operator.methodcaller,
+    contextvars.ContextVar, contextvars.Context, contextvars.Token, typing.TypeVar,
+)  # fmt: skip
+_CACHE: Final = type(functools.lru_cache(lambda: None))
+_OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_collections", "_functools", "functools"})
+_LOCAL: Final = _thread._local
+_kinds: dict[type, Kind] = {}
+
+
+def kind_of(of: type) -> Kind:
+    """The kind of the objects of a type."""
+    found = _kinds.get(of)
+    if found is None:
+        found = _kinds[of] = _found(of)
+    return found
+
+
+def _found(of: type) -> Kind:
+    for base, kind in _BY_BASE:
+        if issubclass(of, base):
+            return kind
+    if (getattr(of, "__module__", "") or "").partition(".")[0] in ("stress", "ctrie", "subtrie", "snapshot"):
+        return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
+    base = next(each for each in of.__mro__ if is_of_c(each))
+    if base is object or issubclass(base, types.SimpleNamespace):
+        return Kind.PLAIN
+    if base in _QUIET or issubclass(base, _QUIET):
+        return Kind.QUIET if of is base else Kind.PLAIN
+    if hasattr(base, "__next__") and base.__module__ in _OF_ITERATORS:
+        return Kind.ITERATOR
+    if base.__flags__ & _IS_IMMUTABLE and not _methods(base):
+        return Kind.QUIET
+    return Kind.FOREIGN
+
+
+_IS_IMMUTABLE: Final = 1 << 8
+_BY_BASE: Final[tuple[tuple[Any, Kind], ...]] = (
+    (type, Kind.TYPE), (types.ModuleType, Kind.MODULE), (LOCKS, Kind.LOCK), (_LOCAL, Kind.LOCAL), (super, Kind.SUPER),
+    (CONTAINERS, Kind.CONTAINER), (_GENERATORS, Kind.GENERATOR), (_VIEWS, Kind.VIEW), (_CACHE, Kind.CACHE),
+)  # fmt: skip
+
+
+def _methods(of: type) -> list[str]:
+    """The methods of a type by which its objects may change or give items."""
+    special = ("__setitem__", "__next__", "__call__", "__iadd__")
+    return [
+        name for name, value in vars(of).items() if callable(value) and (not name.startswith("__") or name in special)
+    ]
+
+
+def is_of_c(of: type) -> bool:
+    """Whether a type is written in C. Python code gives a class no descriptors of its own but those of slots."""
+    if not of.__flags__ & _HEAP_TYPE:
+        return True
+    return any(
+        type(value) in _C_DESCRIPTORS and value.__objclass__ is of and name not in ("__dict__", "__weakref__")
+        for name, value in vars(of).items()
+    )
+
+
+_HEAP_TYPE: Final = 1 << 9
+_C_DESCRIPTORS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)

@@ -1,0 +1,134 @@
+"""What outlives an execution, as it was before the first one: variables of the program's modules, attributes of its
+classes, and what hangs on them.
+
+Code that has steps tells what it changes, so that can be put back. Before code has got steps it changes things unseen:
+therefore all of this is copied beforehand, and compared after.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import ModuleType
+from typing import Any, Final
+
+from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
+from stress.explorer.policy import Treatment, treatment_of_file
+
+__all__ = ["Snapshot", "fill_again", "items_of", "set_again"]
+
+_INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
+_MOST: Final = 20_000
+_MISSING: Final = object()
+
+
+class Snapshot:
+    """The state of the program's own modules, classes, and what they hold; `put_back` restores it."""
+
+    def __init__(self) -> None:
+        self._spaces: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._classes: list[tuple[type, dict[str, Any]]] = []
+        self._containers: list[tuple[Any, Any]] = []
+        seen: dict[int, Any] = {}
+        waiting: list[Any] = [names for module in _own_modules() for names in (vars(module),)]
+        for names in waiting:
+            self._spaces.append((names, dict(names)))
+        waiting = [value for names in waiting for value in names.values()]
+        while waiting and len(seen) < _MOST:
+            each = waiting.pop()
+            if id(each) in seen:
+                continue
+            kind = kind_of(type(each))
+            if kind is Kind.TYPE and _is_own(each):
+                seen[id(each)] = each
+                held = {name: value for name, value in vars(each).items() if not name.startswith("__")}
+                self._classes.append((each, held))
+                waiting += held.values()
+            elif kind is Kind.CONTAINER and "__builtins__" not in each:
+                seen[id(each)] = each
+                copy = items_of(each)
+                self._containers.append((each, copy))
+                waiting += copy.values() if isinstance(copy, dict) else copy
+            elif kind is Kind.PLAIN and not is_of_c(type(each)):
+                seen[id(each)] = each
+                space = getattr(each, "__dict__", None)
+                if type(space) is dict:
+                    self._spaces.append((space, dict(space)))
+                    waiting += space.values()
+
+    def put_back(self) -> None:
+        """Restore what has been changed."""
+        for names, before in self._spaces:
+            for name in [name for name in names if name not in before and not isinstance(names[name], ModuleType)]:
+                del names[name]
+            for name, value in before.items():
+                if names.get(name, _MISSING) is not value:
+                    names[name] = value
+        for cls, before in self._classes:
+            now = vars(cls)
+            for name in [name for name in now if name not in before and not name.startswith("__")]:
+                type.__delattr__(cls, name)
+            for name, value in before.items():
+                if now.get(name, _MISSING) is not value:
+                    type.__setattr__(cls, name, value)
+        for container, before in self._containers:
+            if not _are_same(items_of(container), before):
+                fill_again(container, before)
+
+
+def _own_modules() -> Iterator[ModuleType]:
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None) if type(module) is ModuleType else None
+        if module is sys.modules.get("__main__") or (
+            isinstance(file, str) and not file.startswith(_INSTALLED) and treatment_of_file(file) is Treatment.EXPLORED
+        ):
+            yield module
+
+
+def _is_own(cls: type) -> bool:
+    module = sys.modules.get(getattr(cls, "__module__", None) or "")
+    file = getattr(module, "__file__", None)
+    if module is not None and module.__name__ == "__main__":
+        return not is_of_c(cls)
+    own = isinstance(file, str) and not file.startswith(_INSTALLED)
+    return own and treatment_of_file(str(file)) is Treatment.EXPLORED and not is_of_c(cls)
+
+
+def _are_same(now: Any, before: Any) -> bool:
+    if len(now) != len(before):
+        return False
+    if isinstance(before, dict):
+        return all(key in now and now[key] is value for key, value in before.items())
+    return all(one is other for one, other in zip(now, before, strict=True))
+
+
+def items_of(container: Any) -> Any:
+    """A copy of the items of a list, dictionary, set or deque."""
+    return dict.copy(container) if isinstance(container, dict) else list(container)
+
+
+def fill_again(container: Any, items: Any) -> None:
+    """Give a container the items that it had."""
+    base: Any = next(each for each in CONTAINERS if isinstance(container, each))
+    base.clear(container)
+    if base is dict:
+        dict.update(container, items)
+    elif base is set:
+        set.update(container, items)
+    else:
+        base.extend(container, items)
+
+
+def set_again(owner: type, name: str) -> Callable[[], None]:
+    """A function that gives an attribute of a class its present value again, or removes it if there is none."""
+    if name in vars(owner):
+        return partial(type.__setattr__, owner, name, vars(owner)[name])
+    return partial(_remove, owner, name)
+
+
+def _remove(owner: type, name: str) -> None:
+    if name in vars(owner):
+        type.__delattr__(owner, name)

@@ -1,0 +1,30 @@
+"""Places that threads share without an `AtomicReference`, and the name of several that one step accesses."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["Place", "Several", "meet"]
+
+
+class Place:
+    """A place of plain values."""
+
+    __slots__ = ("_name", "what")
+    _value: Final = None
+
+    def __init__(self, name: Any, what: str) -> None:
+        self._name, self.what = name, what
+
+
+class Several(frozenset[Any]):
+    """The names of all places that one step accesses, as one name."""
+
+
+def meet(one: Any, other: Any) -> bool:
+    """Whether two names have a place in common."""
+    if one == other:
+        return True
+    if type(one) is Several:
+        return not one.isdisjoint(other) if type(other) is Several else other in one
+    return type(other) is Several and one in other

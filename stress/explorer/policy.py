@@ -1,0 +1,100 @@
+"""Which Python code runs with steps: the object's own, that of installed packages, and those modules of the standard
+library that work on their callers' objects. The rest of the standard library is taken as a whole, as if it were written
+in C, and state of its own is not explored. The testing code itself makes no steps.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from enum import Enum
+from functools import cache
+from importlib.util import find_spec
+from types import CodeType, FrameType
+from typing import Final
+
+__all__ = ["Treatment", "is_deaf", "is_ours", "treatment_of", "treatment_of_file"]
+
+
+class Treatment(Enum):
+    """What becomes of code that runs."""
+
+    EXPLORED = "it gets steps"
+    OPAQUE = "it is taken as a whole"
+    OURS = "it makes its own steps, or none"
+
+
+_STANDARD: Final = os.path.join(sysconfig.get_path("stdlib"), "")
+_INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
+_EXPLORED: Final = frozenset({
+    "_collections_abc", "_threading_local", "_weakrefset", "bisect", "collections", "concurrent.futures._base",
+    "contextlib", "copy", "copyreg", "dataclasses", "functools", "graphlib", "heapq", "operator", "queue", "reprlib",
+    "sched", "shelve", "types", "weakref",
+})  # fmt: skip
+"""Modules of the standard library that get steps."""
+_OURS: Final = (
+    "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
+    "execnet", "greenlet",
+)  # fmt: skip
+
+
+@cache
+def _our_places() -> tuple[str, ...]:
+    found = []
+    for name in _OURS:
+        try:
+            spec = find_spec(name)
+        except (ImportError, ValueError):
+            continue
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            found.append(os.path.join(os.path.abspath(place), ""))
+    return tuple(found)
+
+
+@cache
+def _of_file(file: str) -> Treatment:
+    if file.startswith("<frozen "):
+        name = file[8:-1]
+    elif file.startswith(_our_places()):
+        return Treatment.OURS
+    elif file.startswith(_STANDARD) and not file.startswith(_INSTALLED):
+        name = file[len(_STANDARD) :].removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
+    else:
+        return Treatment.EXPLORED
+    return Treatment.EXPLORED if name in _EXPLORED else Treatment.OPAQUE
+
+
+def is_ours(module: str | None) -> bool:
+    """Whether a module belongs to the testing code."""
+    return (module or "").partition(".")[0] in _OURS
+
+
+_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+_CALLERS: Final = {
+    os.path.join(_HERE, "synchronization.py"): None,
+    os.path.join(_HERE, "machine.py"): frozenset({"_body"}),
+    os.path.join(_HERE, "object_experiment.py"): frozenset({"_made", "_call", "_broken"}),
+}
+"""Where the explorer calls the object. What else it calls is no part of it, such as a specification."""
+
+
+def is_deaf(caller: FrameType | None) -> bool:
+    """Whether a caller belongs to the testing code, and calls something that is no part of the object."""
+    if caller is None or _of_file(caller.f_code.co_filename) is not Treatment.OURS:
+        return False
+    calls = _CALLERS.get(caller.f_code.co_filename, frozenset())
+    return calls is not None and caller.f_code.co_name not in calls
+
+
+def treatment_of_file(file: str) -> Treatment:
+    """What becomes of the code in a file when it runs."""
+    return _of_file(os.path.abspath(file))
+
+
+def treatment_of(code: CodeType) -> Treatment:
+    """What becomes of this code when it runs."""
+    file = code.co_filename
+    if not file.startswith("<"):
+        file = os.path.abspath(file) if not os.path.isabs(file) else file
+    return _of_file(sys.intern(file))

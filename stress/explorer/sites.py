@@ -1,0 +1,338 @@
+"""Sites: the places in code where threads may access what they share. Instrumented code looks the operands of an
+instruction up in its site, just before it executes the instruction.
+
+A site knows which instruction it stands for. What an access means for the objects that threads share is decided by the
+state of the exploration (`plain_state`), which is there only while an exploration runs.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Final
+
+from stress.explorer.kinds import Kind, kind_of
+
+__all__ = [
+    "Begins", "Call", "CallWithAll", "Deep", "Ends", "Enter", "Escapes", "EveryAttribute", "LoadAttribute",
+    "LoadGlobal", "LoadItem", "Loop", "Made", "Next", "Operation", "Returns", "Site", "StoreAttribute", "StoreGlobal",
+    "StoreItem", "Variable", "Whole", "use",
+]  # fmt: skip
+
+LOOPS: Final = 300
+"""So often a loop may begin again until the state looks whether the loop waits for something."""
+_state: Any = None
+_sites: list[Site] = []
+
+
+def use(state: Any) -> None:
+    """Let sites report to this state; None: to nobody."""
+    global _state
+    _state = state
+    for each in _sites:
+        each.known.clear()
+
+
+class Site:
+    """The instruction of `code` at a line. `known` are the types that it has met in this exploration."""
+
+    __slots__ = ("code", "known", "line")
+
+    def __init__(self, code: CodeType, line: int) -> None:
+        self.code, self.line = code, line
+        self.known: dict[Any, Kind] = {}
+        _sites.append(self)
+
+    def __str__(self) -> str:
+        return f"{self.code.co_filename}:{self.line}, in {self.code.co_qualname}"
+
+    @property
+    def place(self) -> str:
+        """The function and the line, for names."""
+        return f"{self.code.co_qualname}, line {self.line}"
+
+    def _kind(self, of: type) -> Kind:
+        """The kind of a type that this site has not met: what it leads to is not known, so the state is told."""
+        kind = self.known[of] = kind_of(of)
+        _state.meets_new()
+        return kind
+
+
+class _Named(Site):
+    __slots__ = ("name",)
+
+    def __init__(self, code: CodeType, line: int, name: str) -> None:
+        super().__init__(code, line)
+        self.name = name
+
+
+class LoadAttribute(_Named):
+    """Reads an attribute of its operand; answers the operand, or the explored primitive that stands for it."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> Any:
+        if _state is None:
+            return owner
+        of = type(owner)
+        kind = self.known.get(of)
+        if kind is None:
+            kind = self._kind(of)
+        if kind is Kind.PLAIN and self.name != "__dict__":
+            if self.name in _state.names:
+                _state.read_attribute(owner, self.name)
+            return owner
+        if kind is Kind.QUIET:
+            return owner
+        return _state.load(self, kind, owner)
+
+
+class StoreAttribute(_Named):
+    """Changes an attribute of its operand."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> None:
+        if _state is not None:
+            of = type(owner)
+            kind = self.known.get(of) or self._kind(of)
+            _state.change_attribute(owner, self.name, kind)
+
+
+class LoadGlobal(_Named):
+    """Reads a variable of a module."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> None:
+        if _state is not None:
+            _state.read_global(self.name)
+
+
+class StoreGlobal(_Named):
+    """Changes a variable of a module."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> None:
+        if _state is not None:
+            _state.change_global(self.name)
+
+
+class Variable(_Named):
+    """Reads or changes a variable that a function shares with one within it; its operand is the cell."""
+
+    __slots__ = ("_changes",)
+
+    def __init__(self, code: CodeType, line: int, name: str, changes: bool) -> None:
+        super().__init__(code, line, name)
+        self._changes = changes
+
+    def __getitem__(self, cell: Any) -> None:
+        if _state is not None:
+            _state.access_variable(cell, self.name, self._changes)
+
+
+class LoadItem(Site):
+    """Reads an item; its operands are the container and the key."""
+
+    __slots__ = ()
+
+    def __getitem__(self, operands: tuple[Any, Any]) -> None:
+        if _state is not None:
+            owner = operands[0]
+            of = type(owner)
+            kind = self.known.get(of) or self._kind(of)
+            if kind is not Kind.QUIET:
+                _state.read_item(self, kind, owner, operands[1])
+
+
+class StoreItem(Site):
+    """Changes or removes an item; its operands are the container and the key."""
+
+    __slots__ = ()
+
+    def __getitem__(self, operands: tuple[Any, Any]) -> None:
+        if _state is not None:
+            owner = operands[0]
+            of = type(owner)
+            kind = self.known.get(of) or self._kind(of)
+            _state.change_item(kind, owner, operands[1])
+
+
+class Whole(Site):
+    """Reads its operand as a whole, but not what its items hold."""
+
+    __slots__ = ()
+
+    def __getitem__(self, operand: Any) -> None:
+        if _state is not None:
+            of = type(operand)
+            kind = self.known.get(of) or self._kind(of)
+            if kind is not Kind.QUIET:
+                _state.read_whole(self, operand)
+
+
+class Deep(Site):
+    """Reads its operand and all that it holds."""
+
+    __slots__ = ()
+
+    def __getitem__(self, operand: Any) -> None:
+        if _state is not None:
+            of = type(operand)
+            kind = self.known.get(of) or self._kind(of)
+            if kind is not Kind.QUIET or of is tuple:
+                _state.read_deep(self, (operand,))
+
+
+class Operation(Site):
+    """An operator with two operands, of which it may change the left one."""
+
+    __slots__ = ("_changes",)
+
+    def __init__(self, code: CodeType, line: int, changes: bool) -> None:
+        super().__init__(code, line)
+        self._changes = changes
+
+    def __getitem__(self, operands: tuple[Any, Any]) -> None:
+        if _state is None:
+            return
+        left, right = type(operands[0]), type(operands[1])
+        kind = self.known.get(left) or self._kind(left)
+        other = self.known.get(right) or self._kind(right)
+        if kind is Kind.QUIET and other is Kind.QUIET and tuple not in (left, right):
+            return
+        _state.operate(self, operands, self._changes)
+
+
+class Next(Site):
+    """Takes the next item of an iterator."""
+
+    __slots__ = ()
+
+    def __getitem__(self, iterator: Any) -> None:
+        if _state is not None:
+            of = type(iterator)
+            kind = self.known.get(of) or self._kind(of)
+            _state.take_next(self, kind, iterator)
+
+
+class EveryAttribute(Site):
+    """Reads attributes of its operand, whose names are not looked at."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> None:
+        if _state is not None:
+            _state.read_attributes(self, owner)
+
+
+class Enter(Site):
+    """Enters its operand by `with`; answers the operand, or the explored primitive that stands for it."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> Any:
+        if _state is None:
+            return owner
+        of = type(owner)
+        kind = self.known.get(of) or self._kind(of)
+        return owner if kind is Kind.PLAIN or kind is Kind.QUIET else _state.enter(self, kind, owner)
+
+
+class _CallAlone(Site):
+    __slots__ = ()
+
+    def __getitem__(self, callee: Any) -> None:
+        if _state is not None:
+            _state.call(self, callee, ())
+
+
+class Call(Site):
+    """Calls its first operand with the others."""
+
+    __slots__ = ()
+
+    def alone(self) -> Site:
+        """The site of a call without arguments."""
+        return _CallAlone(self.code, self.line)
+
+    def __getitem__(self, operands: tuple[Any, ...]) -> None:
+        if _state is not None:
+            _state.call(self, operands[0], operands[1:])
+
+
+class CallWithAll(Site):
+    """Calls its first operand with the items of the second one."""
+
+    __slots__ = ()
+
+    def __getitem__(self, operands: tuple[Any, Any]) -> None:
+        if _state is not None:
+            callee, given = operands
+            if type(given) is not tuple:
+                _state.read_whole(self, given)
+                given = (given,)
+            _state.call(self, callee, given)
+
+
+class Returns(Site):
+    """Gives an answer to the caller, which may be a function in C that goes on with its work."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> None:
+        if _state is not None and _state.marks:
+            _state.go_on(self)
+
+
+class Loop(Site):
+    """Goes back to the beginning of a loop."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> None:
+        if _state is not None:
+            _state.loops += 1
+            if _state.loops >= LOOPS:
+                _state.spin(self)
+
+
+class Made(Site):
+    """Has made a container."""
+
+    __slots__ = ()
+
+    def __getitem__(self, made: Any) -> None:
+        if _state is not None:
+            _state.note_made(self, made)
+
+
+class Begins(Site):
+    """Begins to fill a new object."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> None:
+        if _state is not None:
+            _state.begin_to_fill(self, owner)
+
+
+class Escapes(Site):
+    """Gives an object that may be new to others."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> None:
+        if _state is not None:
+            _state.new.pop(id(owner), None)
+
+
+class Ends(Site):
+    """Has filled an object, as far as one of its classes is concerned."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> None:
+        if _state is not None:
+            _state.end_to_fill(self, owner)
