@@ -166,8 +166,8 @@ class Machine:
         self._looks_for_circles = False
         self._read: list[dict[Any, Any]] = []
         self._held: list[int] = []
-        self._limits: dict[int, float] = {}
-        self._late: set[int] = set()
+        self.clock = 0.0
+        """Seconds that have passed for the threads in this execution."""
         self._escaped: BaseException | None = None
         self._decide: Callable[[int], int] = lambda me: MAIN
 
@@ -188,8 +188,7 @@ class Machine:
         self.step, self.enabled = 0, (1 << size) - 1
         self.limit = self.most
         self._waiting.clear()
-        self._limits.clear()
-        self._late.clear()
+        self.clock = 0.0
         self._looks_for_circles = self.fair
         self._read = [{} for _ in plans]
         self._held = [0] * size
@@ -226,14 +225,7 @@ class Machine:
         return thread in self._waiting
 
     def _relent(self) -> bool:
-        """No thread can continue: let time pass for threads whose wait has a timeout, or let threads that go in circles
-        continue. Returns whether there are any.
-        """
-        if self._limits:
-            first = min(self._limits, key=lambda thread: (self._limits[thread], thread))
-            self._late.add(first)
-            self._let_on(first)
-            return True
+        """No thread can continue: let threads that go in circles continue. Returns whether there are any."""
         circling = [thread for thread, awaited in self._waiting.items() if type(awaited) is _Circle]
         self._looks_for_circles = False
         for thread in circling:
@@ -242,7 +234,6 @@ class Machine:
 
     def _let_on(self, thread: int) -> None:
         del self._waiting[thread]
-        self._limits.pop(thread, None)
         self.enabled |= 1 << thread
 
     def _body(self, me: int) -> None:
@@ -384,15 +375,22 @@ class Machine:
         self._before(event)
 
     def park(self, awaited: Any, timeout: float | None) -> bool:
-        """Wait until `awaited` is changed; False if the timeout comes first."""
+        """Wait until `awaited` is changed; False if the timeout comes first. A thread that waits with a timeout can
+        make a step at any time: the one that finds that its time is up.
+        """
         me = self._current
-        if timeout is not None:
-            self._limits[me] = timeout
-        self._park(me, awaited)
-        if me in self._late:
-            self._late.discard(me)
-            return False
-        return True
+        if timeout is None:
+            self._park(me, awaited)
+            return True
+        self._waiting[me] = awaited
+        to = self._decide(MAIN)
+        if to != me:
+            self._hand_over(me, to)
+        self._granted = True
+        if self._waiting.pop(me, None) is None:
+            return True
+        self.clock += timeout
+        return False
 
     def wake(self, event: Any) -> None:
         """As `Scheduler.wake`."""

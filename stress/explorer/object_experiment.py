@@ -160,7 +160,7 @@ def subject_of(
     check: Callable[[Any], object] | None,
 ) -> Iterator[Subject]:
     """The subject within the block, including its plain state and primitives that were made before."""
-    plain = PlainState(machine.seam, machine.primitives.instead_of)
+    plain = PlainState(machine.seam, machine.primitives.instead_of, machine.primitives.modules)
     outliving = Outliving(machine, plain)
     with plain.stepping(), outliving:
         machine.plain = plain

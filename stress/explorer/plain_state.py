@@ -18,7 +18,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -89,10 +89,11 @@ class Knowledge:
 
 class PlainState:
     """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
-    object that the factory makes. `make_twin` gives the explored primitive for a real lock.
+    object that the factory makes. `make_twin` gives the explored primitive for a real lock, `modules` has the explored
+    modules for real ones.
     """
 
-    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
+    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], modules: Mapping[ModuleType, ModuleType]) -> None:
         self._seam = seam
         self.knowledge = Knowledge()
         self.names: Any = self.knowledge.names
@@ -106,7 +107,7 @@ class PlainState:
         """For each thread, the instruction that may call back, and its place."""
         self._spaces: dict[int, tuple[Any, Any]] = {}
         self._sources: dict[int, tuple[Any, list[Any]]] = {}
-        self._make_twin = make_twin
+        self._make_twin, self._modules = make_twin, modules
         self._twins: dict[int, tuple[Any, Any]] = {}
         self._undo: list[Callable[[], None]] = []
         self._saved: dict[Any, Any] = {}
@@ -391,6 +392,8 @@ class PlainState:
         if not self._counts():
             return owner
         if kind is Kind.MODULE:
+            if owner in self._modules:
+                return self._modules[owner]
             if name in self.knowledge.variables:
                 self._step([(vars(owner).get("__name__"), name)], False)
         elif kind is Kind.TYPE:

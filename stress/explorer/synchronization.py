@@ -2,7 +2,8 @@
 
 Every operation on one is a step that the scheduler grants, like an access of a reference. A thread that finds that it
 has to wait has made a step, too, which is a read. Then it makes no step until another thread changes what it waits for.
-A wait with a timeout ends when no other thread can do anything: time passes only when all others wait.
+A wait with a timeout may end at any time: that its time is up is a step like any other. The clock shows how much time
+threads have waited in vain, and slept.
 
 `queue.Queue` and the like are Python code on top of these, and need nothing more. A method without a word of its own
 does what the original's does.
@@ -10,8 +11,10 @@ does what the original's does.
 
 from __future__ import annotations
 
+import _thread
 import queue
 import threading
+import time
 import types
 from collections import deque
 from collections.abc import Callable
@@ -22,6 +25,7 @@ from stress.explorer.slots import LOAD, Seam
 __all__ = ["ExploredThreading", "Primitive"]
 
 _BUSY: Final = object()
+_REAL_SLEEP: Final = time.sleep
 
 
 class Primitive:
@@ -69,7 +73,10 @@ class Primitive:
             self._step(doing, free)
             if self._value is free:
                 return True
-            if limit == 0 or not self._wait(limit):
+            if limit == 0:
+                return False
+            if not self._wait(limit):
+                self._step(f"{doing} in vain")
                 return False
 
     def _wake(self) -> None:
@@ -278,7 +285,10 @@ class Event(Primitive):
             self._step("wait")
             if self._value:
                 return True
-            if timeout == 0 or not self._wait(timeout):
+            if timeout == 0:
+                return bool(self._value)
+            if not self._wait(timeout):
+                self._step("wait in vain")
                 return bool(self._value)
 
     def waits_for(self) -> str:
@@ -446,6 +456,17 @@ class ExploredThreading:
         def current_thread() -> _Caller:
             return _Caller(get_ident())
 
+        def clock_like(clock: Callable[[], float]) -> Callable[[], float]:
+            start = clock()
+            return lambda: clock() if seam.scheduler is None else start + getattr(seam.scheduler, "clock", 0.0)
+
+        def sleep(seconds: float) -> None:
+            scheduler: Any = seam.scheduler
+            if scheduler is None:
+                _REAL_SLEEP(seconds)
+            elif hasattr(scheduler, "clock"):
+                scheduler.clock += seconds
+
         lock, rlock, notice = on_seam(Lock), on_seam(RLock), on_seam(_Notice)
         condition = on_seam(Condition, _notice=notice, _lock_kind=rlock)
         kinds: dict[Any, Any] = {
@@ -467,10 +488,15 @@ class ExploredThreading:
             threading.get_ident: get_ident,
             threading.current_thread: current_thread,
             threading.Thread: _no_thread,
+            time.sleep: sleep,
+            **{clock: clock_like(clock) for clock in (time.time, time.monotonic, time.perf_counter)},
         }
         by_id = {id(old): new for old, new in self.everything.items()}
-        module = self.everything[threading] = types.ModuleType("threading")
-        vars(module).update({name: by_id.get(id(value), value) for name, value in vars(threading).items()})
+        self.modules: dict[types.ModuleType, types.ModuleType] = {}
+        for original in (threading, time, _thread):
+            module = self.modules[original] = types.ModuleType(original.__name__)
+            vars(module).update({name: by_id.get(id(value), value) for name, value in vars(original).items()})
+        self.everything[threading] = self.modules[threading]
 
     def instead_of(self, instance: Any) -> Any:
         """An explored primitive to replace a real one that was made before; None if it is not a primitive."""
