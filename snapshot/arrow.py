@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.columns import change_batches, change_schema, schema, set_batches, table_of
 from snapshot.cut import cut_of, pair_of
 from snapshot.texts import Key, SubscriberKeys
-from subtrie import SubscriptionTrie
+from subtrie import SubscriptionTrie, TopicStore
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
 
 
-def to_arrow(source: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
+def to_arrow(source: SubscriptionTrie | TopicStore[Any], *, key: Key | None = None) -> pa.Table:
     """All subscriptions of one instant as an Arrow table.
 
-    :param source: a subscription trie, or a snapshot of one
+    :param source: a subscription trie, or a snapshot of one; or a `TopicStore` (`snapshot.topics`)
     :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
     :returns: a table with the columns of `snapshot.columns`, one row for each subscription, in no particular order
     :raises ImportError: pyarrow is not installed

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from subtrie import SubscriptionTrie
+from snapshot.topics import mirrored
+from subtrie import SubscriptionTrie, TopicStore
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -18,7 +19,7 @@ class Cut(NamedTuple):
     taken_at: datetime.datetime
 
 
-def cut_of(source: SubscriptionTrie) -> Cut:
+def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
     """Freeze ``source``. All exports of one snapshot have its name and time. It raises what `frozen` raises."""
     trie = frozen(source)
     name, taken_at = trie.snapshot_id, trie.taken_at
@@ -41,11 +42,12 @@ def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, Subs
     return cut, base
 
 
-def frozen(source: SubscriptionTrie) -> SubscriptionTrie:
+def frozen(source: SubscriptionTrie | TopicStore[Any]) -> SubscriptionTrie:
     """Return a snapshot of ``source``, or ``source`` if it is one. O(1); writers do not wait.
 
     :raises TypeError: ``source`` is not a subscription trie
     """
+    source = mirrored(source)
     if not isinstance(source, SubscriptionTrie):
         raise TypeError(f"the source must be a SubscriptionTrie or a snapshot of one, not {type(source).__name__}")
     return source.snapshot()

@@ -23,7 +23,8 @@ from snapshot.paths import Path, Place, parquet_files, place_of, replaced_whole
 from snapshot.storing import Kinds, Storing
 from snapshot.tagged import MARK
 from snapshot.texts import Key, SubscriberKeys
-from subtrie import Dialect, Subscription, SubscriptionTrie, TopicError
+from snapshot.topics import topics_of
+from subtrie import Dialect, Subscription, SubscriptionTrie, TopicError, TopicStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,13 +33,13 @@ METADATA_KEY = b"ctrie.subscriptions"
 DIGEST_KEY = b"ctrie.digest"
 
 
-def write(source: SubscriptionTrie, path: Path, *, key: Key | None = None) -> None:
+def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | None = None) -> None:
     """Write all subscriptions of one instant into the Parquet file ``path``.
 
     The file appears, or replaces an earlier one, only when it is complete. Until then it has another name, which begins
     with a dot. A process that is killed leaves only that file behind.
 
-    :param source: a subscription trie, or a snapshot of one
+    :param source: a subscription trie, or a snapshot of one; or a `TopicStore` (`snapshot.topics`)
     :param path: where to write: a path, or a URI of any file system that pyarrow or fsspec knows (``s3://bucket/key``).
         Spark reads it with ``spark.read.parquet(path)``
     :param key: turns a subscriber into a string; the subscribers of the trie that `load` returns are these strings
@@ -141,7 +142,8 @@ def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
     :param dialect: the dialect, for files without the metadata of `write`. None: the one in the metadata, or else the
         one that the column ``dialect`` names
     :returns: a new, writable trie with the same dialect, filters, subscribers and options. If the file was written with
-        a ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are strings
+        a ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are strings. Of a
+        file with a topic store: the store
     :raises ImportError: pyarrow is not installed
     :raises OSError: the file cannot be read
     :raises ValueError: the file is damaged, has another version, or holds no subscriptions; the error names the row
@@ -150,6 +152,11 @@ def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
     O(n) time; memory for the trie, and meanwhile for all filters and some 100 bytes a row. Python's cycle collector
     pauses meanwhile, in all threads.
     """
+    return topics_of(load_set(path, dialect=dialect))  # type: ignore[no-any-return]
+
+
+def load_set(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
+    """The same, as a trie also if the rows are those of a topic store."""
     place = place_of(path)
     with _naming(place), staying_objects():
         paths = parquet_files(place)

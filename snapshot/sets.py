@@ -20,6 +20,7 @@ from snapshot.signatures import Signature
 from snapshot.sparks import frame_of, table_from
 from snapshot.sql import read_published
 from snapshot.texts import Key
+from snapshot.topics import SUFFIX
 from subtrie import Dialect, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -86,7 +87,10 @@ def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) 
         if key is not None:
             raise ValueError("key= is for tries; what is published has its keys already")
         directory = open_directory(source)
-        return _PublishedSet(directory, directory.version_at(at))
+        version = directory.version_at(at)
+        if version.dialect.name.endswith(SUFFIX):
+            raise ValueError(f"{directory.store.place} has the topics of a store, which match no messages")
+        return _PublishedSet(directory, version)
     if not isinstance(source, SubscriptionTrie):
         raise TypeError(
             "the source must be a SubscriptionTrie, a snapshot of one, or the path of a published directory, "

@@ -6,6 +6,8 @@ import datetime
 import logging
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -17,6 +19,7 @@ from snapshot.published.manifest import Version
 from snapshot.published.origin import note_origin
 from snapshot.published.restoring import lost, restored
 from snapshot.published.seconds import seconds_of
+from snapshot.topics import mirror_of, topics_of
 from subtrie import SubscriptionTrie
 
 _log = logging.getLogger("snapshot.published")
@@ -40,6 +43,7 @@ class Follower:
         self._trie, self._version = restored(self._directory)
         self._seen = self._version
         note_origin(self._trie, self._version)
+        self._source = topics_of(self._trie)
         self._thread: threading.Thread | None = None
         if seconds is not None:
             self._thread = threading.Thread(target=self._follow, args=(seconds,), name="snapshot.Follower", daemon=True)
@@ -47,8 +51,8 @@ class Follower:
 
     @property
     def trie(self) -> SubscriptionTrie:
-        """The copy. It is the same object as long as the follower lives."""
-        return self._trie
+        """The copy. It is the same object as long as the follower lives. Of a topic store, it is a store."""
+        return self._source  # type: ignore[no-any-return]
 
     @property
     def version(self) -> int:
@@ -74,7 +78,7 @@ class Follower:
         readers never see less than what both have in common: O(n) time, and memory for another trie. Calls wait for
         each other.
         """
-        with self._one_at_a_time:
+        with self._one_at_a_time, self._shown():
             # Progress: each round that does not return reaches a later manifest.
             while True:
                 following = self._directory.get(self._seen.version + 1)
@@ -93,7 +97,7 @@ class Follower:
         Use this after a HistoryError, if the directory as it is now is what you want. It raises the other errors of
         `poll`. O(n): it rebuilds the version beside `trie` and applies the difference.
         """
-        with self._one_at_a_time:
+        with self._one_at_a_time, self._shown():
             self._resynchronise()
             return self._version.version
 
@@ -110,6 +114,18 @@ class Follower:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
+
+    @contextmanager
+    def _shown(self) -> Iterator[None]:
+        """Change the topic store, if it is one, as the trie that mirrors it is changed."""
+        if self._source is self._trie:
+            yield
+            return
+        before = self._trie.snapshot()
+        try:
+            yield
+        finally:
+            mirror_of(self._source).apply(before)
 
     def _advance(self, version: Version) -> None:
         """Apply the next version. This is idempotent, even if an earlier attempt stopped in the middle."""

@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from snapshot._extras import extra
 from snapshot.published.claim import Claimed, claimed
@@ -29,7 +29,8 @@ from snapshot.published.sieve import Refused
 from snapshot.published.store import Store, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
-from subtrie import AMQP, Dialect, SubscriptionTrie
+from snapshot.topics import dialect_of, holds_topics, mirrored, topics_of
+from subtrie import AMQP, Dialect, SubscriptionTrie, TopicStore
 
 LOOK: Final = 0.05
 """The shortest time between two counts of the changes, in seconds."""
@@ -83,7 +84,8 @@ class Publisher:
     `take_over`. If the trie comes from a version of this directory (by `restore`, `follow` or an earlier publisher of
     this process), and there is a newer version, that one would be undone: then this raises OutdatedError.
 
-    :param trie: the trie, but not one with ``weak=True``; or a snapshot
+    :param trie: the trie, but not one with ``weak=True``; or a snapshot; or a `TopicStore`, whose topics, values and
+        times are published (`snapshot.topics`)
     :param where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect,
         which the next version then follows
     :param key: turns a subscriber into a string; needed for subscribers that are no values, such as connections (values
@@ -133,7 +135,7 @@ class Publisher:
 
     def __init__(
         self,
-        trie: SubscriptionTrie,
+        trie: SubscriptionTrie | TopicStore[Any],
         where: str | os.PathLike[str],
         *,
         key: Key | None = None,
@@ -143,8 +145,10 @@ class Publisher:
         strict: bool = False,
         _taken: Taken | None = None,
     ) -> None:
-        _begin(trie, every, changes, keep)
-        self._trie, self._where, self._process = trie, where, os.getpid()
+        self._source = trie  # whose mirror goes with it
+        self._trie: SubscriptionTrie = mirrored(trie)
+        _begin(self._trie, every, changes, keep)
+        self._where, self._process = where, os.getpid()
         self._every = None if every is None else seconds_of(every)
         self._changes = changes
         self._is_closed = False
@@ -152,8 +156,8 @@ class Publisher:
         self._one_at_a_time = threading.Lock()
         store = store_of(where)
         if _taken is None:
-            _taken = Taken(_claimed(trie, store), None)
-        self._writer = Writer(trie, store, _taken.claimed, key, keep, _taken.instant, strict=strict)
+            _taken = Taken(_claimed(self._trie, store), None)
+        self._writer = Writer(self._trie, store, _taken.claimed, key, keep, _taken.instant, strict=strict)
         self._thread: threading.Thread | None = None
         if self._every is not None or self._changes is not None:
             self._thread = threading.Thread(target=self._publish_by_itself, name="snapshot.Publisher", daemon=True)
@@ -184,6 +188,7 @@ class Publisher:
         with self._one_at_a_time:
             if self._is_closed:
                 raise ValueError("this Publisher is closed; open another one")
+            mirrored(self._source)
             return self._writer.publish().version
 
     @property
@@ -243,6 +248,7 @@ class Publisher:
         instant = self._writer.instant
         if self._changes is None or instant is None:
             return False
+        mirrored(self._source)
         return sum(1 for _ in itertools.islice(self._trie.diff(instant), self._changes)) == self._changes
 
     def _tried(self) -> float:
@@ -278,7 +284,8 @@ def take_over(
     :param where: the directory, a path or a ``file:`` URI; a new or empty one, too
     :param dialect: the dialect. None: that of the directory, or AMQP in a new one
     :param key: as for `Publisher`, as the other parameters are
-    :returns: the trie, and its publisher, which publishes the changes made to the trie from now on
+    :returns: the trie, and its publisher, which publishes the changes made to the trie from now on. Of a directory with
+        a topic store, the store
     :raises OSError: the directory cannot be read or written to
     :raises DamagedError: a file is damaged or missing, or has an unknown format
     :raises ImportError: pyarrow is not installed
@@ -306,12 +313,14 @@ def take_over(
     trie, version = SubscriptionTrie(AMQP if dialect is None else dialect), None
     with contextlib.suppress(FileNotFoundError, NotPublishedError):
         trie, version = restored(directory)
-        if dialect is not None and trie.dialect != dialect:
+        held = dialect_of(trie.dialect) if holds_topics(trie) else trie.dialect
+        if dialect is not None and held != dialect:
             raise ValueError(f"{store.place} has subscriptions of the dialect {trie.dialect.name}, not {dialect.name}")
     taken = claimed(directory, store, trie.dialect, lambda newest: None)
     trie = _caught_up(trie, version, taken, directory)
+    source = topics_of(trie)
     publisher = Publisher(
-        trie,
+        source,
         where,
         key=key,
         every=every,
@@ -320,7 +329,7 @@ def take_over(
         strict=strict,
         _taken=Taken(taken, trie.snapshot()),
     )
-    return trie, publisher
+    return source, publisher
 
 
 def _caught_up(

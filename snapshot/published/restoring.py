@@ -8,12 +8,13 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
-from snapshot.parquet import load
+from snapshot.parquet import load_set
 from snapshot.published.directory import Directory, open_directory
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import DataFile, Version
 from snapshot.published.origin import note_origin
+from snapshot.topics import topics_of
 from subtrie import SubscriptionTrie
 
 Read = TypeVar("Read")
@@ -26,7 +27,8 @@ def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = 
     :param at: the number of a version, or a time with a zone, which means the newest version that is not later; None
         for the newest version
     :returns: a new, writable trie with the same dialect, filters, groups, subscribers and options. If it was published
-        with a ``key``, the subscribers are the keys
+        with a ``key``, the subscribers are the keys. If a `TopicStore` was published: a store with its topics, values
+        and times
     :raises FileNotFoundError: nothing was ever published there
     :raises NotPublishedError: there is no such version, or it is not kept any more
     :raises DamagedError: a file is damaged or missing, or has an unknown format; the error names it
@@ -40,7 +42,7 @@ def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = 
     """
     trie, version = restored(open_directory(where), at)
     note_origin(trie, version)
-    return trie
+    return topics_of(trie)  # type: ignore[no-any-return]
 
 
 def restored(directory: Directory, at: int | datetime.datetime | None = None) -> tuple[SubscriptionTrie, Version]:
@@ -118,7 +120,7 @@ def _verify(directory: Directory, file: DataFile) -> None:
 def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
     _verify(directory, file)
     try:
-        return load(directory.locate(file))
+        return load_set(directory.locate(file))
     except ValueError as error:
         raise DamagedError(str(error)) from error
 

@@ -1,0 +1,184 @@
+"""A topic store as data: its topics as the rows of a set, so that all that holds for sets holds for stores.
+
+A row is a subscription of a trie that mirrors the store: the topic stands in the column ``filter``, the subscriber is
+`HOLDER`, and these options hold the value, all as texts. The dialect has the store's rules and the store's name with
+`SUFFIX`, so a set and a store are never taken for one another.
+
+============= ========================================================================================
+option        content
+============= ========================================================================================
+``type``      ``text``; ``json``; ``utf8``: bytes that are UTF-8; ``hex``: other bytes; ``tagged``: others
+``value``     the text; the JSON; the bytes as text or in hexadecimal digits; a tagged text (`snapshot.tagged`)
+``stored_at`` when it was stored, in seconds since 1970 (UTC)
+============= ========================================================================================
+
+A value without any of these forms is refused like an option without one: a `Publisher` sets it aside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import threading
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from snapshot.tagged import has_surrogates, tagged, untagged
+from snapshot.texts import rebuilds
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError, TopicStore
+
+SUFFIX: Final = " topics"
+HOLDER: Final = "retained"
+
+_KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
+_log = logging.getLogger("snapshot")
+
+
+def holds_topics(trie: SubscriptionTrie) -> bool:
+    """Whether a trie mirrors a topic store."""
+    return trie.dialect.name.endswith(SUFFIX)
+
+
+class Mirror:
+    """A subscription trie with the content of a topic store. Both keep their identity.
+
+    A topic that cannot be a filter, such as ``$share/g`` in MQTT, is set aside, and the log names it.
+    """
+
+    def __init__(self, store: TopicStore[Any], trie: SubscriptionTrie | None = None) -> None:
+        self._store = weakref.ref(store)
+        self._one_at_a_time = threading.Lock()
+        self._seen = store.snapshot()
+        self.trie = trie if trie is not None else SubscriptionTrie(_dialect_for(store.dialect))
+        if trie is None:
+            self._write((None, entry) for entry in self._seen.entries())
+
+    def refresh(self) -> SubscriptionTrie:
+        """Bring the trie up to date with the store. O(changes), and O(topics) if the store has ``max_age``."""
+        store = self._store()
+        if store is not None:
+            with self._one_at_a_time:
+                if store.max_age is not None and self.trie is not None:
+                    _expire(store)
+                now = store.snapshot()
+                self._write(now.changes(self._seen))
+                self._seen = now
+        return self.trie
+
+    def apply(self, before: SubscriptionTrie) -> None:
+        """Bring the store up to date with the trie, of which ``before`` is an earlier snapshot. O(changes)."""
+        store = self._store()
+        assert store is not None
+        with self._one_at_a_time:
+            for change in self.trie.diff(before):
+                held = change.subscription
+                if change.kind == "removed":
+                    store.pop(held.filter, None)
+                else:
+                    store.put(held.filter, *_entry(held.options))
+            self._seen = store.snapshot()
+
+    def _write(self, changes: Iterable[tuple[Any, Any]]) -> None:
+        for old, new in changes:
+            topic = (new or old)[0]
+            try:
+                if new is None:
+                    self.trie.unsubscribe(topic, HOLDER)
+                else:
+                    self.trie.subscribe(topic, HOLDER, **_options(new[1], new[2]))
+            except TopicError as error:
+                _log.error("the topic %r is not stored: %s", topic, error)
+
+
+def _expire(store: TopicStore[Any]) -> None:
+    try:
+        store.expire()
+    except TypeError:  # a snapshot
+        return
+
+
+# Mirrors are found by their stores, which have no hash. A mirror goes with its store.
+_mirrors: dict[int, Mirror] = {}
+
+
+def mirror_of(store: TopicStore[Any]) -> Mirror:
+    """The mirror of a store; it is made at the first call. O(topics) then."""
+    found = _mirrors.get(id(store))
+    return found if found is not None else _kept(store, Mirror(store))
+
+
+def _kept(store: TopicStore[Any], mirror: Mirror) -> Mirror:
+    mirror = _mirrors.setdefault(id(store), mirror)
+    weakref.finalize(store, _mirrors.pop, id(store), None)
+    return mirror
+
+
+def mirrored(source: Any) -> Any:
+    """The trie that stands for a source: of a topic store, its mirror as it is now; any other source itself."""
+    return mirror_of(source).refresh() if isinstance(source, TopicStore) else source
+
+
+def topics_of(trie: Any) -> Any:
+    """What a restored trie stands for: a topic store if it mirrors one, or else the trie itself. O(topics).
+
+    :raises ValueError: a row is not that of a topic
+    """
+    if not holds_topics(trie):
+        return trie
+    store: TopicStore[Any] = TopicStore(dialect_of(trie.dialect))
+    for held in trie.subscriptions():
+        store.put(held.filter, *_entry(held.options))
+    _kept(store, Mirror(store, trie))
+    return store
+
+
+def _dialect_for(dialect: Dialect) -> Dialect:
+    return dataclasses.replace(dialect, name=dialect.name + SUFFIX)
+
+
+def dialect_of(mirrored: Dialect) -> Dialect:
+    """The dialect of the store that has a mirror of this dialect."""
+    name = mirrored.name.removesuffix(SUFFIX)
+    dialect = dataclasses.replace(mirrored, name=name)
+    return _KNOWN.get(name, dialect) if dialect == _KNOWN.get(name) else dialect
+
+
+def _options(value: object, stored_at: float) -> dict[str, Any]:
+    kind, text = _texts(value)
+    return {"type": kind, "value": text, "stored_at": repr(float(stored_at))}
+
+
+def _texts(value: object) -> tuple[str, object]:
+    if type(value) is str:
+        return ("tagged", tagged(value)) if has_surrogates(value) else ("text", value)
+    if type(value) is bytes:
+        try:
+            return "utf8", value.decode()
+        except UnicodeDecodeError:
+            return "hex", value.hex()
+    if value is None or rebuilds(value):
+        return "json", json.dumps(value)
+    try:
+        return "tagged", tagged(value)
+    except (TypeError, ValueError):
+        return "tagged", value  # whoever stores the row refuses it
+
+
+def _entry(options: Mapping[str, Any]) -> tuple[Any, float]:
+    """The value of a row, and when it was stored."""
+    try:
+        kind, text, stored_at = options["type"], options["value"], float(options["stored_at"])
+        return _READ[kind](text), stored_at
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{dict(options)} holds no value of a topic: {error!r}") from error
+
+
+_READ = {
+    "text": lambda text: text,
+    "utf8": lambda text: text.encode(),
+    "hex": bytes.fromhex,
+    "json": json.loads,
+    "tagged": untagged,
+}
