@@ -1,0 +1,50 @@
+"""The page on other readers of a published directory: its lines run, and find what the trie holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import snapshot
+from subtrie import MQTT
+from tests.snippets import snippets
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "other-readers.md"
+
+pytestmark = pytest.mark.once
+
+
+def test_other_engines_find_what_the_trie_holds() -> None:
+    for name in ("duckdb", "datafusion", "polars", "pandas"):
+        pytest.importorskip(name, reason="needs the extra `readers`")
+    names: dict[str, Any] = {}
+    for snippet in snippets(PAGE.read_text(encoding="utf-8")):
+        exec(compile("\n" * snippet.line + snippet.text, str(PAGE), "exec"), names)
+    trie = names["trie"]
+    right = sorted((held.filter, held.subscriber) for held in trie.subscriptions())
+    assert len(right) == 100
+    assert sorted(row[:2] for row in names["in_duckdb"].fetchall()) == right
+    for frame in (names["in_datafusion"].to_pydict(), names["in_polars"], names["in_pandas"]):
+        assert sorted(zip(frame["filter"], frame["subscriber"], strict=True)) == right
+    assert len(snapshot.from_arrow(names["duck"].sql(names["LAST"]).arrow(), MQTT)) == 100
+    assert sorted(names["values"].fetchall()) == [
+        ("room/1/heat", "utf8", "21.5"),
+        ("room/2/heat", "json", '{"celsius": 19}'),
+    ]
+
+
+def test_polars_still_refuses_both_kinds_of_files_at_once(tmp_path: Path) -> None:
+    """The page says so."""
+    polars = pytest.importorskip("polars", reason="needs the extra `readers`")
+    from subtrie import SubscriptionTrie
+
+    trie = SubscriptionTrie(MQTT)
+    with snapshot.Publisher(trie, tmp_path) as publisher:
+        for name in ("a", "b"):
+            trie.subscribe(name, "x")
+            publisher.publish()
+    files = [str(file) for file in tmp_path.rglob("*.parquet")]
+    with pytest.raises(polars.exceptions.PolarsError, match="_change_type"):
+        polars.read_parquet(sorted(files, reverse=True))
