@@ -14,11 +14,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from random import Random
 from typing import Any, Final, cast
 
 from stress.checker.check import Verdict
+from stress.explorer.alone import Alone, AnyAnswer
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
@@ -33,7 +35,8 @@ from stress.explorer.object_experiment import (
     subject_of,
 )
 from stress.explorer.origin import Origin, origin_of
-from stress.explorer.plain_state import NewCode, Refused
+from stress.explorer.plain_state import NewCode
+from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
@@ -104,12 +107,13 @@ class Explored:
 
 def explore(
     factory: Callable[[], Any],
-    spec: Spec,
+    spec: Spec | None,
     threads: Sequence[Any] | Scenarios,
     *,
     at_start: Calls = (),
     at_end: Calls = (),
     check: Callable[[Any], object] | None = None,
+    invariant: Callable[[Any], object] | None = None,
     preemptions: int | None = None,
     samples: int | None = None,
     stops: bool = False,
@@ -124,13 +128,15 @@ def explore(
     Parameters:
         factory: makes a fresh object in the state `spec.initial`; called for every execution, and must make the same
             object each time.
-        spec: the sequential object that it must behave like.
+        spec: the sequential object that it must behave like. None: an answer is right if some sequential order of the
+            calls on fresh objects gives it; if there is an `invariant`, every answer is right.
         threads: the calls of each thread: tuples of a method's name and its arguments. Or the operations that threads
             may call, as for `stress.run`: then scenarios are drawn from them; `Scenarios` says how many, and of what
-            size.
+            size. A thread may be a function of the object instead.
         at_start: calls to make before any thread runs.
         at_end: calls to make when no thread runs any more. Their answers count like any other.
         check: raises, or answers False, if an invariant of the object does not hold; called after every execution.
+        invariant: the same, and the only demand if there is no specification.
         preemptions: how many preemptions a schedule may have: switches away from a thread that could continue. None:
         any number, and one schedule is executed of each class with the same visible result.
         samples: execute this number of schedules drawn at random instead, uniformly and by priorities (PCT).
@@ -177,18 +183,50 @@ def explore(
     scenarios = _scenarios(threads)
     if scenarios is not None and (replay or preemptions is not None or samples is not None or around != Around()):
         raise ValueError("at_start, at_end, preemptions, samples and replay go with the calls of each thread")
+    if check is not None and invariant is not None:
+        raise ValueError("check and invariant are the same: give one")
+    check = invariant if check is None else check
+    threads, actions = _actions(threads)
+
+    def bound(made: Any, op: str) -> Callable[..., Any]:
+        return partial(actions[op], made) if op in actions else getattr(made, op)
+
+    if spec is None:
+        spec = Alone(bound, factory) if invariant is None else AnyAnswer()
     spec = as_instance(spec)
     with explored_references() as machine, subject_of(machine, factory, spec, around, check) as subject:
         machine.progress = progress
+        subject = replace(subject, actions=actions)
+        if isinstance(spec, Alone):
+            spec.live_in(machine.seam, subject.plain)
         with Watch(machine, duration):
             if scenarios is not None:
                 name = _name_of_fitting(factory, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
                 return _generated(machine, subject, target, name, scenarios, plan)
             program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
-            name = _name_of_fitting(factory, (*around.at_start, *chain(*program), *around.at_end))
+            made = [call for call in chain(*program) if call[0] not in actions]
+            name = _name_of_fitting(factory, (*around.at_start, *made, *around.at_end))
             _check_program(spec, program, around)
             exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
             return exploration.replay(replay) if replay else exploration.run(plan)
+
+
+def _actions(threads: Any) -> tuple[Any, dict[str, Callable[[Any], Any]]]:
+    """The threads, with a call in the place of each function of the object, and these functions by their names."""
+    if isinstance(threads, (Scenarios, str)) or not any(callable(each) for each in threads):
+        return threads, {}
+    found: list[Any] = []
+    actions: dict[str, Callable[[Any], Any]] = {}
+    for number, each in enumerate(threads):
+        if not callable(each):
+            found.append(each)
+            continue
+        name = getattr(each, "__name__", "").strip("<>") or f"thread{number}"
+        if actions.get(name, each) is not each:
+            name = f"{name}{number}"
+        actions[name] = each
+        found.append([(name,)])
+    return found, actions
 
 
 def _scenarios(threads: Any) -> Scenarios | None:
@@ -429,6 +467,9 @@ class _Exploration:
         """A token for a finding, and the origin in it."""
         subject, threads = self._subject, self._scenario.threads
         calls = (subject.around.at_start, *threads, subject.around.at_end)
+        if isinstance(subject.spec, (Alone, AnyAnswer)):
+            known = subject.plain.knowledge.told()
+            return None, encode(threads, finding, digests(subject.factory, type(subject.spec)), None, known)
         origin = origin_of(subject.factory, subject.spec, self._target, subject.check, calls)
         return origin, encode(
             threads, finding, digests(subject.factory, class_of(subject.spec)), origin, subject.plain.knowledge.told()

@@ -56,10 +56,10 @@ _VIEWS: Final[tuple[type, ...]] = (
 _GENERATORS: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _QUIET: Final[tuple[type, ...]] = (
     type(None), bool, int, float, complex, str, bytes, tuple, frozenset, range, slice, type(...), type(NotImplemented),
-    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType, types.CellType, types.FrameType,
+    types.BuiltinFunctionType, types.MethodType, types.CodeType, types.CellType, types.FrameType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType, types.GenericAlias, types.UnionType, types.TracebackType,
-    property, staticmethod, classmethod, BaseException, re.Pattern, re.Match, datetime.date, datetime.time,
+    property, staticmethod, classmethod, re.Pattern, re.Match, datetime.date, datetime.time,
     datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, functools.partial, weakref.ref,
     weakref.ProxyType, weakref.CallableProxyType, operator.itemgetter, operator.attrgetter, operator.methodcaller,
     contextvars.ContextVar, contextvars.Context, contextvars.Token, typing.TypeVar,
@@ -85,7 +85,7 @@ def _found(of: type) -> Kind:
     if (getattr(of, "__module__", "") or "").partition(".")[0] in ("stress", "ctrie", "subtrie", "snapshot"):
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
     base = next(each for each in of.__mro__ if is_of_c(each))
-    if base is object or issubclass(base, types.SimpleNamespace):
+    if base is object or issubclass(base, (types.SimpleNamespace, types.FunctionType, BaseException)):
         return Kind.PLAIN
     if base in _QUIET or issubclass(base, _QUIET):
         return Kind.QUIET if of is base else Kind.PLAIN

@@ -224,6 +224,10 @@ class Machine:
         """Whether a thread waits for another one, or for a time."""
         return thread in self._waiting
 
+    def holds_lock(self, thread: int) -> bool:
+        """Whether a thread holds an explored lock."""
+        return self._held[thread] > 0
+
     def _relent(self) -> bool:
         """No thread can continue: let threads that go in circles continue. Returns whether there are any."""
         circling = [thread for thread, awaited in self._waiting.items() if type(awaited) is _Circle]
@@ -285,7 +289,7 @@ class Machine:
         self._could_be(self.enabled)
         if expected is not LOAD and slot._value is expected:
             execution.wrote.add(step)
-            if self._looks_for_circles:
+            if self.fair:
                 self._note_change(me, slot, expected)
             if self._waiting:
                 self._let_on_after_change_of(slot if slot._name is None else slot._name)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import import_module
 from itertools import count
 from typing import Any, Final
@@ -46,10 +46,17 @@ class Subject:
     check: Callable[[Any], object] | None
     plain: PlainState
     outliving: Outliving
+    actions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Calls that are functions of the object, and not methods."""
+
+    def bound(self, made: Any, op: str) -> Callable[..., Any]:
+        """What a call of `op` on an object calls."""
+        return partial(self.actions[op], made) if op in self.actions else getattr(made, op)
 
 
 _MOST_STEPS: Final = 20_000
 """Steps without the return of any call: ordinary code may take thousands, in a loop over a container."""
+_LOCAL: Final = threading.local
 _one_at_a_time: Final = threading.Lock()
 
 
@@ -169,7 +176,7 @@ def subject_of(
         outliving.close()
         plain.begin_again()
         outliving.renew()
-        _refuse_real_primitives(machine, first)
+        _refuse_real_primitives(machine, _made(machine.seam, factory, plain=plain))
         try:
             yield Subject(factory, spec, around, check, plain, outliving)
         finally:
@@ -183,7 +190,7 @@ def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
         kind = type(each).__name__
         if isinstance(each, machine.real) and not where:
             raise ValueError(f"a {kind} cannot be explored, since it is not Python code: use stress.run for it")
-        if isinstance(each, machine.real) and not isinstance(each, LOCKS):
+        if isinstance(each, machine.real) and not isinstance(each, (*LOCKS, _LOCAL)):
             raise ValueError(
                 f"{where} is of type {kind}, and was made before the exploration, or by a name that the explorer does "
                 "not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
@@ -261,7 +268,8 @@ class ObjectExperiment(Experiment):
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))
                 )
             plain.note(made)
-        return [[(getattr(made, op), args) for op, args in calls] for calls in self.scenario.threads]
+        bound = self._subject.bound
+        return [[(bound(made, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _look(self, execution: Execution) -> Look:
         plain = self._subject.plain

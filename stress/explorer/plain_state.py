@@ -15,6 +15,7 @@ the exploration begins again (`grew`). So the last one has steps for all that ra
 
 from __future__ import annotations
 
+import _thread
 import gc
 import sys
 from collections import deque
@@ -32,10 +33,10 @@ from stress.explorer.instrumentation import with_steps
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
 from stress.explorer.outliving import Snapshot, fill_again, items_of, set_again
 from stress.explorer.places import Place, Several
-from stress.explorer.policy import Treatment, is_deaf, is_ours, treatment_of
+from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.slots import Seam
 
-__all__ = ["CONTAINERS", "Knowledge", "NewCode", "Place", "PlainState", "Refused", "attributes_of", "held"]
+__all__ = ["CONTAINERS", "Knowledge", "NewCode", "Place", "PlainState", "attributes_of", "held"]
 
 Key = tuple[Any, Any]
 _MAIN: Final = -1
@@ -44,10 +45,6 @@ _FOREIGN: Final = ("objects of other languages", None)
 
 class NewCode(BaseException):
     """Code without steps was about to run; it is known now."""
-
-
-class Refused(BaseException):
-    """The object does something that cannot be explored."""
 
 
 @dataclass
@@ -109,6 +106,7 @@ class PlainState:
         self._sources: dict[int, tuple[Any, list[Any]]] = {}
         self._make_twin, self._modules = make_twin, modules
         self._twins: dict[int, tuple[Any, Any]] = {}
+        self._locals: dict[int, list[Any]] = {}
         self._undo: list[Callable[[], None]] = []
         self._saved: dict[Any, Any] = {}
         self._of_all: set[int] = set()
@@ -124,6 +122,7 @@ class PlainState:
         self._shared: Any = self.knowledge.shared
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
+        self._unguarded: set[str] = set()
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
         self._classes: list[type] = []
@@ -133,7 +132,15 @@ class PlainState:
 
     def missing(self) -> list[str]:
         """The reasons why the exploration is not complete."""
-        return [f"{what} ran without steps ({where})" for what, where in self.unseen.items()]
+        ran = [f"{what} ran without steps ({where})" for what, where in self.unseen.items()]
+        told = "outlives an execution, and calls change it without a lock"
+        return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
+
+    def _guard(self, what: str) -> None:
+        """Something that outlives an execution is about to be changed: with a lock, all see one state of it."""
+        holds = getattr(self._seam.scheduler, "holds_lock", None)
+        if holds is not None and not holds(self._me()):
+            self._unguarded.add(what)
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
@@ -156,6 +163,7 @@ class PlainState:
         """Give steps to all that ran, and forget what was counted."""
         self.knowledge.grew = False
         self.unseen.clear()
+        self._unguarded.clear()
         self.put_back()
         self._before.put_back()
         self._take_back_codes()
@@ -230,6 +238,12 @@ class PlainState:
         self.put_back()
         self.names, self._items, self._shared = self.knowledge.names, self.knowledge.items, self.knowledge.shared
         self._last_step, self._rounds = -1, 0
+        for local, last, of in self._locals.values():
+            if last != _MAIN:
+                names = _thread._local.__getattribute__(local, "__dict__")
+                names.clear()
+                names.update(of[_MAIN])
+        self._locals.clear()
         self._lying.clear()
         self._touched.clear()
         self.new.clear()
@@ -237,6 +251,16 @@ class PlainState:
         self.marks.clear()
         self._spaces.clear()
         self._sources.clear()
+
+    def alone_begins(self) -> None:
+        """Calls are about to be made by one thread alone, from the state before an execution."""
+        self.put_back()
+        self.listens, self._rounds = True, 0
+
+    def alone_ends(self) -> None:
+        """These calls have been made."""
+        self.listens = False
+        self.put_back()
 
     def put_back(self) -> None:
         """Put back what has been changed and outlives an execution."""
@@ -315,6 +339,11 @@ class PlainState:
         known to change: from now on, every access of this execution is a step.
         """
         self.loops = 0
+        if getattr(self._seam.scheduler, "alone", False):
+            self._rounds += 1
+            if self._rounds > _MOST_ROUNDS_ALONE:
+                raise WouldWait
+            return
         step = getattr(self._seam.scheduler, "step", None)
         if not self.listens or step is None or self._seam.before is None:
             return
@@ -380,8 +409,11 @@ class PlainState:
         name = site.name
         if kind is Kind.LOCK:
             return self._twin(owner)
-        if kind is Kind.LOCAL and self._counts():
-            raise Refused(f"a {type(owner).__name__}, derived from threading.local, cannot be explored ({site})")
+        if kind is Kind.LOCAL:
+            self._localise(site, owner)
+            return owner
+        if kind is Kind.MODULE and self.listens and owner in self._modules:
+            return self._modules[owner]
         if name == "__dict__":
             self._note_space(owner)
             if not self._counts():
@@ -392,8 +424,6 @@ class PlainState:
         if not self._counts():
             return owner
         if kind is Kind.MODULE:
-            if owner in self._modules:
-                return self._modules[owner]
             if name in self.knowledge.variables:
                 self._step([(vars(owner).get("__name__"), name)], False)
         elif kind is Kind.TYPE:
@@ -413,14 +443,19 @@ class PlainState:
         kind = kind_of(type(owner)) if kind is None else kind
         if id(owner) in self.new:
             return
+        if kind is Kind.LOCAL:
+            self._localise(name, owner)
+            return
         self._save_attribute(owner, name, kind)
         if not self._counts():
             return
         knowledge = self.knowledge
         if kind is Kind.MODULE:
             knowledge.learn(knowledge.variables, name)
+            self._guard(name)
             self._step([(vars(owner).get("__name__"), name)], True)
         elif kind is Kind.TYPE:
+            self._guard(f"{owner.__qualname__}.{name}")
             knowledge.learn(knowledge.of_classes, name)
             knowledge.learn(knowledge.names, name)
             self._step([("a class", name)], True)
@@ -462,6 +497,7 @@ class PlainState:
         self._save_key(names, name)
         if self._counts():
             self.knowledge.learn(self.knowledge.variables, name)
+            self._guard(name)
             self._step([(names.get("__name__"), name)], True)
 
     def access_variable(self, cell: Any, name: str, changes: bool) -> None:
@@ -664,6 +700,8 @@ class PlainState:
         if of in _METHODS:
             owner, given = (given[0], given[1:]) if given else (None, given)
         elif of is _FUNCTION_OF_C and (owner is None or isinstance(owner, ModuleType)):
+            if callee in _STARTING and self._me() != _MAIN:
+                raise Refused(f"{OWN_THREAD} ({site})")
             self._use(site, effect_of(callee), given)
             return
         elif of not in _BOUND:
@@ -721,11 +759,18 @@ class PlainState:
             for each in sorted(names):
                 self.change_attribute(space[1], each)
             return
+        if isinstance(owner, dict) and "__builtins__" in owner:
+            names = [each for each in given if isinstance(each, str)]
+            names += [each for one in given if isinstance(one, dict) for each in one]
+            for each in names if changes else ():
+                self.change_item(Kind.CONTAINER, owner, each)
+            if self._counts() and not changes:
+                here = owner.get("__name__")
+                self._step([(here, each) for each in names if each in self.knowledge.variables], False)
+            return
         if changes:
             self._save_items(owner)
         if not self._counts():
-            return
-        if changes and name == "get" and not given:
             return
         keys = self._keys_of_items(owner, changes)
         keys += [key for key in self._keys_of_each(given, False) if key not in keys] if given else []
@@ -773,16 +818,43 @@ class PlainState:
         if kind is Kind.PLAIN:
             if name in self.names:
                 self.read_attribute(owner, name)
-        elif kind not in (Kind.QUIET, Kind.LOCK, Kind.LOCAL):
+        elif kind not in (Kind.QUIET, Kind.LOCK):
             self.load(sites.LoadAttribute(site.code, site.line, name), kind, owner)
 
     def _refuse(self, site: Any, callee: FunctionType) -> None:
         if self._me() == _MAIN:
             return
         module = callee.__module__ or ""
+        if module.partition(".")[0] == "threading" and callee.__code__.co_name not in _STARTS:
+            return
         for name, told in _REFUSED.items():
             if module == name or module.startswith(name + "."):
                 raise Refused(f"{told} ({site})")
+
+    def _localise(self, site: Any, local: Any) -> None:
+        """Give an object derived from `threading.local` the attributes that it has in the thread that runs."""
+        if self._seam.before is None:
+            return
+        me = self._me()
+        known = self._locals.get(id(local))
+        if known is None:
+            known = self._locals[id(local)] = [local, _MAIN, {}]
+        names = _thread._local.__getattribute__(local, "__dict__")
+        if known[1] == me:
+            return
+        known[2][known[1]] = dict(names)
+        known[1] = me
+        names.clear()
+        if me in known[2]:
+            names.update(known[2][me])
+        elif type(local).__init__ is not object.__init__:
+            try:
+                type(local).__init__(local)
+            except TypeError:
+                raise Refused(
+                    f"a {type(local).__name__}, derived from threading.local, takes arguments, and cannot be explored "
+                    f"({site})"
+                ) from None
 
     def _twin(self, lock: Any) -> Any:
         """The explored lock that stands for a real one."""
@@ -881,6 +953,7 @@ class _Everything:
 
 _EVERYTHING: Final = _Everything()
 _MOST_ROUNDS: Final = 3_000
+_MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _PASSED: Final = Place(None, "")
@@ -889,12 +962,17 @@ _TYPE: Final = type
 _FUNCTION_OF_C: Final = type(len)
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _BOUND: Final = (type(len), type(object().__str__))
+_STARTING: Final = (_thread.start_new_thread, _thread.start_new)
 _OF_EVERY_OBJECT: Final = frozenset({
     "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
 })  # fmt: skip
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, type, FunctionType})
 _SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.FOREIGN)
+_STARTS: Final = frozenset({"start", "_start"})
 _REFUSED: Final = {
+    "threading": OWN_THREAD,
+    "concurrent.futures.thread": OWN_THREAD,
+    "concurrent.futures.process": "the object uses other processes, which cannot be explored",
     "asyncio": "an event loop of asyncio runs in the object, which cannot be explored",
     "multiprocessing": "the object uses other processes, which cannot be explored",
     "subprocess": "the object starts another program, which cannot be explored",

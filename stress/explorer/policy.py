@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from types import CodeType, FrameType
 from typing import Final
 
-__all__ = ["Treatment", "is_deaf", "is_ours", "treatment_of", "treatment_of_file"]
+__all__ = ["OWN_THREAD", "Refused", "Treatment", "WouldWait", "is_deaf", "is_ours", "treatment_of", "treatment_of_file"]
 
 
 class Treatment(Enum):
@@ -25,6 +25,15 @@ class Treatment(Enum):
     OURS = "it makes its own steps, or none"
 
 
+class Refused(BaseException):
+    """The object does something that cannot be explored."""
+
+
+class WouldWait(BaseException):
+    """A thread that is alone would wait for ever."""
+
+
+OWN_THREAD: Final = "the object starts a thread of its own, which the explorer cannot schedule"
 _STANDARD: Final = os.path.join(sysconfig.get_path("stdlib"), "")
 _INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
 _EXPLORED: Final = frozenset({
@@ -92,9 +101,15 @@ def treatment_of_file(file: str) -> Treatment:
     return _of_file(os.path.abspath(file))
 
 
+_OF_DATACLASSES: Final = frozenset({"replace", "asdict", "astuple", "_asdict_inner", "_astuple_inner", "_replace"})
+"""Functions of `dataclasses` that work on objects. The others make classes."""
+
+
 def treatment_of(code: CodeType) -> Treatment:
     """What becomes of this code when it runs."""
     file = code.co_filename
+    if file.endswith("dataclasses.py") and code.co_name not in _OF_DATACLASSES and file.startswith(_STANDARD):
+        return Treatment.OPAQUE
     if not file.startswith("<"):
         file = os.path.abspath(file) if not os.path.isabs(file) else file
     return _of_file(sys.intern(file))

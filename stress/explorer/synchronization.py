@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from stress.explorer.policy import OWN_THREAD, Refused
 from stress.explorer.slots import LOAD, Seam
 
 __all__ = ["ExploredThreading", "Primitive"]
@@ -242,11 +243,14 @@ class Condition(Primitive):
     def notify(self, n: int = 1) -> None:
         if not self._lock._is_owned():
             raise RuntimeError("cannot notify on un-acquired lock")
-        for notice in self._waiters[:n]:
-            self._waiters.remove(notice)
+        while n > 0 and self._waiters:
+            notice = self._waiters[0]
             notice._step("notify", False)
-            notice._value = True
-            notice._wake()
+            if notice in self._waiters:  # its time was not up just before
+                self._waiters.remove(notice)
+                notice._value = True
+                notice._wake()
+                n -= 1
 
     def notify_all(self) -> None:
         self.notify(len(self._waiters))
@@ -460,6 +464,9 @@ class ExploredThreading:
             start = clock()
             return lambda: clock() if seam.scheduler is None else start + getattr(seam.scheduler, "clock", 0.0)
 
+        def no_thread(*_: object, **__: object) -> Any:
+            raise ValueError(OWN_THREAD) if seam.before is None else Refused(OWN_THREAD)
+
         def sleep(seconds: float) -> None:
             scheduler: Any = seam.scheduler
             if scheduler is None:
@@ -487,7 +494,7 @@ class ExploredThreading:
             threading.Barrier: barrier,
             threading.get_ident: get_ident,
             threading.current_thread: current_thread,
-            threading.Thread: _no_thread,
+            threading.Thread: no_thread,
             time.sleep: sleep,
             **{clock: clock_like(clock) for clock in (time.time, time.monotonic, time.perf_counter)},
         }
@@ -508,10 +515,6 @@ class ExploredThreading:
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
         return kind()
-
-
-def _no_thread(*_: object, **__: object) -> Any:
-    raise ValueError("the object starts a thread of its own, which the explorer cannot schedule")
 
 
 def _rebuilt(cls: type, names: dict[str, Any]) -> type:

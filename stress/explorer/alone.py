@@ -1,0 +1,101 @@
+"""No specification: an answer is right if some sequential order of the calls on fresh objects gives it.
+
+The state is the sequence of calls that took effect. A call's answer in a state is what it answers on a fresh object
+after these calls, all made by one thread. A call that would wait there waits. Answers are kept, so each sequence is
+executed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+from stress.explorer.plain_state import PlainState
+from stress.explorer.policy import WouldWait
+from stress.explorer.slots import Seam
+from stress.history import ANSWERS, Call, freeze
+from stress.spec import WAITS, Spec, State
+
+__all__ = ["Alone", "AnyAnswer"]
+
+_MOST_WAITS = 50
+
+
+class Alone(Spec):
+    """What the object itself answers if one thread makes the calls. To be used within the exploration of it."""
+
+    initial: State = ()
+
+    def __init__(self, bound: Callable[[Any, str], Callable[..., Any]], factory: Callable[[], Any]) -> None:
+        self._bound, self._factory = bound, factory
+        self._known: dict[tuple[Call, ...], Any] = {}
+        self._seam: Any = None
+        self._plain: PlainState | None = None
+
+    def live_in(self, seam: Seam, plain: PlainState) -> None:
+        """Make the calls on this seam."""
+        self._seam, self._plain = seam, plain
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        """As `Spec.step`."""
+        calls = (*state, (op, args))
+        if calls not in self._known:
+            self._known[calls] = self._made(calls)
+        answer = self._known[calls]
+        return WAITS if answer is WAITS else (calls, answer)
+
+    def _made(self, calls: tuple[Call, ...]) -> Any:
+        """The answer to the last of these calls."""
+        seam, plain = self._seam, self._plain
+        assert plain is not None
+        before, seam.before, seam.scheduler, answer = seam.before, None, _OneThread(), None
+        plain.alone_begins()
+        try:
+            made = self._factory()
+            for op, args in calls:
+                try:
+                    answer = self._bound(made, op)(*args)
+                except ANSWERS as error:
+                    answer = error
+        except WouldWait:
+            return WAITS
+        finally:
+            plain.alone_ends()
+            seam.before, seam.scheduler = before, None
+        return freeze(answer) if isinstance(answer, ANSWERS) else self.normalise(calls[-1][0], answer)
+
+    def describe(self, state: Any) -> str:
+        """As `Spec.describe`."""
+        return "after " + (", ".join(f"{op}({', '.join(map(repr, args))})" for op, args in state) or "no call")
+
+
+class AnyAnswer(Spec):
+    """Every answer is right: only an invariant can be broken."""
+
+    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Any) -> Iterable[State]:
+        """As `Spec.successors`."""
+        return (state,)
+
+
+class _OneThread:
+    """The scheduler of a thread that is alone: whoever waits would wait for ever, and every timeout is over at once."""
+
+    alone = True
+    clock = 0.0
+
+    def __init__(self) -> None:
+        self.name = count(-1, -1).__next__
+        self._waits = 0
+
+    def identity(self) -> int:
+        """As `Scheduler.identity`."""
+        return -1
+
+    def park(self, _: Any, timeout: float | None) -> bool:
+        """As `Machine.park`."""
+        self._waits += 1
+        if timeout is None or self._waits > _MOST_WAITS:
+            raise WouldWait
+        self.clock += timeout
+        return False

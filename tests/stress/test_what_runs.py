@@ -1,0 +1,381 @@
+"""`stress.explore` sees what runs, however it is reached: small classes, of which the wrong ones must not be proved."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+import stress
+from stress import Verdict, explore
+
+pytestmark = pytest.mark.once  # Python that is the same everywhere
+
+TWICE: list[Any] = [[("increment",)], [("increment",)]]
+PUT_AND_READ: list[Any] = [[("put", 1)], [("read",)]]
+PRELUDE = """
+import array, bisect, collections, contextlib, dataclasses, functools, heapq, itertools, operator, queue, sys, threading
+import time, types
+"""
+
+
+class Pair(stress.Spec):
+    """Two values that are put together, and read together."""
+
+    initial = (0, 0)
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        return ((args[0], args[0]), None) if op == "put" else (state, state)
+
+
+def made(body: str) -> Any:
+    """The class `Object` of a text: there is no source that could be read."""
+    names: dict[str, Any] = {"__name__": "small_classes"}
+    exec(PRELUDE + body, names)
+    return names["Object"]
+
+
+LISTED = """
+class Object:
+    def __init__(self): self.l = [0, 0]
+    def put(self, x): self.l[0] = x; self.l[1] = x
+    def read(self): return READ
+"""
+READS = [
+    "tuple(self.l)", "(*self.l,)", "tuple(self.l[:])", "tuple(self.l.copy())", "tuple([v for v in self.l])",
+    "tuple(v for v in self.l)", "tuple(v for _, v in enumerate(self.l))", "tuple(v for v, _ in zip(self.l, 'ab'))",
+    "tuple(map(lambda v: v, self.l))", "tuple(list(reversed(self.l))[::-1])", "tuple(itertools.islice(self.l, 2))",
+    "(self.l[0], self.l[1])", "operator.itemgetter(0, 1)(self.l)", "functools.reduce(lambda a, b: (a, b), self.l)",
+    "(lambda it: (next(it), next(it)))(iter(self.l))", "tuple(filter(lambda v: True, self.l))",
+]  # fmt: skip
+WRONG_PAIRS = {
+    "private names": """
+class Object:
+    def __init__(self): self.__x = self.__y = 0
+    def put(self, x): self.__x = x; self.__y = x
+    def read(self): return self.__x, self.__y
+""",
+    "attributes of the class": """
+class Object:
+    x = y = 0
+    def put(self, v): type(self).x = v; Object.y = v
+    def read(self): return self.x, self.y
+""",
+    "variables of the module": """
+x = y = 0
+class Object:
+    def put(self, v):
+        global x
+        x = v
+        setattr(sys.modules[__name__], "y", v) if __name__ in sys.modules else globals().__setitem__("y", v)
+    def read(self): return x, y
+""",
+    "variables of a closure": """
+class Object:
+    def __init__(self):
+        x = y = 0
+        def put(v):
+            nonlocal x, y
+            x = v
+            y = v
+        self.put, self.read = put, lambda: (x, y)
+""",
+    "setattr and getattr": """
+class Object:
+    def __init__(self): self.x = self.y = 0
+    def put(self, v): setattr(self, "x", v); object.__setattr__(self, "y", v)
+    def read(self): return getattr(self, "x"), operator.attrgetter("y")(self)
+""",
+    "the dictionary of an object": """
+class Object:
+    def __init__(self): self.x = self.y = 0
+    def put(self, v): self.__dict__.update(x=v); vars(self)["y"] = v
+    def read(self): return self.x, self.y
+""",
+    "attributes of a function": """
+class Object:
+    def __init__(self):
+        def kept(): pass
+        kept.x = kept.y = 0
+        self.kept = kept
+    def put(self, v): self.kept.x = v; self.kept.y = v
+    def read(self): return self.kept.x, self.kept.y
+""",
+    "an array": """
+class Object:
+    def __init__(self): self.a = array.array("i", [0, 0])
+    def put(self, v): self.a[0] = v; self.a[1] = v
+    def read(self): return tuple(self.a)
+""",
+    "a view of bytes": """
+class Object:
+    def __init__(self): self.a = bytearray(2); self.v = memoryview(self.a)
+    def put(self, v): self.v[0] = v; self.v[1] = v
+    def read(self): return tuple(self.a)
+""",
+    "a kept method": """
+class Object:
+    def __init__(self): self.l = [0, 0]; self.set = self.l.__setitem__
+    def put(self, v): self.set(0, v); self.set(1, v)
+    def read(self): return tuple(self.l)
+""",
+    "items of a view": """
+class Object:
+    def __init__(self): self.d = {"x": 0, "y": 0}
+    def put(self, v): self.d["x"] = v; self.d["y"] = v
+    def read(self):
+        found = []
+        for _, value in self.d.items(): found.append(value)
+        return tuple(found)
+""",
+    "a generator that two threads use": """
+class Object:
+    def __init__(self): self.x = self.y = 0; self.g = self.both()
+    def both(self):
+        while True: yield self.x, self.y
+    def put(self, v): self.x = v; self.y = v
+    def read(self): return next(self.g)
+""",
+    "a container in Python of the standard library": """
+class Object:
+    def __init__(self): self.d = collections.ChainMap({}, {"x": 0, "y": 0})
+    def put(self, v): self.d["x"] = v; self.d["y"] = v
+    def read(self): return self.d["x"], self.d["y"]
+""",
+}
+WRONG_COUNTERS = {
+    "a heap": """
+class Object:
+    def __init__(self): self.h = [0]
+    def increment(self):
+        n = heapq.heappop(self.h) + 1
+        heapq.heappush(self.h, n)
+        return n
+""",
+    "a constructor that changes another object": """
+class Mark:
+    def __init__(self, of): of.n = of.n + 1
+class Object:
+    def __init__(self): self.n = 0
+    def increment(self):
+        Mark(self)
+        return self.n
+""",
+    "a wait that ends in vain": """
+class Object:
+    def __init__(self): self.c, self.busy, self.n = threading.Condition(), False, 0
+    def increment(self):
+        with self.c:
+            if self.busy: self.c.wait(timeout=1)
+            self.busy = True
+        n = self.n + 1
+        self.n = n
+        with self.c:
+            self.busy = False
+            self.c.notify_all()
+        return n
+""",
+}
+RIGHT_COUNTERS = {
+    "a wait in a loop": """
+class Object:
+    def __init__(self): self.c, self.busy, self.n = threading.Condition(), False, 0
+    def increment(self):
+        with self.c:
+            while self.busy: self.c.wait(timeout=1)
+            self.busy = True
+        self.n += 1
+        n = self.n
+        with self.c:
+            self.busy = False
+            self.c.notify_all()
+        return n
+""",
+    "a lock of the class, and a dictionary": """
+class Object:
+    lock, totals = threading.Lock(), {}
+    def __init__(self): self.key = "k"
+    def increment(self):
+        with self.lock:
+            self.totals[self.key] = self.totals.get(self.key, 0) + 1
+            return self.totals[self.key]
+""",
+    "values of a thread": """
+class Mine(threading.local):
+    seen = 0
+class Object:
+    def __init__(self): self.mine, self.lock, self.n = Mine(), threading.Lock(), 0
+    def increment(self):
+        self.mine.seen += 1
+        with self.lock:
+            self.n += 1
+            return self.n if self.mine.seen == 1 else -1
+""",
+    "a long loop": """
+class Object:
+    def __init__(self): self.lock, self.l, self.n = threading.Lock(), [], 0
+    def increment(self):
+        with self.lock:
+            self.l.clear()
+            for i in range(1200): self.l.append(i)
+            self.n += 1
+            return self.n
+""",
+    "a decorator that sleeps": """
+def under_lock(method):
+    @functools.wraps(method)
+    def inner(self):
+        time.sleep(60)
+        with self.lock: return method(self)
+    return inner
+class Object:
+    def __init__(self): self.lock, self.n = threading.Lock(), 0
+    @under_lock
+    def increment(self):
+        self.n += 1
+        return self.n
+""",
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_read_item_by_item_may_be_torn(read: str) -> None:
+    wrong = made(LISTED.replace("READ", read))
+    one_step = "tuple(self.l)", "(*self.l,)", "tuple(self.l[:])", "tuple(self.l.copy())"
+    outcome = explore(wrong, Pair(), PUT_AND_READ)
+
+    assert outcome.verdict is Verdict.ILLEGAL, (read, read in one_step, outcome.summary)
+
+
+@pytest.mark.parametrize("name", WRONG_PAIRS)
+def test_a_wrong_pair_is_found(name: str) -> None:
+    outcome = explore(made(WRONG_PAIRS[name]), Pair(), PUT_AND_READ)
+
+    assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
+
+
+@pytest.mark.parametrize("name", WRONG_COUNTERS)
+def test_a_wrong_counter_is_found(name: str) -> None:
+    outcome = explore(made(WRONG_COUNTERS[name]), stress.Counter(), TWICE)
+
+    assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
+
+
+@pytest.mark.parametrize("name", RIGHT_COUNTERS)
+def test_a_right_counter_is_proved(name: str) -> None:
+    outcome = explore(made(RIGHT_COUNTERS[name]), stress.Counter(), TWICE)
+
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+
+
+def test_what_polls_under_a_lock_is_no_livelock() -> None:
+    class Flag:
+        def __init__(self) -> None:
+            self.lock, self.ready = threading.Lock(), False
+
+        def wait(self) -> str:
+            while True:
+                with self.lock:
+                    if self.ready:
+                        return "ok"
+
+        def set(self) -> None:
+            with self.lock:
+                self.ready = True
+
+    class Waits(stress.Spec):
+        initial = False
+
+        def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+            if op == "set":
+                return True, None
+            return (state, "ok") if state else stress.WAITS
+
+    assert explore(Flag, Waits(), [[("wait",)], [("set",)]])
+
+
+def test_a_thread_of_its_own_is_refused_in_a_sentence() -> None:
+    class Worker(threading.Thread):
+        def run(self) -> None:
+            pass
+
+    class Starts:
+        def __init__(self) -> None:
+            self.n = 0
+
+        def increment(self) -> int:
+            worker = Worker()
+            worker.start()
+            worker.join()
+            self.n += 1
+            return self.n
+
+    outcome = explore(Starts, stress.Counter(), TWICE)
+
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "starts a thread of its own" in outcome.summary
+
+
+class TestWithoutASpecification:
+    class Wrong:
+        def __init__(self) -> None:
+            self.n = 0
+
+        def increment(self) -> int:
+            self.n += 1
+            return self.n
+
+    class Right(Wrong):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lock = threading.Lock()
+
+        def increment(self) -> int:
+            with self.lock:
+                return super().increment()
+
+    def test_some_order_of_the_calls_must_give_the_answers(self) -> None:
+        assert explore(self.Wrong, None, TWICE).verdict is Verdict.ILLEGAL
+        assert explore(self.Right, None, TWICE)
+
+    def test_an_invariant_alone_and_threads_that_are_functions(self) -> None:
+        def both(counter: Any) -> bool:
+            return bool(counter.n == 2)
+
+        wrong: list[Any] = [self.Wrong.increment, lambda counter: counter.increment()]
+
+        assert explore(self.Wrong, None, wrong, invariant=both).verdict is Verdict.ILLEGAL
+        assert explore(self.Right, None, [self.Right.increment, self.Right.increment], invariant=both)
+
+    def test_references_made_by_a_call_at_the_start_have_names(self) -> None:
+        from ctrie import AtomicReference
+
+        class Cells:
+            def __init__(self) -> None:
+                self.cells: Any = None
+
+            def make(self) -> None:
+                self.cells = (AtomicReference(False), AtomicReference(False))
+
+            def set(self, which: int, to: bool) -> None:
+                self.cells[which].compare_and_set(not to, to)
+
+            def both(self) -> tuple[bool, bool]:
+                while True:
+                    first = self.cells[0].load(), self.cells[1].load()
+                    if first == (self.cells[0].load(), self.cells[1].load()):
+                        return first
+
+        class Two(stress.Spec):
+            initial = (False, False)
+
+            def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+                if op == "set":
+                    return tuple(args[1] if at == args[0] else each for at, each in enumerate(state)), None
+                return state, None if op == "make" else state
+
+        writes = [(0, True), (0, False), (1, True), (1, False), (0, True), (0, False), (1, True)]
+        threads: list[Any] = [[("both",)], [("set", *each) for each in writes]]
+
+        assert explore(Cells, Two(), threads, at_start=[("make",)]).verdict is Verdict.ILLEGAL
