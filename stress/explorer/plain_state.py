@@ -760,13 +760,13 @@ class PlainState:
                 self.change_attribute(space[1], each)
             return
         if isinstance(owner, dict) and "__builtins__" in owner:
-            names = [each for each in given if isinstance(each, str)]
-            names += [each for one in given if isinstance(one, dict) for each in one]
-            for each in names if changes else ():
+            keys_given = [each for each in given if isinstance(each, str)]
+            keys_given += [each for one in given if isinstance(one, dict) for each in one]
+            for each in keys_given if changes else ():
                 self.change_item(Kind.CONTAINER, owner, each)
             if self._counts() and not changes:
                 here = owner.get("__name__")
-                self._step([(here, each) for each in names if each in self.knowledge.variables], False)
+                self._step([(here, each) for each in keys_given if each in self.knowledge.variables], False)
             return
         if changes:
             self._save_items(owner)
