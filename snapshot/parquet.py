@@ -61,8 +61,8 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
         write_stored(cut, path, lambda storing: _stored(cut, storing, given))
 
 
-def write_plain(cut: Cut, path: Path, key: Key | None) -> None:
-    """Write all subscriptions without making Python objects of their texts.
+def write_plain(cut: Cut, path: Path, key: Key | None) -> int:
+    """Write all subscriptions without making Python objects of their texts. Return how many bytes of text they have.
 
     :raises TypeError: the type of a column does not express a value, which a tagged text might
     :raises ValueError: the same; or two subscribers have the same key
@@ -74,16 +74,19 @@ def write_plain(cut: Cut, path: Path, key: Key | None) -> None:
                 raise ValueError(f"a subscriber or the name of an option begins with {MARK!r}")
             out.add(batch)
         out.finish(metadata_of(cut, keys, out.rows))
+    return out.text
 
 
-def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Subscription]]) -> None:
-    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type."""
+def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Subscription]]) -> int:
+    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type.
+    Return how many bytes of text they have."""
     storing = Storing(Kinds(), tags=True)
     with _written(path) as out:
         for some in in_batches(rows(storing)):
             for batch in encode(some, cut, SubscriberKeys()):
                 out.add(batch)
         out.finish(metadata_from(cut, storing.kinds(), out.rows, tags=True))
+    return out.text
 
 
 def _stored(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Subscription]:
@@ -104,10 +107,12 @@ class _Written:
         self._writer = writer
         self._digest = Digest()
         self.rows = 0
+        self.text = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Write rows."""
         self.rows += len(batch)
+        self.text += text_in(batch)
         self._digest.note(batch)
         self._writer.write_batch(batch)
 
@@ -126,6 +131,63 @@ def _written(path: Path) -> Iterator[_Written]:
         pq.ParquetWriter(stream, schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
         yield _Written(writer)
+
+
+def text_in(batch: pa.RecordBatch) -> int:
+    """How many bytes the filters, subscribers and options of rows have together, as plain texts."""
+    options = batch.column("options")
+    pairs = (options.keys, options.items) if len(batch) else ()
+    return sum(_length(texts) for texts in (batch.column("filter"), batch.column("subscriber"), *pairs))
+
+
+def _length(texts: pa.Array) -> int:
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    if pa.types.is_dictionary(texts.type):
+        each = pc.fill_null(pc.binary_length(texts.dictionary), 0).cast(pa.int64())
+        return pc.sum(each.take(texts.indices.drop_null())).as_py() or 0
+    return pc.sum(pc.binary_length(texts).cast(pa.int64())).as_py() or 0
+
+
+def require_text(file: pa.NativeFile, most: int) -> None:
+    """Require that a Parquet file of subscriptions has at most so many bytes of text, whatever they are packed into.
+
+    A short text can stand for a long one a thousand times, so first the file is read as it is packed.
+
+    :raises ValueError: it has more
+    """
+    pq = extra("pyarrow.parquet")
+    opened = pq.ParquetFile(file, read_dictionary=_TEXTS)
+    places = [place for place, name in enumerate(_paths(opened)) if name in _TEXTS]
+    found = 0
+    for number in range(opened.num_row_groups):
+        group = opened.metadata.row_group(number)
+        columns = [group.column(place) for place in places]
+        packed = sum(column.total_uncompressed_size for column in columns)
+        values = sum(column.num_values for column in columns)
+        if packed > most + VALUE_BYTES * values + PAGE_BYTES:
+            raise ValueError(f"more than the {most} bytes of text that were written")
+        if max(column.num_values for column in columns) * packed <= SMALL_BYTES:
+            continue
+        for batch in opened.iter_batches(BATCH_ROWS, row_groups=[number], columns=["filter", "subscriber", "options"]):
+            found += text_in(batch)
+            if found > most:
+                raise ValueError(f"more than the {most} bytes of text that were written")
+
+
+def _paths(file: Any) -> list[str]:
+    return [file.schema.column(place).path for place in range(len(file.schema))]
+
+
+_TEXTS = ["filter", "subscriber", "options.key_value.key", "options.key_value.value"]
+
+VALUE_BYTES = 32
+"""At most so many bytes of a page belong to one value besides its text: its length, its place in a list, its number."""
+
+PAGE_BYTES = 64 * 1024
+"""At most so many bytes of a row group belong to no value."""
+
+SMALL_BYTES = 64 * 1024 * 1024
+"""What takes less memory, however it is packed, is read at once."""
 
 
 def _has_marks(batch: pa.RecordBatch) -> bool:

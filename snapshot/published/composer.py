@@ -187,7 +187,7 @@ class Composer:
         found: list[Written] = []
         name = self._name(CHANGES, number)
         size, digest = self._store.produce(name, lambda path: found.append(write_feed(path, changes, cut, number)))
-        file = DataFile(name, found[0].rows, size, digest)
+        file = DataFile(name, found[0].rows, size, digest, found[0].text)
         written.append(file)
         return file, found[0]
 
@@ -195,24 +195,25 @@ class Composer:
         self, cut: Cut, number: int, sieve: Sieve, ledger: Ledger | None, written: list[DataFile]
     ) -> tuple[DataFile, Kinds]:
         found: list[tuple[int, Kinds]] = []
+        texts: list[int] = []
         trial = sieve.trial
         key = None if ledger is None or trial is None else functools.partial(ledger.of, trial)
 
         def make(path: str) -> None:
             try:
-                write_plain(cut, path, key)
+                texts.append(write_plain(cut, path, key))
             except (OSError, MemoryError):
                 raise
             except Exception:  # of a value or a key function; row by row, those that raise one are set aside
                 if self._strict:
                     raise
-                write_stored(cut, path, functools.partial(sieve.rows, cut.trie))
+                texts.append(write_stored(cut, path, functools.partial(sieve.rows, cut.trie)))
             found.append(kinds_in(path))
 
         name = self._name(FULL, number)
         size, digest = self._store.produce(name, make)
         rows, kinds = found[0]
-        file = DataFile(name, rows, size, digest)
+        file = DataFile(name, rows, size, digest, texts[0])
         written.append(file)
         return file, kinds
 

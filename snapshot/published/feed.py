@@ -15,6 +15,7 @@ from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
 from snapshot.cut import Cut
 from snapshot.file_metadata import FileMetadata
+from snapshot.parquet import require_text, text_in
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, DataFile, Version
@@ -35,11 +36,13 @@ class Written(NamedTuple):
     :param rows: the rows of the file
     :param changes: the changes; an update counts once
     :param growth: inserts minus deletes
+    :param text: how many bytes of text the rows have
     """
 
     rows: int
     changes: int
     growth: int
+    text: int
 
 
 def feed_schema() -> pa.Schema:
@@ -64,6 +67,7 @@ def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) ->
         for rows in in_batches(_rows(changes, tally)):
             kinds = [kind for kind, _ in rows]
             for batch in encode([held for _, held in rows], cut, SubscriberKeys()):
+                tally.text += text_in(batch)
                 writer.write_batch(_with_commit(batch, kinds[: len(batch)], version, cut))
                 kinds = kinds[len(batch) :]
     return tally.written()
@@ -99,11 +103,11 @@ class _Tally:
     """Counts the changes."""
 
     def __init__(self) -> None:
-        self.inserts = self.updates = self.deletes = 0
+        self.inserts = self.updates = self.deletes = self.text = 0
 
     def written(self) -> Written:
         changes = self.inserts + self.updates + self.deletes
-        return Written(changes + self.updates, changes, self.inserts - self.deletes)
+        return Written(changes + self.updates, changes, self.inserts - self.deletes, self.text)
 
 
 # -------------------------------------------------------------------------------------------------------- and back
@@ -122,6 +126,8 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
     )
     content = read_whole(directory, file)
     try:
+        if file.text is not None:
+            require_text(io.BytesIO(content), file.text)
         for batch in extra("pyarrow.parquet").ParquetFile(io.BytesIO(content)).iter_batches(BATCH_ROWS, columns=_USED):
             _apply(trie, batch, metadata)
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:

@@ -43,12 +43,14 @@ class DataFile:
     :param rows: how many rows it has
     :param bytes: its size
     :param sha256: digest of its bytes, in hexadecimal digits
+    :param text: how many bytes its filters, subscribers and options have as plain texts; None in format 1
     """
 
     path: str
     rows: int
     bytes: int
     sha256: str
+    text: int | None = None
 
 
 @dataclass(frozen=True)
@@ -257,8 +259,8 @@ def _check(version: Version, number: int) -> None:
     for file in version.files():
         if not _DATA.fullmatch(file.path):
             raise ValueError(f"it names the file {file.path!r}")
-        kinds = (type(file.rows), type(file.bytes), type(file.sha256))
-        if kinds != (int, int, str):
+        kinds = (type(file.rows), type(file.bytes), type(file.sha256), type(file.text))
+        if kinds != (int, int, str, int if version.format > 1 else type(None)):
             raise TypeError(f"it describes a file as {file!r}")
 
 

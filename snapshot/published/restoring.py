@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
-from snapshot.parquet import load_set
+from snapshot._extras import extra
+from snapshot.parquet import load_set, require_text
 from snapshot.published.directory import Directory, open_directory
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
@@ -120,9 +121,12 @@ def _verify(directory: Directory, file: DataFile) -> None:
 def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
     _verify(directory, file)
     try:
+        if file.text is not None:
+            with directory.store.open(file.path) as opened:
+                require_text(opened, file.text)
         return load_set(directory.locate(file))
-    except ValueError as error:
-        raise DamagedError(str(error)) from error
+    except (ValueError, extra("pyarrow").ArrowException) as error:
+        raise DamagedError(f"{directory.locate(file)}: {error}") from error
 
 
 def lost(version: Version, missing: FileNotFoundError, directory: Directory) -> DamagedError:
