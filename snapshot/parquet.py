@@ -77,10 +77,12 @@ def write_plain(cut: Cut, path: Path, key: Key | None) -> int:
     return out.text
 
 
-def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Subscription]]) -> int:
+def write_stored(
+    cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Subscription]], kinds: Kinds | None = None
+) -> int:
     """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type.
     Return how many bytes of text they have."""
-    storing = Storing(Kinds(), tags=True)
+    storing = Storing(kinds or Kinds(), tags=True)
     with _written(path) as out:
         for some in in_batches(rows(storing)):
             for batch in encode(some, cut, SubscriberKeys()):

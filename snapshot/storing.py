@@ -45,6 +45,7 @@ class Storing:
 
     def __init__(self, kinds: Kinds, *, tags: bool) -> None:
         self.integers = kinds.integers
+        self._given = kinds
         self._is_json = dict.fromkeys(kinds.json_options, True) | dict.fromkeys(kinds.string_options, False)
         self._tags = tags
 
@@ -54,11 +55,14 @@ class Storing:
         return Kinds(self.integers, json_options, frozenset(self._is_json.keys() - json_options))
 
     def decide(self, held: Iterable[Subscription]) -> None:
-        """Choose the types of columns that have none: strings, if some of these values are."""
+        """Choose the types of columns that were given none: strings, if some of these values are."""
+        given = self._given.json_options | self._given.string_options
         for each in held:
-            if self.integers is not False and isinstance(each.subscriber, str | int):
+            if self._given.integers is None and self.integers is not False and isinstance(each.subscriber, str | int):
                 self.integers = not isinstance(each.subscriber, str) and not isinstance(each.subscriber, bool)
             for name, value in each.options.items():
+                if name in given:
+                    continue
                 if isinstance(value, str) or (name not in self._is_json and value is not None and rebuilds(value)):
                     self._is_json[name] = not isinstance(value, str)
 

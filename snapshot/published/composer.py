@@ -129,9 +129,9 @@ class Composer:
         subscriptions = last.version.subscriptions + content.growth
         if full is None and _outweighs(last.manifests + 1, last.rows + content.changes, subscriptions):
             full, kinds = self._full(cut, number, sieve, ledger, written)
-            if not agree(kinds, storing.kinds()):
-                self.discard([written.pop(written.index(feed))])
-                feed, content = self._feed(cut, number, sieve.stored(Storing(kinds, tags=True)), written)
+            if not agree(kinds, storing.kinds()):  # the same text must name the same subscriber as in the feeds before
+                self.discard([written.pop(written.index(full))])
+                full, kinds = self._full(cut, number, sieve, ledger, written, storing.kinds())
         fields = {
             "kind": "changes" if full is None else "full",
             "full": full,
@@ -192,14 +192,29 @@ class Composer:
         return file, found[0]
 
     def _full(
-        self, cut: Cut, number: int, sieve: Sieve, ledger: Ledger | None, written: list[DataFile]
+        self,
+        cut: Cut,
+        number: int,
+        sieve: Sieve,
+        ledger: Ledger | None,
+        written: list[DataFile],
+        kinds: Kinds | None = None,
     ) -> tuple[DataFile, Kinds]:
+        """Write a full instant.
+
+        :param kinds: the types of columns that are given; None: those that suit the set
+        """
         found: list[tuple[int, Kinds]] = []
         texts: list[int] = []
         trial = sieve.trial
         key = None if ledger is None or trial is None else functools.partial(ledger.of, trial)
 
         def make(path: str) -> None:
+            rows = functools.partial(sieve.rows, cut.trie)
+            if kinds is not None:
+                texts.append(write_stored(cut, path, rows, kinds))
+                found.append((kinds_in(path)[0], kinds))
+                return
             try:
                 texts.append(write_plain(cut, path, key))
             except (OSError, MemoryError):
@@ -207,15 +222,15 @@ class Composer:
             except Exception:  # of a value or a key function; row by row, those that raise one are set aside
                 if self._strict:
                     raise
-                texts.append(write_stored(cut, path, functools.partial(sieve.rows, cut.trie)))
+                texts.append(write_stored(cut, path, rows))
             found.append(kinds_in(path))
 
         name = self._name(FULL, number)
         size, digest = self._store.produce(name, make)
-        rows, kinds = found[0]
-        file = DataFile(name, rows, size, digest, texts[0])
+        count, types = found[0]
+        file = DataFile(name, count, size, digest, texts[0])
         written.append(file)
-        return file, kinds
+        return file, types
 
     def _name(self, folder: str, number: int) -> str:
         return data_name(folder, number, self._epoch, uuid.uuid4().hex[:8])

@@ -209,6 +209,30 @@ class TestOneOddValue:
         assert len(snapshot.restore(tmp_path)) == len(trie) - 1
 
 
+class TestColumns:
+    def test_keep_their_types_from_one_full_instant_to_the_next(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So a feed names each subscriber as the full instants before and after it do."""
+        monkeypatch.setattr(composer, "FEWEST_FEEDS", 2)
+        trie = SubscriptionTrie()
+        trie.subscribe("a", 1, n=1)
+        publisher = snapshot.Publisher(trie, tmp_path)
+        publisher.publish()
+        follower = snapshot.follow(tmp_path)
+        for number in range(9):
+            trie.subscribe("b", f"s{number}", n="text")
+            if number == 4:
+                trie.unsubscribe("a", 1)
+            publisher.publish()
+            follower.poll()
+            assert held_by(follower.trie) == held_by(snapshot.restore(tmp_path)) == held_by(trie)
+        published = snapshot.versions(tmp_path)
+        assert {version.integers for version in published} == {True}
+        assert {version.json_options for version in published} == {("n",)}
+        assert sum(version.full is not None for version in published) > 2
+
+
 class TestKeys:
     def test_that_two_have_set_the_later_one_aside_until_the_other_leaves(self, tmp_path: Path) -> None:
         trie = SubscriptionTrie()
