@@ -4,9 +4,12 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, isinf, nextafter
 from ctrie._arrays cimport settle
+from ctrie._nodes cimport mix
 
 cdef int VALUES, RANGES, ANY, NONE, LEADS
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES
+cdef object WORDS
+cdef tuple WORD_AT, WORD_HASHES
 cdef int NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE
 cdef dict _ORDER_OF
 cdef object _MISSING, Elements
@@ -178,3 +181,6 @@ cdef class Key(Criterion):
 
     cpdef bint holds(self, object value) except -1
     cpdef object values_filed(self)
+
+
+cpdef dict topic_message(tuple words, object message)

@@ -31,6 +31,7 @@ except ModuleNotFoundError:
 
 if not cython.compiled:
     from ctrie._arrays import settle
+    from ctrie._nodes import mix
 
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import date, datetime, timedelta, timezone
@@ -579,18 +580,20 @@ def _after_prefix(prefix: str | bytes) -> Any:
     return begins[:last] + chr(ord(begins[last]) + 1) if begins else None
 
 
-# The names, in a message, of what Topic asks about: no str, as those of fields are, but numbers, since no thread counts
-# references to small ones.
+# The names, in a message, of what Topic asks about: the words of its topic, and the word at each position. WORDS is no
+# str, as the names of fields are, but a number, since no thread counts references to a small one.
 WORDS = 0
-WHOLE = 1
+WORD_AT = tuple([("word", i) for i in range(64)])  # further words are only compared
+WORD_HASHES = tuple([mix(hash(name)) for name in WORD_AT])
 
 
 class Topic(Criterion):
     """The message's topic matches a filter. Made by `RoutingMatcher`, which puts the words of the topic into the
-    message: all of them in one value, the topic up to each of its words, and the word at each position.
+    message.
 
-    A filter without wildcards is filed under its words; another one under the words before its first wildcard, or under
-    any word before the first wildcard that stands for any number of words: whichever is the rarest.
+    A filter without wildcards is filed under its words, all together; another one under the rarest of its words before
+    the first wildcard that stands for any number of words. At a crowded place it is filed under the other ones, too, so
+    the index is a trie of words where many filters have some in common.
     """
 
     __slots__ = ("_leads", "_many_words", "_one_word", "dialect", "filter", "words")
@@ -608,6 +611,8 @@ class Topic(Criterion):
         self.words = words
         self._one_word, self._many_words = dialect.one_word, dialect.many_words
         self._leads = tuple([(lead,) for lead in _topic_leads(dialect, words)])
+        for (lead,) in self._leads:
+            settle(lead)
         self.place = LEADS if self._leads else ANY
 
     def holds(self, value: Any) -> bool:
@@ -627,7 +632,7 @@ class Topic(Criterion):
         return False
 
     def is_implied_by(self, access: Criterion) -> bool:
-        return access.name is WHOLE
+        return access.place == VALUES and access.name is WORDS
 
     def leads(self) -> tuple[tuple[Criterion, ...], ...]:
         return self._leads
@@ -663,26 +668,19 @@ class Key(Criterion):
 
 
 def _topic_leads(dialect: Any, words: tuple[str, ...]) -> tuple[Criterion, ...]:
-    wild = [i for i, word in enumerate(words) if dialect.is_wild(word)]
-    if not wild:
-        return (Key(WHOLE, words),)
+    if not any(dialect.is_wild(word) for word in words):
+        return (Key(WORDS, words),)
     leads: list[Criterion] = []
-    if wild[0] > 1:
-        leads.append(Key(("up_to", wild[0]), words[: wild[0]]))
-    for i, word in enumerate(words):
+    for name, word in zip(WORD_AT, words, strict=False):
         if word == dialect.many_words:
             break
-        if i not in wild:
-            leads.append(Key(("word", i), word))
+        if word != dialect.one_word:
+            leads.append(Key(name, word))
     return tuple(leads)
 
 
 def topic_message(words: tuple[str, ...], message: Mapping[str, Any]) -> dict[Any, Any]:
-    """Return the message with what Topic and its parts ask about."""
-    routed: dict[Any, Any] = dict(message)
-    routed[WORDS] = routed[WHOLE] = words
-    for i, word in enumerate(words):
-        routed["word", i] = word
-        if i:
-            routed["up_to", i + 1] = words[: i + 1]
+    """Return the message with what Topic asks about."""
+    routed: dict[Any, Any] = {**message}
+    routed[WORDS] = words
     return routed

@@ -11,6 +11,13 @@
 The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of keyed.py.
 What is filed are `Filed` entries: each is under one criterion and says what of it is not known to hold where it is
 found (`rest`). So a search yields an entry once, and only if all of it holds.
+
+Where many entries are filed at one place, they are filed there once more, in an index of their own: each under the next
+criterion of its `rest`, and so on, as long as one has any. So a message that meets a common criterion does not look at
+all that ask for it, but at those whose next criterion it meets, too.
+
+    type = order:  Index           16,000 entries
+                     amount:  ranges   > 1, > 2, > 3 ...
 """
 
 from __future__ import annotations
@@ -28,12 +35,18 @@ if not cython.compiled:
     from ctrie._nodes import mix
     from subtrie._trie.keyed import Keyed, set_size, with_keyed, without_keyed
     from subtrie.fields.criteria import (
+        ANY,
+        LEADS,
         NONE,
         ORIGINAL,
+        PIECES,
         RANGES,
         VALUES,
         Absent,
         Criterion,
+        OneOf,
+        Prefix,
+        Topic,
         Within,
     )
     from subtrie.fields.intervals import (
@@ -43,7 +56,8 @@ if not cython.compiled:
         with_range,
         without_range,
     )
-    from subtrie.fields.maps import Cell, cells_of, find_in_map, new_cell, with_cell, without_cell
+    from subtrie.fields.maps import Cell, Crowd, cells_of, crowd_size, find_in_map, new_cell, with_cell, without_cell
+    from subtrie.fields.texts import Suffix
 
 from subtrie._trie.keyed import check_shape, iter_keyed
 from subtrie.fields.intervals import all_filed, check_ranges
@@ -56,16 +70,20 @@ _ANY_COST = 64
 _ABSENT_COST = 256
 
 
+FEW_VALUES = 16  # of a OneOf: to file it under more takes long
+CROWDED = 32  # entries at one place: from so many on, they are filed there once more
+
 _NO_RANGES = (None,) * 7  # a tree for each order
 _NO_VIEWS = (None,) * 6  # a field for each view; none for the original values
 
 
 class Filed(Keyed):
-    """An entry that is filed under one criterion. `rest` is what remains to be asked where it is found: None, one
-    criterion, or several in a tuple. `needs` are the bits of it (needs.py). An entry `is_repeated` if one message may
-    find it at several places."""
+    """An entry that is filed under one criterion, its access. `rest` is what remains to be asked where it is found:
+    None, one criterion, or several in a tuple. `needs` are the bits of it (needs.py). An entry `is_repeated` if one
+    message may find it at several places."""
 
-    __slots__ = ("is_repeated", "needs", "rest")
+    __slots__ = ("access", "is_repeated", "needs", "rest")
+    access: Any  # several in a tuple, if one of them holds for certain where all is met that the entry asks
     is_repeated: bool
     needs: int
     rest: Any
@@ -81,19 +99,23 @@ class Field:
     views: tuple[Any, ...] | None
 
 
-class Index:
-    """All that is filed at one instant."""
+class Index(Crowd):
+    """All that is filed at one instant, or at one place. `whole` are the entries of a place that have no next
+    criterion, and `count` is how many entries are filed there; the index of a state counts none."""
 
-    __slots__ = ("absent", "fields")
+    __slots__ = ("absent", "fields", "whole")
     fields: Any
     absent: Any
+    whole: Any
 
 
-def new_index(fields: Any, absent: Any) -> Index:
+def new_index(fields: Any, absent: Any, whole: Any = None, count: int = 0) -> Index:
     """Return an index of these two maps."""
     index: Index = Index.__new__(Index)
     index.fields = fields
     index.absent = absent
+    index.whole = whole
+    index.count = count
     settle(index)
     return index
 
@@ -114,31 +136,31 @@ _NO_FIELD: Field = _new_field(None, None, None, None)
 # ------------------------------------------------------------------------------------------------------------- changes
 
 
-def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | None) -> Index:
-    """Return the index with `new` in the place of `old` under a criterion; one of them may be None. O(log n) for each
-    value that the criterion names."""
+def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | None, depth: int = 0) -> Index:
+    """Return the index with `new` in the place of `old` under a criterion; one of them may be None. `depth` is that of
+    the index: 0 for that of a state. O(log n) for each value that the criterion names."""
     name_hash = mix(hash(criterion.name))
     if criterion.place == NONE:
-        return new_index(index.fields, _refiled_under(index.absent, criterion.name, name_hash, old, new))
+        absent = _refiled_under(index.absent, criterion.name, name_hash, old, new, depth)
+        return new_index(index.fields, absent, index.whole, index.count)
     cell: Cell | None = find_in_map(index.fields, criterion.name, name_hash)
     before: Field = _NO_FIELD if cell is None else cell.value
     if criterion.view == ORIGINAL:
-        after = _refiled_in_field(before, criterion, old, new)
+        after = _refiled_in_field(before, criterion, old, new, depth)
     else:
-        after = _refiled_in_view(before, criterion, old, new)
+        after = _refiled_in_view(before, criterion, old, new, depth)
     if _is_empty(after):
         # Nothing is left. Or nothing was there and nothing came: a OneOf without values is filed nowhere.
-        return index if cell is None else new_index(without_cell(index.fields, cell), index.absent)
-    return new_index(
-        with_cell(index.fields, new_cell(criterion.name, name_hash, after), cell),
-        index.absent,
-    )
+        fields = index.fields if cell is None else without_cell(index.fields, cell)
+    else:
+        fields = with_cell(index.fields, new_cell(criterion.name, name_hash, after), cell)
+    return new_index(fields, index.absent, index.whole, index.count)
 
 
-def _refiled_in_view(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None) -> Field:
+def _refiled_in_view(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None, depth: int) -> Field:
     views = _NO_VIEWS if field.views is None else field.views
     before: Field | None = views[criterion.view]
-    after = _refiled_in_field(_NO_FIELD if before is None else before, criterion, old, new)
+    after = _refiled_in_field(_NO_FIELD if before is None else before, criterion, old, new, depth)
     changed = replaced(views, criterion.view, None if _is_empty(after) else after)
     return _new_field(field.values, field.ranges, field.any, None if changed == _NO_VIEWS else changed)
 
@@ -147,43 +169,126 @@ def _is_empty(field: Field) -> bool:
     return field.values is None and field.any is None and field.ranges is None and field.views is None
 
 
-def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None) -> Field:
+def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None, depth: int) -> Field:
     if criterion.place == VALUES:
         values = field.values
         for value in criterion.values_filed():
-            values = _refiled_under(values, value, mix(hash(value)), old, new)
+            values = _refiled_under(values, value, mix(hash(value)), old, new, depth)
         return _new_field(values, field.ranges, field.any, field.views)
     if criterion.place == RANGES:
-        ranges = _refiled_in_ranges(field.ranges, criterion.span(), old, new)
+        ranges = _refiled_in_ranges(field.ranges, criterion.span(), old, new, depth)
         return _new_field(field.values, ranges, field.any, field.views)
-    return _new_field(field.values, field.ranges, _exchanged(field.any, old, new), field.views)
+    return _new_field(field.values, field.ranges, _exchanged(field.any, old, new, depth), field.views)
 
 
 def _refiled_in_ranges(
-    ranges: tuple[Ranges | None, ...] | None, span: Within, old: Filed | None, new: Filed | None
+    ranges: tuple[Ranges | None, ...] | None, span: Within, old: Filed | None, new: Filed | None, depth: int
 ) -> tuple[Ranges | None, ...] | None:
     trees = _NO_RANGES if ranges is None else ranges
     tree: Ranges | None = trees[span.order]
-    filed = _exchanged(filed_at(tree, span), old, new)
+    filed = _exchanged(filed_at(tree, span), old, new, depth)
     left = with_range(tree, span, filed) if filed is not None else without_range(tree, span)  # type: ignore[arg-type]
     changed = replaced(trees, span.order, left)
     return None if left is None and changed == _NO_RANGES else changed
 
 
-def _refiled_under(cells: Any, key: object, hash: int, old: Filed | None, new: Filed | None) -> Any:
+def _refiled_under(cells: Any, key: object, hash: int, old: Filed | None, new: Filed | None, depth: int) -> Any:
     """Change what a map has under a key; a key under which nothing is left goes."""
     cell: Cell | None = find_in_map(cells, key, hash)
-    filed = _exchanged(None if cell is None else cell.value, old, new)
+    filed = _exchanged(None if cell is None else cell.value, old, new, depth)
     if filed is None:
         return without_cell(cells, cell)  # type: ignore[arg-type]
     return with_cell(cells, new_cell(key if cell is None else cell.key, hash, filed), cell)
 
 
-def _exchanged(filed: Any, old: Filed | None, new: Filed | None) -> Any:
-    return without_keyed(filed, old) if new is None else with_keyed(filed, new, old)  # type: ignore[arg-type]
+# ------------------------------------------------------------------------------------------------------ crowded places
+
+
+def _exchanged(filed: Any, old: Filed | None, new: Filed | None, depth: int) -> Any:
+    """Return what is filed at one place of an index of this depth with `new` in the place of `old`."""
+    if isinstance(filed, Index):
+        return _refiled_within(filed, old, new, depth)
+    changed = without_keyed(filed, old) if new is None else with_keyed(filed, new, old)  # type: ignore[arg-type]
+    size = set_size(changed)
+    # To look at all of them at each power of two takes O(1) a change.
+    if old is None and size >= CROWDED and not size & (size - 1):
+        return _divided(changed, depth)
+    return changed
+
+
+def _divided(several: Any, depth: int) -> Any:
+    """Return entries filed once more, unless most of them have no next criterion."""
+    entries = list(iter_keyed(several))
+    if 2 * sum(next_criterion(entry, depth) is not None for entry in entries) < len(entries):
+        return several
+    within = new_index(None, None)
+    for entry in entries:
+        within = _refiled_within(within, None, entry, depth)
+    return within
+
+
+def _refiled_within(index: Index, old: Filed | None, new: Filed | None, depth: int) -> Any:
+    """Return the index of a crowded place with `new` in the place of `old`; a set, if the crowd has gone."""
+    one: Filed = new if old is None else old  # type: ignore[assignment]
+    count = index.count + (new is not None) - (old is not None)
+    step = next_criterion(one, depth)
+    if step is None:
+        whole = without_keyed(index.whole, old) if new is None else with_keyed(index.whole, new, old)  # type: ignore[arg-type]
+        changed = new_index(index.fields, index.absent, whole, count)
+    else:
+        changed = refiled(index, step, old, new, depth + 1)
+        changed = new_index(changed.fields, changed.absent, changed.whole, count)
+    if old is not None and new is None and count < CROWDED // 4:
+        several: Any = None
+        for entry in distinct_in(changed):
+            several = with_keyed(several, entry, None)
+        return several
+    return changed
+
+
+def next_criterion(entry: Filed, depth: int) -> Criterion | None:
+    """Return the criterion under which an entry is filed once more at a crowded place of an index of this depth: of
+    what remains to be asked, the next one that the index finds exactly, or a word of a Topic that is not its access."""
+    rest = entry.rest
+    if rest is None:
+        return None
+    for asked in rest if type(rest) is tuple else (rest,):
+        criterion: Criterion = asked
+        if isinstance(criterion, Topic):
+            for leads in criterion.leads():
+                if leads[0] is not entry.access:
+                    if depth == 0:
+                        word: Criterion = leads[0]
+                        return word
+                    depth -= 1
+        elif _is_filed_again(criterion):
+            if depth == 0:
+                return criterion
+            depth -= 1
+    return None
+
+
+def _is_filed_again(criterion: Criterion) -> bool:
+    if criterion.place == LEADS or not criterion.is_found_exactly():
+        return False
+    return not isinstance(criterion, OneOf) or len(criterion.values) > 0
 
 
 # ----------------------------------------------------------------------------------------------------------- selection
+
+
+def kind_of_cost(criterion: Criterion) -> int:
+    """Return how much it costs to find by a criterion, by its kind: from 0 for a value, which few messages have, to 5
+    for what nearly all may have. A crowd is no cost of its own: there, what is asked next is looked for."""
+    if criterion.place == VALUES:
+        if criterion.view == PIECES:
+            return 1
+        return 0 if not isinstance(criterion, OneOf) or len(criterion.values) <= FEW_VALUES else 3
+    if criterion.place == RANGES:
+        return 1 if isinstance(criterion, Prefix | Suffix) and criterion.span().high is not None else 3
+    if criterion.place == ANY:
+        return 2 if criterion.is_found_exactly() else 4
+    return 4 if criterion.place == LEADS else 5
 
 
 def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
@@ -211,21 +316,36 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
         below = 0 if span.low is None else crowd_around(tree, span.low, most)
         above = 0 if span.high is None else crowd_around(tree, span.high, most)
         return _RANGE_COST + max(below, above)
-    return _ANY_COST + set_size(field.any)
+    return _ANY_COST + crowd_size(field.any)
 
 
 def _crowd_at(cells: Any, key: object, hash: int) -> int:
     cell: Cell | None = find_in_map(cells, key, hash)
-    return 0 if cell is None else set_size(cell.value)
+    return 0 if cell is None else crowd_size(cell.value)
 
 
 # --------------------------------------------------------------------------------------------------------------- tests
 
 
+def entries_in(filed: Any) -> Iterator[Any]:
+    """Yield the entries of a place, as often as they are filed there."""
+    if not isinstance(filed, Index):
+        yield from iter_keyed(filed)
+        return
+    yield from iter_keyed(filed.whole)
+    for _, entry in all_in_index(filed):
+        yield entry
+
+
+def distinct_in(filed: Any) -> list[Any]:
+    """Return the entries of a place, each once."""
+    return list({id(entry): entry for entry in entries_in(filed)}.values())
+
+
 def all_in_index(index: Index) -> Iterator[tuple[Criterion, Filed]]:
     """Yield every entry with a criterion that asks for the place where it is filed, as often as it is filed."""
     for cell in cells_of(index.absent):
-        for entry in iter_keyed(cell.value):
+        for entry in distinct_in(cell.value):
             yield Absent(cell.key), entry
     for cell in cells_of(index.fields):
         field: Field = cell.value
@@ -237,13 +357,13 @@ def all_in_index(index: Index) -> Iterator[tuple[Criterion, Filed]]:
 
 def _all_in_field(name: Any, view: int, field: Field) -> Iterator[tuple[Any, Any]]:
     for cell in cells_of(field.values):
-        for entry in iter_keyed(cell.value):
+        for entry in distinct_in(cell.value):
             yield (name, view, cell.key), entry
     for tree in field.ranges or ():
         for span, filed in all_filed(tree):
-            for entry in iter_keyed(filed):
+            for entry in distinct_in(filed):
                 yield (view, span), entry
-    for entry in iter_keyed(field.any):
+    for entry in distinct_in(field.any):
         yield name, entry
 
 
@@ -256,27 +376,50 @@ def places_of(criterion: Criterion) -> list[Any]:
     return [criterion if criterion.place == NONE else criterion.name]
 
 
-def check_index(index: Index) -> None:
+def check_index(index: Index, depth: int = 0) -> None:
     """Raise AssertionError if a map or a tree is ill-formed, or leads to nothing."""
     for cells in (index.fields, index.absent):
         check_map(cells)
     for cell in cells_of(index.absent):
-        check_shape(cell.value)
+        _check_place(cell.value, depth)
         assert cell.value is not None, f"nothing is filed under the absence of {cell.key!r}"
     for cell in cells_of(index.fields):
-        _check_field(cell.key, cell.value)
+        _check_field(cell.key, cell.value, depth)
 
 
-def _check_field(name: Any, field: Field) -> None:
+def _check_place(filed: Any, depth: int) -> None:
+    if not isinstance(filed, Index):
+        check_shape(filed)
+        return
+    check_shape(filed.whole)
+    check_index(filed, depth + 1)
+    entries = distinct_in(filed)
+    assert len(entries) == filed.count, f"{len(entries)} entries at a crowded place, counted {filed.count}"
+    assert filed.count >= CROWDED // 4, f"a crowd of {filed.count}"
+    whole = {id(entry) for entry in iter_keyed(filed.whole)}
+    assert whole == {id(entry) for entry in entries if next_criterion(entry, depth) is None}, "filed in a wrong place"
+    there = {(place, id(entry)) for place, entry in all_in_index(filed)}
+    wanted = {
+        (place, id(entry))
+        for entry in entries
+        if (step := next_criterion(entry, depth)) is not None
+        for place in places_of(step)
+    }
+    assert there == wanted, "an entry of a crowded place is filed in a wrong place"
+
+
+def _check_field(name: Any, field: Field, depth: int) -> None:
     assert not _is_empty(field), f"nothing in {name!r}"
     check_map(field.values)
-    check_shape(field.any)
+    _check_place(field.any, depth)
     for value in cells_of(field.values):
-        check_shape(value.value)
+        _check_place(value.value, depth)
         assert value.value is not None, f"nothing is filed under {value.key!r}"
     for tree in field.ranges or ():
         check_ranges(tree)
+        for _, filed in all_filed(tree):
+            _check_place(filed, depth)
     assert field.views is None or any(field.views), f"no views in {name!r}"
     for view in field.views or ():
         if view is not None:
-            _check_field(name, view)
+            _check_field(name, view, depth)

@@ -4,8 +4,8 @@ from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
 
 from ctrie._arrays cimport inserted, removed, replaced, settle
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None, borrow
-from subtrie._trie.keyed cimport set_size
 from subtrie.fields.criteria cimport Within, exact_double
+from subtrie.fields.maps cimport crowd_size
 
 cdef enum:
     MOST = 16       # entries of a node

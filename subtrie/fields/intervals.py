@@ -31,8 +31,8 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import inserted, removed, replaced, settle
     from ctrie._slot import borrow
-    from subtrie._trie.keyed import set_size
     from subtrie.fields.criteria import Within
+    from subtrie.fields.maps import crowd_size
 else:
     from cython import address
 
@@ -298,7 +298,7 @@ def _crowd_around(node: Any, point: Any, most: int) -> int:
         if not lasts_at(node, i, point):
             continue
         if is_leaf(node):
-            crowd += set_size(cython.cast(object, below_at(node, i)))
+            crowd += crowd_size(cython.cast(object, below_at(node, i)))
         else:
             crowd += _crowd_around(below_at(node, i), point, most - crowd)
     return crowd
@@ -335,7 +335,7 @@ def _check_node(node: Ranges) -> int:
     if node.spans is not None:
         assert len(node.spans) == len(node.below), f"ranges and what is under them differ at {node.first!r}"
         for span, filed in zip(node.spans, node.below, strict=True):
-            assert set_size(filed) > 0, f"nothing at {span!r}"
+            assert crowd_size(filed) > 0, f"nothing at {span!r}"
         return 1
     for child in node.below:
         assert len(child.below) >= LEAST, f"{len(child.below)} entries at {child.first!r}"

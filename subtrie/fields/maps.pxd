@@ -6,13 +6,17 @@ from libc.stdint cimport uint64_t
 from ctrie._arrays cimport W, flag_at, inserted, popcount, removed, replaced, settle
 from ctrie._cnode cimport CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
 from ctrie._native cimport PyTuple_GET_ITEM_PTR
-from subtrie._trie.keyed cimport Keyed
+from subtrie._trie.keyed cimport Keyed, set_size
 
 cdef int _HASH_BITS
 
 
 cdef enum:
     FEW = 4
+
+cdef class Crowd:
+    cdef readonly Py_ssize_t count
+
 
 cdef class Cell(Keyed):
     cdef readonly object value
@@ -32,6 +36,8 @@ cdef inline void note_few(Cell cell) noexcept:
             cell.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>cell.value, i)
 
 
+@cython.locals(crowd=Crowd)
+cpdef Py_ssize_t crowd_size(object filed) except -1
 @cython.locals(cell=Cell)
 cpdef Cell new_cell(object key, uint64_t hash, object value)
 @cython.locals(shift=int, cn=CNode, flag=uint64_t, found=Cell)

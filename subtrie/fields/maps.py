@@ -22,7 +22,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced, settle
     from ctrie._cnode import CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
-    from subtrie._trie.keyed import Keyed
+    from subtrie._trie.keyed import Keyed, set_size
 
 from ctrie._arrays import groups_of
 
@@ -35,11 +35,26 @@ if not cython.compiled:  # the C body is in maps.pxd
         """Write down in the cell the few entries that it leads to. For the compiled twin."""
 
 
+class Crowd:
+    """Entries that are filed at one place, so many that they are filed there once more (index.py)."""
+
+    __slots__ = ("count",)
+    count: int
+
+
 class Cell(Keyed):
     """A key, and what it leads to."""
 
     __slots__ = ("value",)
     value: Any
+
+
+def crowd_size(filed: Any) -> int:
+    """Return how many entries are filed at a place. O(1)."""
+    if isinstance(filed, Crowd):
+        crowd: Crowd = filed
+        return crowd.count
+    return set_size(filed)
 
 
 def new_cell(key: object, hash: int, value: Any) -> Cell:

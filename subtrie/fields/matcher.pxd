@@ -2,15 +2,18 @@
 cimport cython
 
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_SET_ITEM
 
 from ctrie._arrays cimport settle
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from ctrie._signals cimport check_signals
+from subtrie._trie.match.scratch cimport leave
 from subtrie._trie.subscribers cimport is_held, subscriber_hash
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Filed, Index
 from subtrie.fields.maps cimport Cell
-from subtrie.fields.search cimport entries_for, subscribers_for
+from subtrie.fields.search cimport enter_search, entries_for, subscribers_for
 from subtrie.fields.state cimport NOTHING, NO_ROWS, State, Subscribed, distinct, find_cell, find_in, index_of, with_rows
 
 cdef Slot _UNMADE
@@ -38,9 +41,32 @@ cdef inline Borrowed slot_of(FieldMatcher matcher) noexcept:
     return <PyObject *>matcher._slot
 
 
+cdef object _DELIVERY, _NO_OPTIONS
+
+cdef extern from *:
+    """
+    static inline PyObject *room_for_three(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 3); }
+    """
+    object room_for_three(PyObject *type)
+    object PyDictProxy_New(object mapping)
+
+
+cdef inline object new_delivery(object subscriber, dict options):
+    delivery = room_for_three(<PyObject *>_DELIVERY)
+    proxy = _NO_OPTIONS if options is None else PyDictProxy_New(options)
+    Py_INCREF(subscriber)
+    PyTuple_SET_ITEM(delivery, 0, subscriber)
+    Py_INCREF(proxy)
+    PyTuple_SET_ITEM(delivery, 1, proxy)
+    Py_INCREF(None)
+    PyTuple_SET_ITEM(delivery, 2, None)
+    return delivery
+
+
 cdef Slot _new_slot(State state)
 cpdef State state_of(FieldMatcher matcher)
 cdef dict _as_dict(object message)
-cdef tuple _deliveries(list found)
+@cython.locals(entry=Subscribed)
+cpdef tuple deliveries_of(list found)
 @cython.locals(clue=Filed, row=Cell, counts=dict)
 cdef dict _hits_of(State state, dict message)

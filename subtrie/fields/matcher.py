@@ -23,10 +23,11 @@ if not cython.compiled:
     from ctrie._arrays import settle
     from ctrie._signals import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
+    from subtrie._trie.match.scratch import leave
     from subtrie._trie.subscribers import is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.index import Index
-    from subtrie.fields.search import entries_for, subscribers_for
+    from subtrie.fields.search import enter_search, entries_for, subscribers_for
     from subtrie.fields.state import (
         NO_ROWS,
         NOTHING,
@@ -96,8 +97,15 @@ class FieldDelivery(NamedTuple):
     group: None = None
 
 
+_DELIVERY = FieldDelivery  # for matcher.pxd, which knows no classes of Python
+
+
 if not cython.compiled:  # borrowed; the compiled one (matcher.pxd) counts no reference
     slot_of = attrgetter("_slot")
+
+    def new_delivery(subscriber: Any, options: dict[str, Any] | None) -> FieldDelivery:
+        """Return a delivery. In the compiled twin, a tuple that is filled, without a call of Python."""
+        return FieldDelivery(subscriber, _NO_OPTIONS if options is None else MappingProxyType(options))
 
 
 class FieldMatcher:
@@ -240,15 +248,20 @@ class FieldMatcher:
         self._change(with_nothing, ())
 
     def _change(self, step: Callable[..., tuple[State, Any]], arguments: tuple[Any, ...]) -> Any:
-        # Progress: a round that does not return found that another thread's change has taken effect.
-        while True:
-            state: State = load(self._slot)
-            changed, answer = step(state, *arguments)
-            # Nothing to change: the answer is of the instant of the load.
-            # Success: the matcher had the very state that the next one was made of, and has the next one from now on.
-            # (The old one is still held here, so no other has its address.) Failure: another thread's state came first.
-            if changed is state or compare_and_set(self._slot, state, changed):
-                return answer
+        enter_search()
+        try:
+            # Progress: a round that does not return found that another thread's change has taken effect.
+            while True:
+                state: State = load(self._slot)
+                changed, answer = step(state, *arguments)
+                # Nothing to change: the answer is of the instant of the load.
+                # Success: the matcher had the very state that the next one was made of, and has the next one from now
+                # on. (The old one is still held here, so no other has its address.) Failure: another thread's state
+                # came first.
+                if changed is state or compare_and_set(self._slot, state, changed):
+                    return answer
+        finally:
+            leave()
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -316,7 +329,7 @@ class FieldMatcher:
         [('ann', {'qos': 1})]
         """
         state: State = state_of(self)
-        return _deliveries(entries_for(cython.cast(Index, index_of(state)), _as_dict(message)))
+        return deliveries_of(entries_for(cython.cast(Index, index_of(state)), _as_dict(message)))
 
     def deliveries_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each message, all of one instant."""
@@ -326,7 +339,7 @@ class FieldMatcher:
         answers: list[tuple[Any, ...]] = []
         for message in messages:
             check_signals()
-            answers.append(_deliveries(entries_for(state.index, _as_dict(message))))
+            answers.append(deliveries_of(entries_for(state.index, _as_dict(message))))
         return answers
 
     def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:
@@ -519,7 +532,8 @@ def _options_of(entry: Subscribed) -> Mapping[str, Any]:
     return _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
 
 
-def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
+def deliveries_of(found: list[Any]) -> tuple[FieldDelivery, ...]:
+    """Return a delivery for each entry whose subscriber is alive."""
     deliveries = []
     for entry in found:
         subscriber = entry.key
@@ -527,7 +541,7 @@ def _deliveries(found: list[Any]) -> tuple[FieldDelivery, ...]:
             subscriber = subscriber()
             if subscriber is None:
                 continue
-        deliveries.append(FieldDelivery(subscriber, _options_of(entry)))
+        deliveries.append(new_delivery(subscriber, entry.options))
     return tuple(deliveries)
 
 

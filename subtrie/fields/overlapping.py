@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.subscribers import subscriber_hash
 from subtrie.fields.combined import AnyOf
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within, order_of
-from subtrie.fields.index import Field, Index
+from subtrie.fields.index import Field, Index, entries_in
 from subtrie.fields.intervals import all_filed
 from subtrie.fields.maps import cells_of, find_in_map
 
@@ -39,7 +38,7 @@ def _filed_near(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
                 named[criterion.name] = values
     for cell in cells_of(index.absent):
         if cell.key not in there:
-            yield from iter_keyed(cell.value)
+            yield from entries_in(cell.value)
     for cell in cells_of(index.fields):
         if cell.key not in missing:
             yield from _filed_in(cell.value, named.get(cell.key))
@@ -49,17 +48,17 @@ def _filed_in(field: Field, values: Any) -> Iterator[Any]:
     """Yield what is filed under a field, or only what one of these values may meet."""
     if values is None:
         for cell in cells_of(field.values):
-            yield from iter_keyed(cell.value)
+            yield from entries_in(cell.value)
         for tree in field.ranges or ():
             for _, filed in all_filed(tree):
-                yield from iter_keyed(filed)
+                yield from entries_in(filed)
     else:
         for value in values:
             named: Any = find_in_map(field.values, value, subscriber_hash(value))
             if named is not None:
-                yield from iter_keyed(named.value)
+                yield from entries_in(named.value)
             yield from _filed_around(field, value)
-    yield from iter_keyed(field.any)
+    yield from entries_in(field.any)
     for view in field.views or ():
         if view is not None:
             yield from _filed_in(view, None)
@@ -70,7 +69,7 @@ def _filed_around(field: Field, value: Any) -> Iterator[Any]:
     if field.ranges is not None and order < len(field.ranges):
         for span, filed in all_filed(field.ranges[order]):
             if span.holds(value):
-                yield from iter_keyed(filed)
+                yield from entries_in(filed)
 
 
 def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:

@@ -3,9 +3,12 @@ cimport cython
 from cpython.object cimport PyObject
 
 from ctrie._native cimport Borrowed, borrow
+from ctrie._signals cimport check_signals
 from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
-from subtrie.fields.matcher cimport FieldMatcher, state_of
-from subtrie.fields.search cimport subscribers_for
+from subtrie.fields.index cimport Index
+from subtrie.fields.matcher cimport FieldMatcher, deliveries_of, state_of
+from subtrie.fields.search cimport entries_for, subscribers_for
+from subtrie.fields.state cimport State, index_of
 
 cdef FieldMatcher _UNMADE
 

@@ -1,8 +1,10 @@
 """`RoutingMatcher`: subscriptions by topic and fields at once.
 
-The words of a topic are fields, too: what they are at each position, and up to each position. A filter is a criterion
-on all of them (`Topic` in criteria.py), and a `FieldMatcher` does the rest: a subscription is found through whatever is
-rarest, a word of its filter, the words before the first wildcard, or one of its criteria on fields.
+The words of a topic are fields, too: all of them, and the one at each position. A filter is a criterion on them
+(`Topic` in criteria.py), and a `FieldMatcher` does the rest: a subscription is found through whatever is rarest, a word
+of its filter or one of its criteria on fields. It is one state, and no `SubscriptionTrie` with fields behind it. A
+match, `subscribe_many`, `unsubscribe_all` and `diff` are each of one instant of topics and fields, and a trie's
+branches change one by one.
 """
 
 from __future__ import annotations
@@ -18,10 +20,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
+    from ctrie._signals import check_signals
     from ctrie._slot import borrow
     from subtrie._trie.match.topic_rules import TopicRules, topic_path
-    from subtrie.fields.matcher import FieldMatcher, state_of
-    from subtrie.fields.search import subscribers_for
+    from subtrie.fields.index import Index
+    from subtrie.fields.matcher import FieldMatcher, deliveries_of, state_of
+    from subtrie.fields.search import entries_for, subscribers_for
+    from subtrie.fields.state import index_of
 
 from ctrie._signatures import LazySignature
 from subtrie._trie.match.topic_rules import topic_rules
@@ -152,10 +157,10 @@ class RoutingMatcher:
         """Return the distinct subscribers that want a message under a topic, in no particular order.
 
         Raises TopicError if the topic is bad, TypeError if it is not a str or a value of the message has no hash.
-        Cost as :meth:`FieldMatcher.match_all`, of a message with three more fields for each word of the topic.
+        Cost as :meth:`FieldMatcher.match_all`, of a message with one more field for each word of the topic.
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        return subscribers_for(state, self._routed(topic, message))
+        return subscribers_for(state, self._routed(topic, message), True)
 
     def match_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `match` of each (topic, message), all of one instant.
@@ -163,7 +168,12 @@ class RoutingMatcher:
         >>> RoutingMatcher().match_many([("a", {}), ("b", {"f": 1})])
         [(), ()]
         """
-        return self._fields.match_many([self._routed(topic, message) for topic, message in messages])
+        state = state_of(cython.cast(FieldMatcher, fields_of(self)))
+        answers: list[tuple[Any, ...]] = []
+        for topic, message in messages:
+            check_signals()
+            answers.append(subscribers_for(state, self._routed(topic, message), True))
+        return answers
 
     def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
         """Return a `FieldDelivery`, subscriber and options, for each subscription that wants a message under a topic.
@@ -174,11 +184,18 @@ class RoutingMatcher:
         >>> [(d.subscriber, dict(d.options)) for d in matcher.deliveries("a.b", {})]
         [('ann', {'qos': 1})]
         """
-        return self._fields.deliveries(self._routed(topic, message))
+        state = state_of(cython.cast(FieldMatcher, fields_of(self)))
+        return deliveries_of(entries_for(cython.cast(Index, index_of(state)), self._routed(topic, message), True))
 
     def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each (topic, message), all of one instant."""
-        return self._fields.deliveries_many([self._routed(topic, message) for topic, message in messages])
+        state = state_of(cython.cast(FieldMatcher, fields_of(self)))
+        answers: list[tuple[Any, ...]] = []
+        for topic, message in messages:
+            check_signals()
+            found = entries_for(cython.cast(Index, index_of(state)), self._routed(topic, message), True)
+            answers.append(deliveries_of(found))
+        return answers
 
     def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:
         """Iterate over the subscriptions that could want a message that this filter and these criteria want, at one

@@ -6,19 +6,20 @@ from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from ctrie._nodes cimport mix
+from subtrie._trie.match.scratch cimport enter, leave
 from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport is_held
-from subtrie.fields.criteria cimport PIECES, order_of
+from subtrie.fields.criteria cimport PIECES, WORDS, WORD_AT, WORD_HASHES, order_of
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
-from subtrie.fields.needs cimport bit_of_field, bit_of_value
 from subtrie.fields.state cimport State, Subscribed, has_owners_of_several, index_of
 from subtrie.fields.texts cimport pieces_of, viewed
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, absent_of, any_of, begin, begin_nodes, end, few_at, few_in, fields_of, has_field,
-    is_equal, is_met, is_new, is_repeated, keep, needs_in, note, note_node, prefetch, ranges_of, rest_of, see,
-    start_over, subscribers_noted, unsee, value_of, values_of, views_of,
+    AHEAD, ORDERS, Search, Seen, absent_of, any_of, begin, end, few_at, few_in, fields_of, forget_nodes, has_field,
+    is_equal, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, note, note_node, note_value,
+    prefetch, ranges_of, rest_of, see, start_over, subscribers_noted, unsee, value_at, value_hash_at, value_of,
+    values_known, values_of, views_of, whole_of,
 )
 
 ctypedef uint64_t *entries_noted
@@ -26,18 +27,20 @@ ctypedef uint64_t *entries_noted
 cdef enum:
     FEW = 16            # see search.py
 
+cdef int enter_search() except -1
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)
-cpdef list entries_for(Index index, dict message)
+cpdef list entries_for(Index index, dict message, bint routed=*)
 @cython.locals(search=Search)
-cpdef tuple subscribers_for(State state, dict message)
+cpdef tuple subscribers_for(State state, dict message, bint routed=*)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first(Search *search, bint of_subscriber) except -1
-@cython.locals(fields=Borrowed, flat=dict)
-cdef int _search(Search *search, Borrowed index, dict message, bint is_flat) except -1
-cdef bint _has_hash(object value) except -1
-@cython.locals(cell=Borrowed, name_hash=uint64_t, value_hash=uint64_t)
-cdef int _note_value(Search *search, Borrowed fields, object name, object value) except -1
+@cython.locals(fields=list, flat=dict, value_hash=uint64_t)
+cdef int _search(Search *search, Borrowed index, dict message, bint routed, bint is_flat) except -1
+@cython.locals(i=Py_ssize_t)
+cdef int _note_words(Search *search, tuple words) except -1
+@cython.locals(fields=Borrowed, cell=Borrowed, i=Py_ssize_t)
+cdef int _search_in(Search *search, Borrowed index) except -1
 @cython.locals(view=int, field=Borrowed)
 cdef int _note_in_views(Search *search, Borrowed views, object text) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
@@ -46,7 +49,7 @@ cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NUL
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1
 @cython.locals(cell=Borrowed, order=int, tree=Borrowed, point=Point)
 cdef int _note_in_field(Search *search, Borrowed field, object value, uint64_t value_hash) except -1
-@cython.locals(at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
+@cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
 cdef int _note_around(Search *search, Borrowed tree, const Point *point) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_absent(Search *search, Borrowed cells) except -1

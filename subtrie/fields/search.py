@@ -28,12 +28,12 @@ if not cython.compiled:
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, is_exactly
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
+    from subtrie._trie.match.scratch import enter, leave
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
-    from subtrie.fields.criteria import PIECES, order_of
+    from subtrie.fields.criteria import PIECES, WORD_AT, WORD_HASHES, WORDS, order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
-    from subtrie.fields.needs import bit_of_field, bit_of_value
     from subtrie.fields.state import State, Subscribed, has_owners_of_several, index_of
     from subtrie.fields.texts import pieces_of, viewed
     from subtrie.fields.views import (
@@ -44,20 +44,23 @@ if not cython.compiled:
         absent_of,
         any_of,
         begin,
-        begin_nodes,
         end,
         few_at,
         few_in,
         fields_of,
+        forget_nodes,
         has_field,
         is_equal,
         is_met,
         is_new,
         is_repeated,
         keep,
+        name_at,
+        name_hash_at,
         needs_in,
         note,
         note_node,
+        note_value,
         prefetch,
         ranges_of,
         rest_of,
@@ -65,9 +68,13 @@ if not cython.compiled:
         start_over,
         subscribers_noted,
         unsee,
+        value_at,
+        value_hash_at,
         value_of,
+        values_known,
         values_of,
         views_of,
+        whole_of,
     )
 else:
     from cython import address
@@ -80,32 +87,44 @@ if not cython.compiled:  # in search.pxd, an enum
 # ------------------------------------------------------------------------------------------------------------- answers
 
 
-def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
+def enter_search() -> int:
+    """Begin what ends with `leave`. RecursionError if users' code has nested searches in searches for too long: each
+    takes some kilobytes of the C stack, which no interpreter counts."""
+    if not enter():
+        raise RecursionError("a match or change asks the matcher again, and that one again, and so on")
+    return 0
+
+
+def entries_for(index: Index, message: dict[Any, Any], routed: bool = False) -> list[Any]:
     """Return the entries of which all holds for a message, each once. The message's values are hashed, and compared
-    with those filed by `==`: users' code may run and raise."""
+    with those filed by `==`: users' code may run and raise. `routed` if the message has the words of a topic."""
     if not cython.compiled:
         search = Search()
+    enter_search()
     begin(address(search), message)
     try:
-        _search(address(search), borrow(index), message, False)
+        _search(address(search), borrow(index), message, routed, False)
         items = search.noted.items
         return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
         end(address(search))
+        leave()
 
 
-def subscribers_for(state: State, message: dict[Any, Any]) -> tuple[Any, ...]:
+def subscribers_for(state: State, message: dict[Any, Any], routed: bool = False) -> tuple[Any, ...]:
     """Return the distinct subscribers with a subscription of which all criteria hold."""
     if not cython.compiled:
         search = Search()
+    enter_search()
     begin(address(search), message)
     try:
-        _search(address(search), index_of(state), message, False)
+        _search(address(search), index_of(state), message, routed, False)
         if search.noted.count > 1 and has_owners_of_several(state):
             _keep_first(address(search), True)
         return _living(subscribers_noted(address(search)))
     finally:
         end(address(search))
+        leave()
 
 
 def _living(subscribers: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -136,27 +155,29 @@ def _keep_first(search: Any, of_subscriber: bool) -> int:
 # ------------------------------------------------------------------------------------------------- what may hold
 
 
-def _search(search: Any, index: Any, message: dict[Any, Any], is_flat: bool) -> int:
+def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_flat: bool) -> int:
     """Note what holds. A message with lists, with objects, or with other values that have no hash is looked at as its
     flat form (events.py); `is_flat` if it is that already."""
-    fields = fields_of(index)
-    for name, value in list(message.items()):
+    fields = list(message.items())  # which holds what is noted of it, whatever becomes of the message
+    for name, value in fields:
         if type(value) is Elements:
             search.repeated = True
             search.together |= value.places is not None
             for element in value:
-                _note_value(search, fields, name, element)
+                note_value(search, name, mix(hash(name)), element, mix(hash(element)))
         else:
             try:
-                _note_value(search, fields, name, value)
+                value_hash = mix(hash(value))
             except TypeError:
-                if is_flat or _has_hash(value):
+                if is_flat:
                     raise
                 flat = flattened(message)
                 start_over(search, flat)
-                return _search(search, index, flat, True)
-    if absent_of(index) is not borrow(None):
-        _note_absent(search, absent_of(index))
+                return _search(search, index, flat, routed, True)
+            note_value(search, name, mix(hash(name)), value, value_hash)
+    if routed:
+        _note_words(search, message[WORDS])
+    _search_in(search, index)
     _keep_met(search)
     if search.repeated:
         _keep_first(search, False)
@@ -165,23 +186,25 @@ def _search(search: Any, index: Any, message: dict[Any, Any], is_flat: bool) -> 
     return 0
 
 
-def _has_hash(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def _note_words(search: Any, words: tuple[str, ...]) -> int:
+    """Note the word at each position of a topic."""
+    for i in range(min(len(words), len(WORD_AT))):
+        note_value(search, WORD_AT[i], WORD_HASHES[i], words[i], mix(hash(words[i])))
+    return 0
 
 
-def _note_value(search: Any, fields: Any, name: Any, value: Any) -> int:
-    value_hash = mix(hash(value))
-    name_hash = mix(hash(name))
-    search.has |= bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)
-    cell = _find_cell(fields, borrow(name), name_hash)
-    if cell is not borrow(None):
-        _note_in_field(search, value_of(cell), value, value_hash)
-        if views_of(value_of(cell)) is not borrow(None) and isinstance(value, str):
-            _note_in_views(search, views_of(value_of(cell)), value)
+def _search_in(search: Any, index: Any) -> int:
+    """Note what is filed in an index under what the message has: of all that is filed, or of one crowded place."""
+    fields = fields_of(index)
+    if fields is not borrow(None):
+        for i in range(values_known(search)):
+            cell = _find_cell(fields, name_at(search, i), name_hash_at(search, i))
+            if cell is not borrow(None):
+                _note_in_field(search, value_of(cell), borrowed(value_at(search, i)), value_hash_at(search, i))
+    if absent_of(index) is not borrow(None):
+        _note_absent(search, absent_of(index))
+    if whole_of(index) is not borrow(None):
+        _note_all(search, whole_of(index))
     return 0
 
 
@@ -244,14 +267,17 @@ def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
                 _note_around(search, tree, address(point))
     if any_of(field) is not borrow(None):
         _note_all(search, any_of(field))
+    if views_of(field) is not borrow(None) and isinstance(value, str):
+        _note_in_views(search, views_of(field), value)
     return 0
 
 
 def _note_around(search: Any, tree: Any, point: Any) -> int:
     """Note what is filed under each range around a value, which is of the ranges' order. It goes breadth first, so that
     nodes side by side are fetched together."""
-    begin_nodes(search, tree)
-    at = 0
+    first = search.nodes.count  # what stands before is of a search that has met this place
+    note_node(search, tree)
+    at = first
     while at < search.nodes.count:
         node = as_node(search.nodes.items[at])
         at += 1
@@ -265,6 +291,7 @@ def _note_around(search: Any, tree: Any, point: Any) -> int:
             else:
                 prefetch_node(below_at(node, i))
                 note_node(search, below_at(node, i))
+    forget_nodes(search, first)
     return 0
 
 
@@ -290,6 +317,8 @@ def _note_below(search: Any, cell: Any) -> int:
 
 def _note_all(search: Any, filed: Any) -> int:
     """Note the entries of a set of one or more."""
+    if is_exactly(filed, Index):
+        return _search_in(search, filed)  # a level for each criterion of a subscription, at most
     if is_exactly(filed, SetNode):
         filed = set_array_of(filed)
     if not is_exactly(filed, tuple):

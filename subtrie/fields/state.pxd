@@ -11,18 +11,17 @@ from subtrie._trie.keyed cimport SetNode, find_keyed, set_size, with_keyed, with
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.combined cimport AnyOf
 from subtrie.fields.criteria cimport Criterion, Key, LEADS
-from subtrie.fields.index cimport Filed, Index, crowd_under, new_index, refiled
+from subtrie.fields.index cimport Filed, Index, crowd_under, kind_of_cost, new_index, refiled
 from subtrie.fields.maps cimport Cell, new_cell
 from subtrie.fields.needs cimport needs_of
 
 cdef int _BITS
 cdef uint32_t _MASK
-cdef Py_ssize_t _ANY_NUMBER
+cdef Py_ssize_t _ANY_NUMBER, _KIND
 
 
 cdef class Subscribed(Filed):
     cdef readonly frozenset criteria
-    cdef readonly object access
     cdef readonly dict options
 
 
@@ -80,9 +79,9 @@ cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash
 cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
 @cython.locals(criterion=Criterion)
 cdef object _access(Index index, frozenset criteria)
-@cython.locals(rarest=tuple, leads=tuple, least=Py_ssize_t, crowd=Py_ssize_t, criterion=Criterion)
+@cython.locals(rarest=tuple, leads=tuple, least=Py_ssize_t, cost=Py_ssize_t, criterion=Criterion)
 cdef tuple _rarest(Index index, object criteria, Py_ssize_t most)
-@cython.locals(crowd=Py_ssize_t, more=Py_ssize_t, leads=tuple)
+@cython.locals(cost=Py_ssize_t, more=Py_ssize_t, leads=tuple)
 cdef tuple _rarest_of_each(Index index, AnyOf any_of, Py_ssize_t most)
 @cython.locals(lead=Criterion)
 cdef object _unrepeated(tuple leads)

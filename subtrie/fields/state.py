@@ -8,9 +8,10 @@
       clues:   each criterion of `rows`, in an index
 
 A search finds a subscription through one of its criteria, its *access*, and then asks the others. The access is the
-criterion under which the fewest others are filed when the subscription comes, since every message that meets it looks
-at all that is filed there. Counting hits needs every criterion of every subscription. So `rows` and `clues` are made
-when hits are first asked for, and kept from then on.
+one that the fewest messages meet, as far as that can be told: a value before a text's beginning, and that before a
+range, since a wide range costs every message that lies in it. Of several values, it is the one under which the fewest
+others are filed when the subscription comes. Counting hits needs every criterion of every subscription. So `rows` and
+`clues` are made when hits are first asked for, and kept from then on.
 
 A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber refer to
 one object for it, the first that was given. So two subscriptions of a state have the same subscriber if they refer to
@@ -40,6 +41,7 @@ if not cython.compiled:
         Filed,
         Index,
         crowd_under,
+        kind_of_cost,
         new_index,
         refiled,
     )
@@ -52,14 +54,14 @@ from subtrie.fields.index import all_in_index, check_index, places_of
 _BITS = 4  # of a hash, read by each node of a set (keyed.py)
 _MASK = 15
 _ANY_NUMBER = 1 << 62
+_KIND = 1 << 40  # more than are filed anywhere
 
 
 class Subscribed(Filed):
     """A subscription: an entry with its criteria, and its access: one of them, or of the criteria that they imply."""
 
-    __slots__ = ("access", "criteria", "options")
+    __slots__ = ("criteria", "options")
     criteria: frozenset[Criterion]
-    access: Any  # several in a tuple, if one of them holds for certain where all criteria do
     options: dict[str, Any] | None
 
 
@@ -241,7 +243,8 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.hash = hash
     clue.rest = None if criterion.is_found_exactly() else criterion
     clue.needs = 0  # it is filed under the field that it needs
-    clue.is_repeated = type(access_of_clue(criterion)) is tuple
+    clue.access = access_of_clue(criterion)
+    clue.is_repeated = type(clue.access) is tuple
     settle(clue)
     return clue
 
@@ -319,33 +322,36 @@ def _access(index: Index, criteria: frozenset[Criterion]) -> Any:
 
 
 def _rarest(index: Index, criteria: Any, most: int) -> tuple[int, tuple[Criterion, ...]]:
-    """Return the leads, out of some criteria of which all hold, under which the fewest are filed, and how many are."""
+    """Return the leads, out of some criteria of which all hold, that are the cheapest to find them by, and their cost.
+    What costs less by its kind comes first, whatever the crowd there; then what has the smaller crowd."""
     rarest: tuple[Criterion, ...] = ()
     least = most
     for criterion in criteria:
         if isinstance(criterion, AnyOf):
-            crowd, leads = _rarest_of_each(index, criterion, least)
-            if crowd < least:
-                rarest, least = leads, crowd
+            cost, leads = _rarest_of_each(index, criterion, least)
+            if cost < least:
+                rarest, least = leads, cost
             continue
         for leads in criterion.leads():
-            crowd = crowd_under(index, leads[0], least)
-            if crowd < least:
-                rarest, least = leads, crowd
+            cost = _KIND * kind_of_cost(leads[0])
+            if cost < least:
+                cost += crowd_under(index, leads[0], least - cost)
+            if cost < least:
+                rarest, least = leads, cost
     return least, rarest
 
 
 def _rarest_of_each(index: Index, any_of: AnyOf, most: int) -> tuple[int, tuple[Criterion, ...]]:
-    """Return the rarest leads of every alternative, together, and how many are filed there."""
-    crowd = 0
+    """Return the rarest leads of every alternative, together, and their cost."""
+    cost = 0
     found: list[Criterion] = []
     for way in any_of.alternatives:
         more, leads = _rarest(index, way, most)
-        crowd += more
+        cost += more
         found += leads
-        if crowd >= most:
+        if cost >= most:
             break
-    return crowd, tuple(found)
+    return cost, tuple(found)
 
 
 def _unrepeated(leads: tuple[Criterion, ...]) -> Any:
@@ -368,16 +374,16 @@ def _unrepeated(leads: tuple[Criterion, ...]) -> Any:
 def _rest(criteria: frozenset[Criterion], access: Criterion) -> Any:
     """Return what remains to be asked where the access is found, the cheapest first; see `Filed`."""
     if type(access) is tuple:
-        return tuple(sorted(criteria, key=_place))
+        return tuple(sorted(criteria, key=_kind))
     rest = [criterion for criterion in criteria if not criterion.is_implied_by(access)]
     if len(rest) <= 1:
         return rest[0] if rest else None
-    rest.sort(key=_place)
+    rest.sort(key=_kind)
     return tuple(rest)
 
 
-def _place(criterion: Criterion) -> int:
-    return criterion.place
+def _kind(criterion: Criterion) -> int:
+    return kind_of_cost(criterion)
 
 
 # ------------------------------------------------------------------------------------------------------------- queries

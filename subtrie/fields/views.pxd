@@ -7,11 +7,12 @@ from libc.string cimport memset
 
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
-from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_start
 from subtrie._trie.keyed cimport key_in
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
+from subtrie.fields.needs cimport bit_of_field, bit_of_value
 
 cdef extern from *:
     """
@@ -37,7 +38,8 @@ cdef enum:
 cdef struct Search:
     PyObject *message   # a dict
     buffer noted        # entries
-    buffer nodes        # of a tree of ranges, to be looked at
+    buffer nodes        # of trees of ranges, to be looked at
+    buffer values       # those of the message: the name, its hash, a value, its hash
     uint64_t has        # the bits of its fields and values (needs.py)
     bint repeated       # whether an entry may be noted several times
     bint together       # whether values of several fields may belong together, or not
@@ -56,17 +58,50 @@ cdef inline void begin(Search *search, dict message) noexcept:
     search.repeated = search.together = False
     buffer_start(&search.noted)
     buffer_start(&search.nodes)
+    buffer_start(&search.values)
 
 
 cdef inline void end(Search *search) noexcept:
     buffer_free(&search.noted)
     buffer_free(&search.nodes)
+    buffer_free(&search.values)
 
 
 cdef inline void start_over(Search *search, dict message) noexcept:
     search.message = <PyObject *>message
     search.has = 0
-    search.noted.count = 0
+    search.values.count = 0
+
+
+cdef inline int note_value(
+    Search *search, object name, uint64_t name_hash, object value, uint64_t value_hash
+) except -1:
+    search.has |= bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)
+    if not buffer_push_pair(&search.values, <uint64_t><PyObject *>name, name_hash):
+        raise MemoryError()
+    if not buffer_push_pair(&search.values, <uint64_t><PyObject *>value, value_hash):
+        raise MemoryError()
+    return 0
+
+
+cdef inline Py_ssize_t values_known(Search *search) noexcept:
+    return search.values.count // 4
+
+
+cdef inline Borrowed name_at(Search *search, Py_ssize_t i) noexcept:
+    return <PyObject *>search.values.items[4 * i]
+
+
+cdef inline uint64_t name_hash_at(Search *search, Py_ssize_t i) noexcept:
+    return search.values.items[4 * i + 1]
+
+
+cdef inline Borrowed value_at(Search *search, Py_ssize_t i) noexcept:
+    return <PyObject *>search.values.items[4 * i + 2]
+
+
+cdef inline uint64_t value_hash_at(Search *search, Py_ssize_t i) noexcept:
+    return search.values.items[4 * i + 3]
 
 
 cdef inline int note(Search *search, Borrowed entry) except -1:
@@ -75,9 +110,8 @@ cdef inline int note(Search *search, Borrowed entry) except -1:
     return 0
 
 
-cdef inline int begin_nodes(Search *search, Borrowed tree) except -1:
-    search.nodes.count = 0
-    return note_node(search, tree)
+cdef inline void forget_nodes(Search *search, Py_ssize_t first) noexcept:
+    search.nodes.count = first
 
 
 cdef inline int note_node(Search *search, Borrowed node) except -1:
@@ -175,6 +209,10 @@ cdef inline Borrowed fields_of(Borrowed index) noexcept:
 
 cdef inline Borrowed absent_of(Borrowed index) noexcept:
     return <PyObject *>(<Index>index).absent
+
+
+cdef inline Borrowed whole_of(Borrowed index) noexcept:
+    return <PyObject *>(<Index>index).whole
 
 
 cdef inline Borrowed values_of(Borrowed field) noexcept:

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from subtrie._trie.match.walk import Buffer
+from subtrie.fields.needs import bit_of_field, bit_of_value
 
 AHEAD = 4  # how many entries ahead of the one that is asked a search asks for memory
 ORDERS = 7  # of the orders of values, each of these has a tree
@@ -19,11 +20,12 @@ class Search:
     """A message with its bits (needs.py), the entries noted, and the nodes of a tree of ranges that are to be looked
     at."""
 
-    __slots__ = ("has", "message", "nodes", "noted", "repeated", "together")
+    __slots__ = ("has", "message", "nodes", "noted", "repeated", "together", "values")
     message: dict[Any, Any]
     has: int
     noted: Buffer
     nodes: Buffer
+    values: list[tuple[Any, int, Any, int]]  # those of the message: the name, its hash, a value, its hash
     repeated: bool  # whether an entry may be noted several times
     together: bool  # whether values of several fields may belong together, or not
 
@@ -39,12 +41,44 @@ def begin(search: Search, message: dict[Any, Any]) -> None:
     """Begin a search for a message."""
     search.message, search.has, search.noted, search.nodes = message, 0, Buffer(), Buffer()
     search.repeated = search.together = False
+    search.values = []
 
 
 def start_over(search: Search, message: dict[Any, Any]) -> None:
     """Begin again, for another message."""
     search.message, search.has = message, 0
-    search.noted.items.clear()
+    search.values.clear()
+
+
+def note_value(search: Search, name: Any, name_hash: int, value: Any, value_hash: int) -> None:
+    """Note a value of the message. Raises MemoryError."""
+    search.has |= bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)
+    search.values.append((name, name_hash, value, value_hash))
+
+
+def values_known(search: Search) -> int:
+    """Return how many values are noted."""
+    return len(search.values)
+
+
+def name_at(search: Search, i: int) -> Any:
+    """Return the name of a value that is noted."""
+    return search.values[i][0]
+
+
+def name_hash_at(search: Search, i: int) -> int:
+    """Return the mixed hash of its name."""
+    return search.values[i][1]
+
+
+def value_at(search: Search, i: int) -> Any:
+    """Return the value."""
+    return search.values[i][2]
+
+
+def value_hash_at(search: Search, i: int) -> int:
+    """Return the value's mixed hash."""
+    return search.values[i][3]
 
 
 def end(search: Search) -> None:
@@ -56,9 +90,9 @@ def note(search: Search, entry: Any) -> None:
     search.noted.items.append(entry)
 
 
-def begin_nodes(search: Search, tree: Any) -> None:
-    """Begin to look at the nodes of a tree."""
-    search.nodes.items = [tree]
+def forget_nodes(search: Search, first: int) -> None:
+    """Forget the nodes from here on, which have been looked at."""
+    del search.nodes.items[first:]
 
 
 def note_node(search: Search, node: Any) -> None:
@@ -124,6 +158,7 @@ is_repeated = attrgetter("is_repeated")
 views_of = attrgetter("views")
 fields_of = attrgetter("fields")
 absent_of = attrgetter("absent")
+whole_of = attrgetter("whole")
 values_of = attrgetter("values")
 ranges_of = attrgetter("ranges")
 any_of = attrgetter("any")

@@ -869,7 +869,7 @@ _FIELDS: Final = (
     ),
     _of_fields(
         "whatever the words before a wildcard lead to matches the topic",
-        "        return access.name is WHOLE\n",
+        "        return access.place == VALUES and access.name is WORDS\n",
         "        return True\n",
         "criteria",
         of="routes",
