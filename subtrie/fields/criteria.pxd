@@ -9,7 +9,7 @@ from ctrie._nodes cimport mix
 cdef int VALUES, RANGES, ANY, NONE, LEADS
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES
 cdef object WORDS
-cdef tuple WORD_AT, WORD_HASHES
+cdef tuple WORD_AT, WORD_HASHES, PAIR_AT, PAIR_HASHES
 cdef int NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE
 cdef dict _ORDER_OF
 cdef object _MISSING, Elements
@@ -166,7 +166,6 @@ cdef class Topic(Criterion):
     cdef readonly object dialect
     cdef readonly str filter
     cdef readonly tuple words
-    cdef tuple _leads
     cdef str _one_word
     cdef object _many_words
 
@@ -174,6 +173,8 @@ cdef class Topic(Criterion):
     cdef bint is_found_exactly(self) except -1
     cdef bint is_implied_by(self, Criterion access) except -1
     cpdef tuple leads(self)
+    cpdef list literal_words(self)
+    cpdef list steps(self, object access)
 
 
 cdef class Key(Criterion):
@@ -183,4 +184,5 @@ cdef class Key(Criterion):
     cpdef object values_filed(self)
 
 
+@cython.locals(routed=dict)
 cpdef dict topic_message(tuple words, object message)

@@ -580,29 +580,31 @@ def _after_prefix(prefix: str | bytes) -> Any:
     return begins[:last] + chr(ord(begins[last]) + 1) if begins else None
 
 
-# The names, in a message, of what Topic asks about: the words of its topic, and the word at each position. WORDS is no
-# str, as the names of fields are, but a number, since no thread counts references to a small one.
+# The names, in a message, of what Topic asks about: the words of its topic, the word at each position, and the two
+# words from each position on. WORDS is no str, as the names of fields are, but a number, since no thread counts
+# references to a small one. Words further on are only compared.
 WORDS = 0
-WORD_AT = tuple([("word", i) for i in range(64)])  # further words are only compared
+WORD_AT = tuple([("word", i) for i in range(64)])
 WORD_HASHES = tuple([mix(hash(name)) for name in WORD_AT])
+PAIR_AT = tuple([("words", i) for i in range(63)])
+PAIR_HASHES = tuple([mix(hash(name)) for name in PAIR_AT])
 
 
 class Topic(Criterion):
     """The message's topic matches a filter. Made by `RoutingMatcher`, which puts the words of the topic into the
     message.
 
-    A filter without wildcards is filed under its words, all together; another one under the rarest of its words before
-    the first wildcard that stands for any number of words. At a crowded place it is filed under the other ones, too, so
-    the index is a trie of words where many filters have some in common.
+    A filter without wildcards is filed under its words, all together. Another one is filed under the rarest two words
+    side by side, or single word, before the first wildcard that stands for any number of words. At a crowded place it
+    is filed under its other words, too, so the index is a trie of words where many filters have some in common.
     """
 
-    __slots__ = ("_leads", "_many_words", "_one_word", "dialect", "filter", "words")
+    __slots__ = ("_many_words", "_one_word", "dialect", "filter", "words")
     dialect: Any
     filter: str
     words: tuple[str, ...]
     _one_word: str  # the dialect's; to ask it would be to count a reference to it
     _many_words: str | None
-    _leads: tuple[tuple[Criterion, ...], ...]
 
     def __init__(self, dialect: Any, filter: str, words: tuple[str, ...]) -> None:
         self.name = WORDS
@@ -610,10 +612,7 @@ class Topic(Criterion):
         self.filter = filter
         self.words = words
         self._one_word, self._many_words = dialect.one_word, dialect.many_words
-        self._leads = tuple([(lead,) for lead in _topic_leads(dialect, words)])
-        for (lead,) in self._leads:
-            settle(lead)
-        self.place = LEADS if self._leads else ANY
+        self.place = LEADS if self.leads() else ANY
 
     def holds(self, value: Any) -> bool:
         one_word, many_words = self._one_word, self._many_words
@@ -635,7 +634,32 @@ class Topic(Criterion):
         return access.place == VALUES and access.name is WORDS
 
     def leads(self) -> tuple[tuple[Criterion, ...], ...]:
-        return self._leads
+        if self._one_word not in self.words and self._many_words not in self.words:
+            return ((Key(WORDS, self.words),),)
+        literal = self.literal_words()
+        places = {i for i, _ in literal}
+        pairs = [(Key(PAIR_AT[i], self.words[i : i + 2]),) for i, _ in literal if i + 1 in places]
+        alone = [(i, word) for i, word in literal if i + 1 not in places and i - 1 not in places]
+        return tuple(pairs + [(Key(WORD_AT[i], word),) for i, word in alone])
+
+    def literal_words(self) -> list[tuple[int, str]]:
+        """Return the words that every topic which matches has at the same positions, with these."""
+        found = []
+        for i, word in enumerate(self.words[: len(WORD_AT)]):
+            if word == self._many_words:
+                break
+            if word != self._one_word:
+                found.append((i, word))
+        return found
+
+    def steps(self, access: Any) -> list[Criterion]:
+        """Return what this is filed under at crowded places, one after the other, where the first one is its access:
+        the words that the access does not tell."""
+        told: tuple[int, ...] = ()
+        if isinstance(access, Key) and type(access.name) is tuple:
+            at = access.name[1]
+            told = (at, at + 1) if access.name in PAIR_AT else (at,)
+        return [Key(WORD_AT[i], word) for i, word in self.literal_words() if i not in told]
 
     def arguments(self) -> tuple[Any, ...]:
         return self.dialect, self.filter, self.words
@@ -667,20 +691,8 @@ class Key(Criterion):
         return self.name, self.value, self.view
 
 
-def _topic_leads(dialect: Any, words: tuple[str, ...]) -> tuple[Criterion, ...]:
-    if not any(dialect.is_wild(word) for word in words):
-        return (Key(WORDS, words),)
-    leads: list[Criterion] = []
-    for name, word in zip(WORD_AT, words, strict=False):
-        if word == dialect.many_words:
-            break
-        if word != dialect.one_word:
-            leads.append(Key(name, word))
-    return tuple(leads)
-
-
 def topic_message(words: tuple[str, ...], message: Mapping[str, Any]) -> dict[Any, Any]:
     """Return the message with what Topic asks about."""
-    routed: dict[Any, Any] = {**message}
+    routed: dict[Any, Any] = message.copy() if type(message) is dict else dict(message)
     routed[WORDS] = words
     return routed

@@ -59,7 +59,7 @@ cdef object _exchanged(object filed, Filed old, Filed new, int depth)
 cdef object _divided(object several, int depth)
 @cython.locals(one=Filed, count=Py_ssize_t, step=Criterion, changed=Index, entry=Filed)
 cdef object _refiled_within(Index index, Filed old, Filed new, int depth)
-@cython.locals(criterion=Criterion, word=Criterion, leads=tuple)
+@cython.locals(criterion=Criterion, word=Criterion, words=list)
 cpdef Criterion next_criterion(Filed entry, int depth)
 cdef bint _is_filed_again(Criterion criterion) except -1
 cpdef int kind_of_cost(Criterion criterion) except -1

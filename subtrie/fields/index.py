@@ -255,12 +255,11 @@ def next_criterion(entry: Filed, depth: int) -> Criterion | None:
     for asked in rest if type(rest) is tuple else (rest,):
         criterion: Criterion = asked
         if isinstance(criterion, Topic):
-            for leads in criterion.leads():
-                if leads[0] is not entry.access:
-                    if depth == 0:
-                        word: Criterion = leads[0]
-                        return word
-                    depth -= 1
+            words = criterion.steps(entry.access)
+            if depth < len(words):
+                word: Criterion = words[depth]
+                return word
+            depth -= len(words)
         elif _is_filed_again(criterion):
             if depth == 0:
                 return criterion

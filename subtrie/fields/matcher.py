@@ -16,7 +16,7 @@ except ModuleNotFoundError:
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from types import MappingProxyType
+from types import GenericAlias, MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
@@ -139,6 +139,7 @@ class FieldMatcher:
     """
 
     __slots__ = ("__weakref__", "_home", "_max_criteria", "_max_values", "_readonly", "_slot")
+    __class_getitem__: Any = classmethod(GenericAlias)
     __signature__: Any = LazySignature(field_matcher)
     _slot: Slot
     _home: Any  # a weak reference to itself, if subscribers are weakly held

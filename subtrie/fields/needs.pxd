@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport mix
-from subtrie.fields.criteria cimport Criterion
+from subtrie.fields.criteria cimport Criterion, Topic, WORD_HASHES
 
 
 cdef inline uint64_t bit_of_field(uint64_t name_hash) noexcept nogil:
@@ -18,3 +18,5 @@ cdef inline uint64_t bit_of_value(uint64_t name_hash, uint64_t value_hash) noexc
 cpdef uint64_t needs_of(object rest) except? 1
 @cython.locals(name_hash=uint64_t)
 cdef uint64_t _bits_of(Criterion criterion) except? 1
+@cython.locals(bits=uint64_t)
+cdef uint64_t _bits_of_words(Topic topic) except? 1

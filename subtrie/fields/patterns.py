@@ -24,17 +24,19 @@ _OR = "$or"
 
 
 class _Object(dict[str, Any]):
-    """An object of JSON text, and a name that the text gives it twice."""
+    """An object of JSON text, with all that it has, a name that it has twice included."""
 
-    twice: str | None = None
+    pairs: list[tuple[str, Any]]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> _Object:
     made = _Object(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        made.twice = next(name for name in names if names.count(name) > 1)
+    made.pairs = pairs
     return made
+
+
+def _pairs(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return given.pairs if isinstance(given, _Object) else list(given.items())
 
 
 def from_pattern(pattern: str | Mapping[str, Any]) -> list[Criterion]:
@@ -68,9 +70,8 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], names: set[str]
     """Return the criteria of a pattern at a path; `names` are those of the fields that already have one."""
     if not pattern:
         raise ValueError(f"field {_name(path)!r}: an empty object asks for nothing" if path else "the pattern is empty")
-    _check_names(pattern, path)
     found: list[Criterion] = []
-    for step, asked in pattern.items():
+    for step, asked in _pairs(pattern):
         here = (*path, step)
         name = _name(here)
         if step == _OR and _is_or(asked):
@@ -84,19 +85,13 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], names: set[str]
             raise ValueError(f"field {name!r} is named twice")
         else:
             names.add(name)
-            found.append(_criterion(name, here, asked))
+            found.append(_criterion(name, asked))
         found[-1].written = json.dumps([here, asked], ensure_ascii=False)
     return found
 
 
 def _name(path: tuple[str, ...]) -> str:
     return ".".join(path)
-
-
-def _check_names(pattern: Mapping[str, Any], path: tuple[str, ...]) -> None:
-    twice = getattr(pattern, "twice", None)
-    if twice is not None:
-        raise ValueError(f"field {_name((*path, twice))!r} is named twice")
 
 
 def _is_or(asked: Any) -> bool:
@@ -106,7 +101,7 @@ def _is_or(asked: Any) -> bool:
     return not any(name in _TESTS or name in _OTHERS for one in asked for name in one)
 
 
-def _criterion(name: str, path: tuple[str, ...], asked: list[Any]) -> Criterion:
+def _criterion(name: str, asked: list[Any]) -> Criterion:
     values = [one for one in asked if not isinstance(one, Mapping)]
     found: list[Criterion] = []
     if values or not asked:
@@ -114,14 +109,13 @@ def _criterion(name: str, path: tuple[str, ...], asked: list[Any]) -> Criterion:
         found.append(Equals(name, values[0]) if len(values) == 1 else OneOf(name, values))
     for test in asked:
         if isinstance(test, Mapping):
-            _check_names(test, path)
             found.append(_test(name, test))
     return found[0] if len(found) == 1 else AnyOf(*found)
 
 
 def _test(name: str, test: Mapping[str, Any]) -> Criterion:
-    if len(test) != 1:
-        raise ValueError(f"field {name!r}: a test has one name, not {len(test)}")
+    if len(_pairs(test)) != 1:
+        raise ValueError(f"field {name!r}: a test has one name, not {len(_pairs(test))}")
     kind, operand = next(iter(test.items()))
     make = _TESTS.get(kind)
     if make is None:
@@ -183,7 +177,7 @@ def _anything_but(name: str, operand: Any) -> Criterion | None:
         if not values:
             raise ValueError(f"field {name!r}: 'anything-but' names nothing; {{\"exists\": true}} asks for any value")
         return NotIn(name, values)
-    if len(operand) != 1:
+    if len(_pairs(operand)) != 1:
         return None
     kind, texts = next(iter(operand.items()))
     several = texts if isinstance(texts, list) else [texts]

@@ -16,7 +16,7 @@ except ModuleNotFoundError:
 
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
-from types import MappingProxyType
+from types import GenericAlias, MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
@@ -85,6 +85,7 @@ class RoutingMatcher:
     """
 
     __slots__ = ("__weakref__", "_fields", "_rules", "dialect")
+    __class_getitem__: Any = classmethod(GenericAlias)
     __signature__: Any = LazySignature(routing_matcher)
     dialect: Dialect
     _fields: FieldMatcher

@@ -10,7 +10,7 @@ from subtrie._trie.match.scratch cimport enter, leave
 from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport is_held
-from subtrie.fields.criteria cimport PIECES, WORDS, WORD_AT, WORD_HASHES, order_of
+from subtrie.fields.criteria cimport PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, order_of
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
 from subtrie.fields.state cimport State, Subscribed, has_owners_of_several, index_of
@@ -35,10 +35,10 @@ cpdef tuple subscribers_for(State state, dict message, bint routed=*)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first(Search *search, bint of_subscriber) except -1
-@cython.locals(fields=list, flat=dict, value_hash=uint64_t)
+@cython.locals(flat=dict, value_hash=uint64_t)
 cdef int _search(Search *search, Borrowed index, dict message, bint routed, bint is_flat) except -1
-@cython.locals(i=Py_ssize_t)
-cdef int _note_words(Search *search, tuple words) except -1
+@cython.locals(i=Py_ssize_t, fields=Borrowed, cell=Borrowed, pair=tuple)
+cdef int _note_words(Search *search, Borrowed index, tuple words) except -1
 @cython.locals(fields=Borrowed, cell=Borrowed, i=Py_ssize_t)
 cdef int _search_in(Search *search, Borrowed index) except -1
 @cython.locals(view=int, field=Borrowed)

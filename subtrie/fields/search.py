@@ -31,7 +31,7 @@ if not cython.compiled:
     from subtrie._trie.match.scratch import enter, leave
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
-    from subtrie.fields.criteria import PIECES, WORD_AT, WORD_HASHES, WORDS, order_of
+    from subtrie.fields.criteria import PAIR_AT, PAIR_HASHES, PIECES, WORD_AT, WORD_HASHES, WORDS, order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
     from subtrie.fields.state import State, Subscribed, has_owners_of_several, index_of
@@ -97,10 +97,12 @@ def enter_search() -> int:
 
 def entries_for(index: Index, message: dict[Any, Any], routed: bool = False) -> list[Any]:
     """Return the entries of which all holds for a message, each once. The message's values are hashed, and compared
-    with those filed by `==`: users' code may run and raise. `routed` if the message has the words of a topic."""
+    with those filed by `==`: users' code may run and raise. `routed` if the message has the words of a topic, and is
+    nobody else's."""
     if not cython.compiled:
         search = Search()
     enter_search()
+    message = message if routed else message.copy()
     begin(address(search), message)
     try:
         _search(address(search), borrow(index), message, routed, False)
@@ -116,6 +118,7 @@ def subscribers_for(state: State, message: dict[Any, Any], routed: bool = False)
     if not cython.compiled:
         search = Search()
     enter_search()
+    message = message if routed else message.copy()
     begin(address(search), message)
     try:
         _search(address(search), index_of(state), message, routed, False)
@@ -156,10 +159,9 @@ def _keep_first(search: Any, of_subscriber: bool) -> int:
 
 
 def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_flat: bool) -> int:
-    """Note what holds. A message with lists, with objects, or with other values that have no hash is looked at as its
-    flat form (events.py); `is_flat` if it is that already."""
-    fields = list(message.items())  # which holds what is noted of it, whatever becomes of the message
-    for name, value in fields:
+    """Note what holds. Nobody else has the message, which holds what is noted of it. One with lists, with objects, or
+    with other values that have no hash is looked at as its flat form (events.py); `is_flat` if it is that already."""
+    for name, value in message.items():
         if type(value) is Elements:
             search.repeated = True
             search.together |= value.places is not None
@@ -176,7 +178,7 @@ def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_f
                 return _search(search, index, flat, routed, True)
             note_value(search, name, mix(hash(name)), value, value_hash)
     if routed:
-        _note_words(search, message[WORDS])
+        _note_words(search, index, message[WORDS])
     _search_in(search, index)
     _keep_met(search)
     if search.repeated:
@@ -186,10 +188,18 @@ def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_f
     return 0
 
 
-def _note_words(search: Any, words: tuple[str, ...]) -> int:
-    """Note the word at each position of a topic."""
+def _note_words(search: Any, index: Any, words: tuple[str, ...]) -> int:
+    """Note the word at each position of a topic, and what is filed under two words side by side."""
+    fields = fields_of(index)
+    if fields is borrow(None):
+        return 0
     for i in range(min(len(words), len(WORD_AT))):
         note_value(search, WORD_AT[i], WORD_HASHES[i], words[i], mix(hash(words[i])))
+    for i in range(min(len(words) - 1, len(PAIR_AT))):
+        cell = _find_cell(fields, item_of(borrow(PAIR_AT), i), PAIR_HASHES[i])
+        if cell is not borrow(None):
+            pair = words[i : i + 2]
+            _note_in_field(search, value_of(cell), pair, mix(hash(pair)))
     return 0
 
 

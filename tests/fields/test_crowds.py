@@ -164,8 +164,34 @@ def test_thresholds_that_nobody_reaches_are_not_looked_at(ranges_first: bool) ->
     assert len(matcher.match_all({"type": "order", "v": 510})) == 500
 
 
+def test_filters_with_words_in_common_are_a_crowd() -> None:
+    """Two words side by side that many filters have, or one: the words before and after them tell these apart."""
+    rng = random.Random(2)
+    routes = RoutingMatcher(MQTT)
+    filters = {f"a/b/+/{i % 40}/{i}" for i in range(200)} | {f"{i}/+/b/c/+/{i % 7}" for i in range(200)}
+    filters |= {f"{i % 9}/+/x/+/{i}/#" for i in range(200)} | {"#", "+/#", "+/+/+/+/+"}
+    for filter in filters:
+        criteria: list[Criterion] = [GreaterThan("v", 1)] if rng.random() < 0.5 else []
+        assert routes.subscribe(filter, criteria, (filter, bool(criteria)))
+    routes.check()
+    topics = [f"a/b/q/{i % 40}/{i}" for i in range(60)] + [f"{i}/q/b/c/q/{i % 7}" for i in range(60)]
+    topics += [f"{i % 9}/q/x/q/{i}{end}" for i in range(60) for end in ("", "/y", "/y/z")] + ["$a/b/q/1/1", "a"]
+    for topic in topics:
+        for value in (1, 2):
+            expected = {
+                (filter, asks)
+                for (filter, _, (_, asks), _) in routes
+                if MQTT.matches(MQTT.split_filter(filter), MQTT.split_topic(topic)) and (value > 1 or not asks)
+            }
+            assert set(routes.match(topic, {"v": value})) == expected, topic
+    for filter, criteria_, subscriber, _ in list(routes):
+        assert routes.unsubscribe(filter, criteria_, subscriber)
+    routes.check()
+    assert not routes
+
+
 def test_a_crowd_with_nothing_more_to_ask_stays_as_it_is() -> None:
-    matcher = FieldMatcher()
+    matcher: Any = FieldMatcher()
     for number in range(4 * CROWDED):
         matcher.subscribe([Equals("type", "order")], number)
     (field,) = [cell.value for cell in [state_of(matcher).index.fields]]

@@ -61,7 +61,7 @@ WORKED_EXAMPLE: dict[int, list[Criterion]] = {
 }
 
 
-def left_in(matcher: FieldMatcher) -> list[Any]:
+def left_in(matcher: Any) -> list[Any]:
     """The objects that a matcher's state still leads to: none, if there are no subscriptions."""
     state = state_of(matcher)
     index, clues = state.index, state.clues
@@ -94,6 +94,18 @@ class TestWorkedExample:
         assert set(matcher.match_any(message)) == {n for n, count in enumerate(hits) if count}
         assert set(matcher.match_all(message)) == all_hold
         matcher.check()
+
+
+def test_matchers_are_generic_in_their_subscribers() -> None:
+    matcher: FieldMatcher[int] = FieldMatcher[int]()
+    matcher.subscribe([Present("a")], 1)
+    found: tuple[int, ...] = matcher.match_all({"a": 1})
+    assert found == tuple(d.subscriber for d in matcher.deliveries({"a": 1})) == (1,)
+    routes: RoutingMatcher[str] = RoutingMatcher[str](MQTT)
+    routes.subscribe("a", [], "ann")
+    assert [route.subscriber.upper() for route in routes] == ["ANN"]
+    matcher.check()
+    routes.check()
 
 
 class TestChanges:

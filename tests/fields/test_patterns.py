@@ -141,13 +141,19 @@ def test_what_criteria_cannot_express_is_refused_by_name(pattern: dict[str, Any]
     [
         ('{"source": [{"prefix": "EC2"}], "source": [{"anything-but": ["EC2Test"]}]}', "source"),
         ('{"detail": {"x": {"y": ["a"], "y": ["a"]}}}', "detail.x.y"),
-        ('{"f": [{"prefix": "a", "prefix": "b"}]}', "f.prefix"),
         ('{"$or": [{"f": [1], "f": [2]}, {"g": [1]}]}', "f"),
     ],
 )
 def test_a_field_that_is_named_twice_is_refused(text: str, field: str) -> None:
     with pytest.raises(ValueError, match=f"field '{field}' is named twice"):
         from_pattern(text)
+
+
+def test_a_name_that_stands_twice_for_different_fields() -> None:
+    assert from_pattern('{"a": {"b": [1]}, "a": {"c": [2]}}') == [Equals("a.b", 1), Equals("a.c", 2)]
+    assert from_pattern('{"a": [1], "a": {"c": [2]}}') == [Equals("a", 1), Equals("a.c", 2)]
+    with pytest.raises(ValueError, match="field 'f': a test has one name, not 2"):
+        from_pattern('{"f": [{"prefix": "a", "prefix": "b"}]}')
 
 
 def test_what_is_no_pattern() -> None:
