@@ -85,7 +85,7 @@ class Switches(Strategy):
         if not self.machine.enabled >> to & 1:
             raise Drift.at(to, self.machine.step)
         if instead is not None:
-            self._sleepers[me] = instead
+            self._sleepers[self.machine.execution.order[-1]] = instead
         self._next = next(self._rest, _NEVER)
         return to
 
@@ -141,7 +141,7 @@ def _alternatives(execution: Execution, asleep: list[int], digests: list[int], f
     for at in range(first, len(order)):
         others = enabled[at] & ~asleep[at] & ~(1 << order[at])
         if others:
-            preempts = at > 0 and bool(enabled[at] >> order[at - 1] & 1)
+            preempts = at > 0 and order[at] == order[at - 1] and bool(enabled[at] >> order[at - 1] & 1)
             instead = step_of(execution, at) if preempts else None
             while others:
                 thread = lowest(others)
