@@ -15,6 +15,7 @@ from typing import Any
 from ctrie._bulk import collector_paused, pause_collector, resume_collector
 from ctrie._creation import Creation
 from ctrie._signatures import LazySignature, NoDefault, ctrie
+from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pair, pairs_of
 
 if not cython.compiled:
@@ -236,9 +237,11 @@ class Ctrie(Rooted):
 
     def __getitem__(self, key: Any) -> Any:
         value = find_value(self, key, self._hash_of(key), self._equal, Absent)
-        if value is Absent:
-            raise KeyError(key)
-        return value
+        if value is not Absent:
+            return value
+        if type(self) is not Ctrie and hasattr(type(self), "__missing__"):  # as in a subclass of dict
+            return type(self).__missing__(self, key)  # type: ignore[attr-defined]
+        raise KeyError(key)
 
     def __contains__(self, key: Any) -> bool:
         return is_there(self, key, self._hash_of(key), self._equal)
@@ -310,8 +313,11 @@ class Ctrie(Rooted):
             raise KeyError(key)
         return default
 
-    def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None) -> Any:
+    @cython.binding(True)  # type: ignore[untyped-decorator]  # as `pop`
+    def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None, *, absent: Any = _ABSENT) -> Any:
         """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
+
+        If `fn` returns the very object that is given as `absent`, `key` has no value afterwards.
 
         Atomic: the value does not change between the one that `fn` got and the one that it returned. `fn` may be called
         again if another thread was faster, so it should have no side effects. An exception from `fn` reaches the
@@ -326,6 +332,8 @@ class Ctrie(Rooted):
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
         (1, 2)
+        >>> m.compute("hits", lambda n: n - 2 or None, absent=None), "hits" in m
+        (None, False)
         """
         self._writable()
         if not callable(fn):
@@ -343,7 +351,10 @@ class Ctrie(Rooted):
                         watch.begin()
                     sn = find(self, key, hash, self._equal)
                     value = fn(default if sn is None else sn.value)
-                    if self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
+                    if value is absent:
+                        if sn is None or self._edit_hashed(REMOVE_SAME, key, hash, None, sn) is sn:
+                            return value
+                    elif self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
                         return value
                 finally:
                     if watch is not None:
@@ -560,7 +571,7 @@ class Ctrie(Rooted):
         return _remade, (type(self), self._hash, self._equal), self._state()
 
     def _state(self) -> tuple[Any, ...]:
-        return list(self.items()), bool(self._root.readonly), getattr(self, "__dict__", None)
+        return list(self.items()), bool(self._root.readonly), attributes_of(self, Ctrie)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Fill in a new copy. No other thread sees it yet, but its content may refer to it."""
@@ -568,8 +579,7 @@ class Ctrie(Rooted):
         Ctrie.update(self, pairs)
         if readonly:
             self._root = freeze_root(self._root)
-        if attributes:
-            self.__dict__.update(attributes)
+        set_attributes(self, attributes)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
@@ -799,9 +809,7 @@ def _of_same_class(trie: Ctrie) -> Ctrie:
     """Return a new Ctrie of the same subclass, with the attributes of `trie`."""
     cls = type(trie)
     other = cls.__new__(cls)
-    attributes = getattr(trie, "__dict__", None)
-    if attributes:
-        other.__dict__.update(attributes)
+    set_attributes(other, attributes_of(trie, Ctrie))
     return other
 
 

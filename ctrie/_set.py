@@ -16,6 +16,7 @@ if not cython.compiled:
     from ctrie._ctrie import REMOVE, Ctrie
     from ctrie._descent import Absent, is_there
 
+from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import set_repr
 
 _NEW: Final = object()
@@ -116,8 +117,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
 
     def _with_members(self, members: Ctrie) -> CtrieSet:
         other = self._of(members)
-        if attributes := getattr(self, "__dict__", None):
-            other.__dict__.update(attributes)
+        set_attributes(other, attributes_of(self, CtrieSet))
         return other
 
     def _from_iterable(self, iterable: Iterable[Any]) -> CtrieSet:  # type: ignore[override]
@@ -128,8 +128,13 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         return self._of(empty)
 
     def remove(self, value: Any) -> None:
-        """Remove `value`, or raise KeyError if it is not there. If several threads remove it, one succeeds."""
-        if not self.discard(value):
+        """Remove `value`, or raise KeyError if it is not there. If several threads remove it, one succeeds.
+
+        A subclass with a `discard` of its own has it called after a search: then several may succeed.
+        """
+        if type(self).discard is not OneByOne.discard:
+            super().remove(value)
+        elif not self.discard(value):
             raise KeyError(value)
 
     def pop(self) -> Any:
@@ -216,6 +221,61 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         self._refuse_if_read_only()
         return super().__ixor__(other)  # type: ignore[arg-type]
 
+    def union(self, *others: Iterable[Any]) -> CtrieSet:
+        """Return a set with the members of this one and of all others."""
+        joined = self.snapshot()
+        joined.update(*others)
+        return joined
+
+    def intersection(self, *others: Iterable[Any]) -> CtrieSet:
+        """Return a set with the members that all others have, too."""
+        common = self.snapshot()
+        common.intersection_update(*others)
+        return common
+
+    def difference(self, *others: Iterable[Any]) -> CtrieSet:
+        """Return a set with the members that no other has."""
+        rest = self.snapshot()
+        rest.difference_update(*others)
+        return rest
+
+    def symmetric_difference(self, other: Iterable[Any]) -> CtrieSet:
+        """Return a set with the members that only one of the two has."""
+        rest = self.snapshot()
+        rest ^= self._from_iterable(other)
+        return rest
+
+    def update(self, *others: Iterable[Any]) -> None:
+        """Add the members of all others, each by a separate atomic change."""
+        for other in others:
+            self |= other
+
+    def intersection_update(self, *others: Iterable[Any]) -> None:
+        """Remove the members that one of the others does not have, each by a separate atomic change."""
+        for other in others:
+            self &= self._from_iterable(other)
+
+    def difference_update(self, *others: Iterable[Any]) -> None:
+        """Remove the members of all others, each by a separate atomic change."""
+        for other in others:
+            self -= self._from_iterable(other)
+
+    def symmetric_difference_update(self, other: Iterable[Any]) -> None:
+        """Remove the members that the other has, too, and add its other ones, each by a separate atomic change."""
+        self ^= self._from_iterable(other)
+
+    def issubset(self, other: Iterable[Any]) -> bool:
+        """Return whether `other` has all members, as of one instant."""
+        return self <= self._from_iterable(other)
+
+    def issuperset(self, other: Iterable[Any]) -> bool:
+        """Return whether all members of `other` are in the set, as of one instant."""
+        return self >= self._from_iterable(other)
+
+    def copy(self) -> CtrieSet:
+        """Return a copy: `copy.copy`."""
+        return self.__copy__()
+
     def _refuse_if_read_only(self) -> None:
         """Raise the TypeError now. The mixins would raise it only at the first member that they have to change."""
         self._members.update()
@@ -245,7 +305,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         return self._with_members(self._members.__copy__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _of_members, (type(self), self._members), getattr(self, "__dict__", None)
+        return _of_members, (type(self), self._members), attributes_of(self, CtrieSet)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""

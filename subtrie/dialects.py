@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
@@ -103,6 +103,13 @@ class Dialect:
     max_words: int = 256
     max_wildcards: int = 128
     options: tuple[tuple[str, type | range | tuple[Any, ...]], ...] = ()
+
+    def __repr__(self) -> str:
+        """The name of a dialect of this module, which keeps signatures short; else all fields."""
+        if self in (AMQP, MQTT, NATS):
+            return self.name
+        all_fields = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
+        return f"{type(self).__name__}({all_fields})"
 
     def __post_init__(self) -> None:
         if len(self.separator) != 1:

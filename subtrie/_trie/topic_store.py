@@ -32,6 +32,7 @@ else:
 from ctrie import AtomicReference
 from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature, NoDefault
+from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.queries.listing import branch_at, entry_changes, value_changes, walk
@@ -447,7 +448,8 @@ class TopicStore(Matchable):
 
     def __reduce__(self) -> Any:
         limits = (self.max_age, self.max_topics, self._as_of)
-        return _restored, (type(self), self.dialect, list(self._there()), self._root.readonly, limits)
+        content = (type(self), self.dialect, list(self._there()), self._root.readonly, limits)
+        return _restored, content, attributes_of(self, TopicStore)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only."""
@@ -524,6 +526,7 @@ class TopicStore(Matchable):
         other: TopicStore = type(self).__new__(type(self))
         other.max_age, other.max_topics = self.max_age, self.max_topics
         other._begin(self.dialect, root)
+        set_attributes(other, attributes_of(self, TopicStore))
         return other
 
 
@@ -536,7 +539,11 @@ def _restored(
 ) -> TopicStore:
     """Unpickle: every topic is validated again."""
     max_age, max_topics, as_of = limits
-    store = kind(dialect) if readonly else kind(dialect, max_age=max_age, max_topics=max_topics)
+    store = kind.__new__(kind)
+    if readonly:
+        TopicStore.__init__(store, dialect)
+    else:
+        TopicStore.__init__(store, dialect, max_age=max_age, max_topics=max_topics)
     for topic, value, stored_at in entries:
         store.put(topic, value, stored_at)
     if not readonly:

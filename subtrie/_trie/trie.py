@@ -49,6 +49,7 @@ else:
 from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature
 from ctrie._slot import AtomicReference
+from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
@@ -675,7 +676,8 @@ class SubscriptionTrie(Matchable):
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
         rows = [(one.filter, one.subscriber, dict(one.options)) for one in frozen.subscriptions()]
-        return _restored, (type(self), self.dialect, settings, rows, instant)
+        attributes = attributes_of(self, SubscriptionTrie)
+        return _restored, (type(self), self.dialect, settings, rows, instant), attributes
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
@@ -943,7 +945,10 @@ class SubscriptionTrie(Matchable):
         assert not filed, f"filed but not subscribed: {filed}"
 
     def _with_root(self, root: Root) -> SubscriptionTrie:
-        other: SubscriptionTrie = SubscriptionTrie.__new__(SubscriptionTrie)
+        cls = type(self)
+        other: SubscriptionTrie = cls.__new__(cls)
+        if cls is not SubscriptionTrie:
+            set_attributes(other, attributes_of(self, SubscriptionTrie))
         other.dialect = self.dialect
         other._plan = self._plan
         other._cache = None if self._cache is None else new_cache(self._cache.size)
@@ -975,8 +980,9 @@ def _restored(
     kind: type[SubscriptionTrie], dialect: Dialect, settings: dict[str, Any], rows: list[tuple[Any, ...]], instant: Any
 ) -> SubscriptionTrie:
     """Unpickle: every filter and every option is validated again."""
-    trie = kind(dialect, **settings)
-    trie.subscribe_many(rows)
+    trie = kind.__new__(kind)
+    SubscriptionTrie.__init__(trie, dialect, **settings)
+    SubscriptionTrie.subscribe_many(trie, rows)
     return trie if instant is None else _snapshot_of(trie, instant)
 
 

@@ -41,6 +41,7 @@ if not cython.compiled:
     )
 
 from ctrie._signatures import LazySignature
+from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.signatures import field_matcher
 from subtrie._trie.weak_subscribers import Held, hold
@@ -443,14 +444,17 @@ class FieldMatcher:
 
     def __reduce__(self) -> tuple[Any, ...]:
         limits = self._max_criteria, self._max_values, self._home is not None, self._readonly
-        return _rebuilt, (*limits, [(s.criteria, s.subscriber, dict(s.options)) for s in self])
+        content = (type(self), *limits, [(s.criteria, s.subscriber, dict(s.options)) for s in self])
+        return _rebuilt, content, attributes_of(self, FieldMatcher)
 
     def check(self) -> None:
         """Check every invariant, at rest only; AssertionError names a broken one."""
         check_state(state_of(self))
 
     def _with_state(self, state: State, readonly: bool) -> FieldMatcher:
-        other: FieldMatcher = FieldMatcher.__new__(FieldMatcher)
+        cls = type(self)
+        other: FieldMatcher = cls.__new__(cls)
+        set_attributes(other, attributes_of(self, FieldMatcher))
         other._max_criteria = self._max_criteria
         other._max_values = self._max_values
         other._home = None if self._home is None else weakref.ref(other)
@@ -569,10 +573,16 @@ def _changes(older: State, newer: State) -> Iterator[FieldChange]:
 
 
 def _rebuilt(
-    max_criteria: int, max_values: int, weak: bool, readonly: bool, subscriptions: list[tuple[Any, ...]]
+    kind: type[FieldMatcher],
+    max_criteria: int,
+    max_values: int,
+    weak: bool,
+    readonly: bool,
+    subscriptions: list[tuple[Any, ...]],
 ) -> FieldMatcher:
-    matcher = FieldMatcher(max_criteria, max_values=max_values, weak=weak)
-    matcher.subscribe_many(subscriptions)
+    matcher = kind.__new__(kind)
+    FieldMatcher.__init__(matcher, max_criteria, max_values=max_values, weak=weak)
+    FieldMatcher.subscribe_many(matcher, subscriptions)
     return matcher.snapshot() if readonly else matcher
 
 

@@ -34,4 +34,4 @@ cdef inline Borrowed rules_of(RoutingMatcher matcher) noexcept:
 
 cdef FieldMatcher _fields_in(RoutingMatcher matcher)
 @cython.locals(matcher=RoutingMatcher)
-cpdef RoutingMatcher _rebuilt(object dialect, FieldMatcher fields)
+cpdef RoutingMatcher _rebuilt(object kind, object dialect, FieldMatcher fields)

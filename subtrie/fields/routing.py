@@ -29,6 +29,7 @@ if not cython.compiled:
     from subtrie.fields.state import index_of
 
 from ctrie._signatures import LazySignature
+from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.signatures import routing_matcher
 from subtrie.dialects import AMQP, Dialect
@@ -264,7 +265,7 @@ class RoutingMatcher:
         return self.fork()
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (self.dialect, self._fields)
+        return _rebuilt, (type(self), self.dialect, self._fields), attributes_of(self, RoutingMatcher)
 
     def check(self) -> None:
         """Check every invariant, at rest only; AssertionError names a broken one."""
@@ -280,7 +281,9 @@ class RoutingMatcher:
         return topic_message(topic_path(cython.cast(TopicRules, rules_of(self)), topic)[0], message)
 
     def _with(self, fields: FieldMatcher) -> RoutingMatcher:
-        return _rebuilt(self.dialect, fields)
+        other = _rebuilt(type(self), self.dialect, fields)
+        set_attributes(other, attributes_of(self, RoutingMatcher))
+        return other
 
 
 def _fields_in(matcher: RoutingMatcher) -> FieldMatcher:
@@ -291,8 +294,8 @@ def _changes(newer: FieldMatcher, older: FieldMatcher) -> Iterator[RouteChange]:
     return (RouteChange(_route(found), kind) for found, kind in newer.diff(older))
 
 
-def _rebuilt(dialect: Dialect, fields: FieldMatcher) -> RoutingMatcher:
-    matcher: RoutingMatcher = RoutingMatcher.__new__(RoutingMatcher)
+def _rebuilt(kind: type[RoutingMatcher], dialect: Dialect, fields: FieldMatcher) -> RoutingMatcher:
+    matcher: RoutingMatcher = kind.__new__(kind)
     matcher._begin(dialect, fields)
     return matcher
 

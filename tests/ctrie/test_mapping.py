@@ -568,3 +568,35 @@ def test_thousands_of_keys() -> None:
     assert len(trie) == sum(1 for number in range(5000) if number % 3)
     assert all(trie.get(number) == (number if number % 3 else None) for number in range(5000))
     trie.check()
+
+
+class TestComputeThatRemoves:
+    def test_removes_keeps_and_stores(self) -> None:
+        gone = object()
+        trie: Any = Ctrie({"a": 1, "b": 2})
+        assert trie.compute("a", lambda value: gone, absent=gone) is gone
+        assert "a" not in trie
+        assert trie.compute("a", lambda value: value, gone, absent=gone) is gone
+        assert "a" not in trie
+        assert trie.compute("a", lambda value: 7, absent=gone) == 7
+        assert trie.compute("b", lambda value: None if value == 2 else 3, absent=None) is None
+        assert trie == {"a": 7}
+        assert trie.compute("b", lambda value: None) is None
+        assert trie == {"a": 7, "b": None}
+        trie.check()
+
+    def test_starts_again_if_the_value_has_changed(self) -> None:
+        trie: Any = Ctrie({"a": 1})
+        seen: list[int] = []
+
+        def take(value: int) -> None:
+            seen.append(value)
+            if len(seen) == 1:
+                trie["a"] = 5
+
+        assert trie.compute("a", take, absent=None) is None
+        assert (seen, "a" in trie) == ([1, 5], False)
+
+    def test_not_of_a_read_only_one(self) -> None:
+        with pytest.raises(TypeError):
+            Ctrie({"a": 1}).readonly_snapshot().compute("a", lambda value: None, absent=None)

@@ -347,3 +347,38 @@ def test_one_that_is_not_initialised_is_empty_and_read_only() -> None:
     CtrieSet.__init__(unmade, "a")
     assert unmade == {"a"}
     unmade.check()
+
+
+class TestMethodsOfSet:
+    """What `set` has as methods, with any iterables."""
+
+    NAMES = ("union", "intersection", "difference", "update", "intersection_update", "difference_update")
+    OF_ONE = ("symmetric_difference", "symmetric_difference_update", "issubset", "issuperset", "isdisjoint")
+
+    @pytest.mark.parametrize("others", [(), ("",), ("bc",), ("abc", "cd"), ("abcd", "bcd", "x")], ids=str)
+    @pytest.mark.parametrize("kind", [list, iter, set, CtrieSet, dict.fromkeys], ids=lambda kind: kind.__name__)
+    def test_the_same(self, kind: Callable[[str], Any], others: tuple[str, ...]) -> None:
+        for name in self.NAMES + (self.OF_ONE if len(others) == 1 else ()):
+            ours, theirs = CtrieSet("abc"), set("abc")
+            answer = getattr(ours, name)(*map(kind, others))
+            expected = getattr(theirs, name)(*others)
+            assert answer == expected, name
+            assert ours == theirs, name
+            assert type(answer) is (CtrieSet if isinstance(expected, set) else type(expected))
+        assert CtrieSet("ab").copy() == {"a", "b"}
+
+    def test_with_hash_and_equality_of_its_own(self) -> None:
+        ours = CtrieSet(["A", "b"], hash=lambda word: hash(word.lower()), equal=lambda x, y: x.lower() == y.lower())
+        assert set(ours.intersection(["a", "B"])) == {"A", "b"}
+        assert set(ours.difference(["a"])) == {"b"}
+        assert set(ours.symmetric_difference(["B", "c"])) == {"A", "c"}
+        assert ours.issubset(iter(["a", "B", "c"]))
+        assert ours.issuperset(["B"])
+
+    def test_of_a_read_only_one(self) -> None:
+        frozen = CtrieSet("ab").readonly_snapshot()
+        assert frozen.union("c") == {"a", "b", "c"}
+        assert frozen.difference("a") == {"b"}
+        for name in ("update", "intersection_update", "difference_update", "symmetric_difference_update"):
+            with pytest.raises(TypeError):
+                getattr(frozen, name)("ac")
